@@ -1,0 +1,149 @@
+"""The heart of every mechanism: queries and keys to weights, step by step.
+
+Each line is one line of the textbook, and each goes through the tape. A step that changes
+nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from attncli.errors import visible
+from attncli.masks import Mask, Masked
+from attncli.normalizers import NORMALIZERS, Normalize
+from attncli.operations import Add, Scale, SoftCap
+from attncli.scores import SCORES
+from attncli.trace import LEADING, Array, Expression, Operation, Step, Tape
+
+
+@dataclass(frozen=True)
+class Rules:
+    """How scores come about and become weights.
+
+    Attributes:
+        score: a key of `SCORES`.
+        parameters: the score function's own parameters.
+        scale: times, over, and how the factor is written; None where it is 1.
+        softcap: c of c·tanh(s/c), or None.
+        bias: added to the scores, broadcasting to (batch, head, n, m), or None.
+        mask: what may be attended to.
+        normalize: how scores become weights.
+        part: which of how many queries these are; None for all.
+    """
+
+    score: str = "scaled_dot"
+    parameters: Mapping[str, Array | float] = field(default_factory=dict)
+    scale: Factor | None = None
+    softcap: float | None = None
+    bias: Array | None = None
+    mask: Mask = field(default_factory=Mask)
+    normalize: Normalize = field(default_factory=Normalize)
+    part: tuple[slice, int] | None = None
+
+    def of_rows(self, rows: slice, n: int) -> Rules:
+        """Return the rules for some of the n queries, where they are taken in pieces."""
+        bias = self.bias
+        if bias is not None and bias.shape[-2] > 1:
+            bias = bias[..., rows, :]
+        return replace(self, bias=bias, part=(rows, n))
+
+
+@dataclass(frozen=True)
+class Factor:
+    """What scores are multiplied by: times / over, how that is written, and its value in words."""
+
+    times: float
+    over: float
+    formula: str
+    value: str = ""
+
+
+def score(tape: Tape, q: Step, k: Expression, rules: Rules, suffix: str = "") -> Step:
+    """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
+
+    Raises:
+        InputError: for a zero vector with the cosine.
+    """
+    parameters = {name: _parameter(tape, name, p) for name, p in rules.parameters.items()}
+    operation = SCORES[rules.score].build(tape, q, k, parameters, suffix)
+    return tape.record(f"scores{suffix}", operation, ("query", "key"), symbol="S")
+
+
+def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
+    """Record `scaled`, `capped`, `biased` and `masked`, as far as they change anything.
+
+    Args:
+        tape: where to.
+        scores: (…, n, m).
+        rules: what to do.
+        suffix: of the steps' names.
+    """
+    s = scores
+    if rules.scale is not None:
+        factor = rules.scale
+        operation = Scale(s, factor.times, factor.over, factor.formula, factor.value)
+        s = tape.record(f"scaled{suffix}", operation)
+    if rules.softcap is not None:
+        s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
+    if rules.bias is not None and rules.bias.any():
+        bias = tape.given("bias", rules.bias, ("query", "key"), _heads_of(rules.bias, s))
+        s = tape.record(f"biased{suffix}", Add(s, bias))
+    n, m = s.array.shape[-2:]
+    rows = None
+    if rules.part is not None:
+        rows, n = rules.part
+    keep = rules.mask(n, m, rows)
+    if keep is not None:
+        keep = keep.astype(s.array.dtype)
+        mask = tape.given("mask", keep, ("query", "key"), _heads_of(keep, s))
+        s = tape.record(f"masked{suffix}", Masked(s, mask))
+    return s
+
+
+def normalize(tape: Tape, s: Step, rules: Rules, suffix: str = "") -> Step:
+    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights.
+
+    Raises:
+        InputError: for a row that sums to 0 and is divided by its sum.
+    """
+    _warn_of_blocked(tape, s, rules.normalize)
+    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
+    if isinstance(made, Operation):
+        return tape.record(f"weights{suffix}", made, symbol="A")
+    return made
+
+
+def _parameter(tape: Tape, name: str, value: Array | float) -> Step | float:
+    if isinstance(value, float):
+        return value
+    if name in tape.inputs:
+        return tape.inputs[name]
+    if value.ndim == 1:
+        return tape.given(name, value[None, None, None, :], ("hidden",))
+    return tape.given(name, value[None, None], ("hidden", "feature"), as_written=True)
+
+
+def _heads_of(array: Array, s: Step) -> tuple[str, ...]:
+    """Which of the axes batch and head a matrix has that broadcasts to the scores."""
+    sizes = zip(LEADING, array.shape[:2], strict=True)
+    return tuple(name for name, size in sizes if size > 1 and name in s.leading)
+
+
+def _warn_of_blocked(tape: Tape, s: Step, settings: Normalize) -> None:
+    if s.array.dtype.kind != "f":
+        return
+    blocked = np.argwhere((s.array == -np.inf).all(axis=settings.along))
+    if not len(blocked):
+        return
+    axis = "query" if settings.axis == "keys" else "key"
+    labels = tape.labels.get(axis, ())
+    places = sorted({int(place[-1]) for place in blocked})
+    names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
+    shown = ", ".join(names) + (", …" if len(places) > 3 else "")
+    tape.warn(
+        f"every cell of {axis} {shown} is blocked: its weights are 0"
+        + (", and so is its output" if axis == "query" else "")
+    )

@@ -1,0 +1,251 @@
+"""The command line: reads flags, prints, colours and exits. Nothing else in the package does."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from attncli.errors import InputError, did_you_mean, fail, visible
+from attncli.terminal import Color, terminal_width, write_bytes, write_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from attncli.load import Overrides
+    from attncli.problem import Problem
+    from attncli.trace import Trace
+
+BAD_INPUT = 2
+
+app = typer.Typer(
+    name="attn",
+    help="Show every number of an attention calculation, the way a careful hand would write it.",
+    epilog="Start with: attn compute homework.yaml",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from attncli import __version__
+
+        typer.echo(f"attn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def attn(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Show every number of an attention calculation, the way a careful hand would write it."""
+
+
+@app.command(epilog="Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.")
+def compute(
+    ctx: typer.Context,
+    inputs: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."
+        ),
+    ] = None,
+    format_: Annotated[
+        str | None, typer.Option("--format", "-f", help="table, json, csv, yaml or npz.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
+    ] = None,
+    only: Annotated[
+        str | None, typer.Option("--only", metavar="STEP[,STEP]", help="Show only these steps.")
+    ] = None,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
+    ] = False,
+    color: Annotated[Color, typer.Option("--color", help="When to colour tables.")] = Color.auto,
+    matrix: Annotated[
+        list[str] | None,
+        typer.Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
+    ] = None,
+    title: Annotated[str | None, typer.Option(help="Shown at the top.")] = None,
+    notes: Annotated[str | None, typer.Option(help="Shown under the title.")] = None,
+    kind: Annotated[str | None, typer.Option(help="self or cross.")] = None,
+    tokens: Annotated[str | None, typer.Option(help="Words of the rows of X: I,am,good.")] = None,
+    memory_tokens: Annotated[str | None, typer.Option(help="Words of the rows of memory.")] = None,
+    heads: Annotated[str | None, typer.Option(help="How many heads.")] = None,
+    kv_heads: Annotated[str | None, typer.Option(help="How many key/value heads.")] = None,
+    score: Annotated[str | None, typer.Option(help="The score function: see attn scores.")] = None,
+    scale: Annotated[str | None, typer.Option(help="Such as 1/sqrt(d_k).")] = None,
+    softcap: Annotated[str | None, typer.Option(help="c of c·tanh(s/c).")] = None,
+    mask: Annotated[str | None, typer.Option(help="causal, or {window: [2, 0]}.")] = None,
+    normalize: Annotated[str | None, typer.Option(help="softmax, hardmax, sparsemax, …")] = None,
+    tokens_as: Annotated[str | None, typer.Option(help="rows or columns.")] = None,
+    round_: Annotated[str | None, typer.Option("--round", help="Round every step.")] = None,
+) -> None:
+    """Show every step of a calculation."""
+    options = {
+        "title": title,
+        "notes": notes,
+        "kind": kind,
+        "tokens": tokens,
+        "memory_tokens": memory_tokens,
+        "heads": heads,
+        "kv_heads": kv_heads,
+        "score": score,
+        "scale": scale,
+        "softcap": softcap,
+        "mask": mask,
+        "normalize": normalize,
+        "tokens_as": tokens_as,
+        "round": round_,
+    }
+    sources = list(inputs or ())
+    if not sources and not matrix:
+        if sys.stdin.isatty():
+            typer.echo(ctx.get_help())
+            raise typer.Exit
+        sources = ["-"]
+    chosen_format = _format_name(format_, out)
+    names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
+    from attncli.load import Overrides
+
+    given = {key: value for key, value in options.items() if value is not None}
+    problems, failed = _read(sources, Overrides(given, _pairs(matrix or ())))
+    traces, failed_too = _computed(problems, names)
+    if not quiet:
+        for trace in traces:
+            _warn(trace, several=len(traces) > 1)
+    if traces and (chosen_format != "table" or out is not None):
+        from attncli.rendering.formats import FORMATS
+        from attncli.rendering.record import Selection
+
+        row = FORMATS[chosen_format]
+        write_bytes(row.write(traces, Selection(names, decimals)), out, row.binary)
+    elif traces:
+        from attncli.rendering.digits import DEFAULT_DECIMALS
+        from attncli.rendering.table import Table
+
+        digits = DEFAULT_DECIMALS if decimals is None else decimals
+        table = Table(digits, full, terminal_width(), names, quiet)
+        write_lines((table.lines(trace) for trace in traces), color)
+    if failed or failed_too:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _format_name(name: str | None, out: Path | None) -> str:
+    """Return the format that was asked for, or that the output file's name implies."""
+    from attncli.rendering.formats import FORMATS
+
+    if name is not None:
+        if name not in FORMATS:
+            raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, FORMATS))
+        return name
+    if out is None:
+        return "table"
+    for known, row in FORMATS.items():
+        if out.suffix.lower() in row.suffixes:
+            return known
+    endings = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+    raise fail(
+        f"the name {visible(str(out))} does not tell a format", hint=f"use -f, or one of {endings}"
+    )
+
+
+def _pairs(matrices: Sequence[str]) -> dict[str, str]:
+    """Return NAME=FILE flags as a mapping."""
+    pairs = {}
+    for text in matrices:
+        name, sign, file = text.partition("=")
+        if not (name and sign and file):
+            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint="-m W_q=wq.csv")
+        pairs[name.strip()] = file
+    return pairs
+
+
+def _read(sources: Sequence[str], overrides: Overrides) -> tuple[list[Problem], bool]:
+    """Return the problems of all files, and whether some could not be read."""
+    from attncli.load import from_flags, load_all
+
+    problems: list[Problem] = []
+    failed = False
+    if not sources:
+        return [from_flags(overrides)], False
+    for source in sources:
+        try:
+            problems += load_all(source, overrides, sys.stdin.buffer)
+        except InputError as error:
+            _complain(error)
+            failed = True
+    return problems, failed
+
+
+def _computed(problems: Sequence[Problem], only: tuple[str, ...]) -> tuple[list[Trace], bool]:
+    """Return the traces of all problems, and whether some could not be calculated."""
+    from attncli.compute import compute as calculate
+
+    traces: list[Trace] = []
+    failed = False
+    for problem in problems:
+        try:
+            traces.append(calculate(problem, only or None))
+        except InputError as error:
+            _complain(error)
+            failed = True
+    return traces, failed
+
+
+def _complain(error: InputError) -> None:
+    typer.echo(str(error), err=True)
+
+
+def _warn(trace: Trace, several: bool) -> None:
+    name = f"{visible(trace.problem.title)}: " if several and trace.problem.title else ""
+    for warning in trace.warnings:
+        typer.echo(f"warning: {name}{visible(warning)}", err=True)
+
+
+@app.command()
+def scores(
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """Show the score functions, masks and normalisers with their formulas."""
+    from attncli.rendering.catalogue import catalogue
+
+    write_lines([catalogue()], color)
+
+
+@app.command()
+def schema() -> None:
+    """Print a JSON Schema of the problem file, for editors that check while you type."""
+    import json
+
+    from attncli.schema import problem_schema
+
+    write_bytes((json.dumps(problem_schema(), indent=2) + "\n").encode(), None)
+
+
+def main() -> None:
+    """Run the command line; every error ends in one message and an exit status."""
+    try:
+        app(prog_name="attn")
+    except InputError as error:
+        _complain(error)
+        sys.exit(BAD_INPUT)
+    except MemoryError:
+        typer.echo("the calculation does not fit into memory", err=True)
+        sys.exit(BAD_INPUT)

@@ -1,0 +1,66 @@
+"""From a problem to its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from attncli.errors import did_you_mean, fail, located, visible
+from attncli.methods import METHODS
+from attncli.problem import Problem
+from attncli.rounding import Rounding
+from attncli.trace import Array, Tape, Trace
+
+
+def compute(
+    problem: Problem,
+    only: Collection[str] | None = None,
+    settle: Callable[[str, Array], Array] | None = None,
+) -> Trace:
+    """Calculate a problem, step by step.
+
+    Args:
+        problem: what to calculate.
+        only: the names of the steps that will be read, all by default; large steps that nobody
+            asks for are not kept.
+        settle: called with each step's name and array (batch, head, row, column); what it
+            returns takes the array's place for all that follows.
+
+    Returns:
+        The trace, with the steps in the order of computation.
+
+    Raises:
+        InputError: for a step that does not exist, or numbers that cannot be calculated with.
+
+    >>> trace = compute(Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot"))
+    >>> trace["scores"].value
+    array([[14., 10.,  9.],
+           [10., 11.,  6.],
+           [ 9.,  6.,  6.]])
+    >>> trace["scores"].formula
+    'scores = Q Kᵀ'
+    """
+    wanted = None if only is None else frozenset(only)
+    if settle is None and problem.round is not None:
+        settle = Rounding(**problem.round)
+    tape = Tape(_labels(problem), problem.columns, settle, wanted)
+    with located(problem.source):
+        METHODS[problem.kind](tape, problem)
+        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, tuple(tape.warnings))
+        for name in only or ():
+            if name not in trace:
+                raise fail(
+                    f"there is no step {visible(name)} in this calculation",
+                    hint=did_you_mean(name, trace.steps),
+                )
+    return trace
+
+
+def _labels(problem: Problem) -> dict[str, tuple[str, ...]]:
+    """Return the words for queries and keys, where the problem has them."""
+    labels = {}
+    if problem.tokens:
+        labels["query"] = problem.tokens
+    keys = problem.memory_tokens or (problem.tokens if problem.keys_are_tokens else ())
+    if keys:
+        labels["key"] = keys
+    return labels

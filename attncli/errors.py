@@ -1,0 +1,174 @@
+"""The one error type: what is wrong with an input, where, and the way out.
+
+Code deep inside states a short fact (`Fault`) about a key of the problem. Whoever knows the
+file adds the place. Only the command line prints.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+KeyPath = tuple[str | int, ...]
+"""Where in a problem something stands: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
+
+EXCERPT_WIDTH = 76
+
+
+@dataclass(frozen=True)
+class Place:
+    """A position in a file. Lines and columns count from 1; 0 means that there is none."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+    text: str = ""
+
+    def __str__(self) -> str:
+        """`file:line:column`, as compilers write it."""
+        parts = [visible(self.file)]
+        if self.line:
+            parts.append(str(self.line))
+            if self.column:
+                parts.append(str(self.column))
+        return ":".join(parts)
+
+    def excerpt(self) -> str:
+        """The line itself with a caret under the column; a window of it when it is long."""
+        if not self.line or not self.text.strip():
+            return ""
+        column = max(self.column, 1) - 1
+        start = 0 if len(self.text) <= EXCERPT_WIDTH else max(0, column - EXCERPT_WIDTH // 2)
+        window = visible(self.text[start : start + EXCERPT_WIDTH].rstrip("\r\n"))
+        lead = "…" if start else ""
+        before = visible(self.text[start:column])
+        caret = f"\n    {' ' * (len(lead) + cell_width(before))}^" if self.column else ""
+        return f"    {lead}{window}{caret}"
+
+
+@dataclass(frozen=True)
+class Fault:
+    """One thing that is wrong.
+
+    Attributes:
+        message: the fact.
+        path: the key that it is about.
+        hint: a way out, or nothing.
+        related: another key that the fact names.
+        place: where `path` stands, once the file is known.
+        related_place: where `related` stands.
+    """
+
+    message: str
+    path: KeyPath = ()
+    hint: str = ""
+    related: KeyPath = ()
+    place: Place | None = None
+    related_place: Place | None = None
+
+    def __str__(self) -> str:
+        """The message as a person reads it: place, fact, the line with a caret, the hint."""
+        message = visible(self.message)
+        head = f"{self.place}: {message}" if self.place else message
+        parts = [head]
+        if self.place and (excerpt := self.place.excerpt()):
+            parts.append(excerpt)
+        if self.related_place and self.related_place.line:
+            parts.append(f"  {'.'.join(map(str, self.related))} stands at {self.related_place}")
+        if self.hint:
+            parts.append(f"  {visible(self.hint)}")
+        return "\n".join(parts)
+
+
+class InputError(Exception):
+    """Raised for input that cannot be used; carries every fault that was known at once."""
+
+    def __init__(self, *faults: Fault) -> None:
+        super().__init__(*faults)
+        self.faults = faults
+
+    def __str__(self) -> str:
+        """All faults, one below the other."""
+        return "\n".join(str(fault) for fault in self.faults)
+
+
+def fail(message: str, *path: str | int, hint: str = "") -> InputError:
+    """Return an `InputError` of one fault, to be raised by the caller."""
+    return InputError(Fault(message, path, hint))
+
+
+@contextmanager
+def collected(faults: list[Fault]) -> Iterator[None]:
+    """Add the faults of an `InputError` raised inside to a list, and go on."""
+    try:
+        yield
+    except InputError as error:
+        faults.extend(error.faults)
+
+
+def refuse(faults: list[Fault]) -> None:
+    """Raise an `InputError` of all faults, if there are any."""
+    if faults:
+        raise InputError(*faults)
+
+
+@contextmanager
+def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
+    """Add the place to every fault that is raised inside and has none yet."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(*(_placed(fault, locate) for fault in error.faults)) from None
+
+
+def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
+    if fault.place:
+        return fault
+    place = locate(fault.path)
+    if not fault.path:
+        place = Place(place.file)  # it is about the whole, so no line is the right one
+    return replace(
+        fault,
+        place=place if place.file else None,
+        related_place=locate(fault.related) if fault.related else None,
+    )
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
+    words = list(known)
+    lower = {w.lower(): w for w in words}
+    near = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
+    if near:
+        return f"did you mean {lower[near[0]]}?"
+    return f"known: {', '.join(words)}"
+
+
+def visible(text: str) -> str:
+    r"""Return text safe to show on a terminal: control characters are written out as escapes.
+
+    >>> visible("a\x1b[31m")
+    'a\\x1b[31m'
+    """
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else _escape(c) for c in text)
+
+
+def _escape(character: str) -> str:
+    # Joiners shape real words (Persian, Indic scripts, emoji) and move nothing on the screen;
+    # wide and unbreakable blanks are blanks.
+    if character in "\u200c\u200d\u3000\xa0\u202f":
+        return character
+    return character.encode("unicode_escape").decode("ascii")
+
+
+def cell_width(text: str) -> int:
+    """Return how many terminal columns a text takes: 2 for a wide character, 0 for a joiner."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # only where a label or line is not plain ASCII
+
+    return cell_len(text)

@@ -1,0 +1,141 @@
+"""Every key that a problem may have: what it means, how it is written, and its shape.
+
+The shapes are letters bound to sizes, in row convention. `heads*d_k` is one head's size times
+the heads, which fall away for a stack of one matrix a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Key:
+    """One row of the table.
+
+    Attributes:
+        form: how it is written: "matrix", "vector", "text", "labels", "count", "number",
+            "choice", or the name of a mapping of its own ("score", "mask", …).
+        meaning: one line.
+        stack: what a third axis of a matrix is: "batch", "head" or "either"; "" for none.
+        choices: the words of a choice.
+        as_written: a matrix that stands the same in row and column convention.
+        infinite: whether −∞ is a value.
+    """
+
+    form: str
+    meaning: str
+    stack: str = ""
+    choices: tuple[str, ...] = ()
+    as_written: bool = False
+    infinite: bool = False
+
+
+def _matrix(meaning: str, stack: str = "", **more: bool) -> Key:
+    return Key("matrix", meaning, stack, **more)  # type: ignore[arg-type]
+
+
+KEYS: dict[str, Key] = {
+    "title": Key("text", "shown at the top"),
+    "notes": Key("text", "shown under the title"),
+    "kind": Key("choice", "which mechanism", choices=("self", "cross")),
+    "tokens": Key("labels", "the words of the rows of X"),
+    "memory_tokens": Key("labels", "the words of the rows of memory"),
+    "X": _matrix("the input, one token a row", "batch"),
+    "memory": _matrix("what `cross` attends to", "batch"),
+    "W_q": _matrix("projection to queries, used as X W_q; identity when left out", "head"),
+    "W_k": _matrix("projection to keys", "head"),
+    "W_v": _matrix("projection to values", "head"),
+    "W_o": _matrix("projection of the heads' outputs side by side"),
+    "b_q": Key("vector", "added to the queries", "head"),
+    "b_k": Key("vector", "added to the keys", "head"),
+    "b_v": Key("vector", "added to the values", "head"),
+    "b_o": Key("vector", "added to the output"),
+    "Q": _matrix("the queries, in place of a projection", "either"),
+    "K": _matrix("the keys", "either"),
+    "V": _matrix("the values", "either"),
+    "scores": _matrix("known scores, in place of a score function", "either", infinite=True),
+    "heads": Key("count", "how many heads"),
+    "kv_heads": Key("count", "how many heads keys and values have; divides heads"),
+    "score": Key("score", "the score function: a name, or {name: …} with its parameters"),
+    "scale": Key("scale", "what scores are multiplied by: a number, or such as 1/sqrt(d_k)"),
+    "softcap": Key("number", "c: scores become c·tanh(s/c)"),
+    "bias": _matrix("added to the scores; −inf blocks a cell", "either", infinite=True),
+    "mask": Key("mask", "causal, a 0/1 matrix, or a mapping of the forms"),
+    "normalize": Key("normalize", "how scores become weights"),
+    "tokens_as": Key("choice", "whether a token is a row or a column", choices=("rows", "columns")),
+    "round": Key("round", "round every step as a hand does"),
+    "W_c": _matrix("tanh(W_c [output; x]) after the output", as_written=True),
+    "answers": Key("answers", "hand-worked matrices by step name, for `attn check`"),
+}
+
+MASK_KEYS = ("causal", "align", "offset", "keep", "block", "lengths", "window")
+ALIGNMENTS = ("top-left", "bottom-right")
+NORMALIZE_KEYS = ("name", "temperature", "base", "axis")
+AXES = ("keys", "queries")
+ROUND_KEYS = ("decimals", "significant", "half")
+HALVES = ("up", "even")
+
+SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
+"""The sizes that a scale expression may use."""
+
+COMMON = {
+    "scores": ("n", "m"),
+    "bias": ("n", "m"),
+    "mask.keep": ("n", "m"),
+    "mask.block": ("n", "m"),
+}
+BROADCASTS = ("bias", "mask.keep", "mask.block")
+
+SELF = {
+    "X": ("n", "d_model"),
+    "W_q": ("d_model", "heads*d_q"),
+    "b_q": ("heads*d_q",),
+    "Q": ("n", "heads*d_q"),
+    "W_k": ("d_model", "kv_heads*d_k"),
+    "b_k": ("kv_heads*d_k",),
+    "K": ("m", "kv_heads*d_k"),
+    "W_v": ("d_model", "kv_heads*d_v"),
+    "b_v": ("kv_heads*d_v",),
+    "V": ("m", "kv_heads*d_v"),
+    **COMMON,
+    "W_o": ("heads*d_v", "d_out"),
+    "b_o": ("d_out",),
+    "W_c": ("d_c", "d_out + d_model"),
+}
+CROSS = {
+    "X": SELF["X"],
+    "memory": ("m", "d_memory"),
+    **SELF,
+    "W_k": ("d_memory", "kv_heads*d_k"),
+    "W_v": ("d_memory", "kv_heads*d_v"),
+}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """One mechanism: its matrices with their shapes, and the options that it understands."""
+
+    shapes: dict[str, tuple[str, ...]]
+    options: tuple[str, ...]
+    meaning: str = ""
+    defaults: dict[str, str] = field(default_factory=dict)
+
+
+GENERAL_OPTIONS = ("title", "notes", "kind", "tokens", "tokens_as", "round", "answers")
+ATTENTION_OPTIONS = (
+    *GENERAL_OPTIONS,
+    "memory_tokens",
+    "heads",
+    "kv_heads",
+    "score",
+    "scale",
+    "softcap",
+    "mask",
+    "normalize",
+)
+
+KINDS: dict[str, Kind] = {
+    "self": Kind(SELF, ATTENTION_OPTIONS, "every token attends to all tokens of X"),
+    "cross": Kind(CROSS, ATTENTION_OPTIONS, "the tokens of X attend to those of memory"),
+}

@@ -1,0 +1,99 @@
+"""Self-attention and cross-attention with any number of heads (Vaswani et al. 2017, section 3.2).
+
+`kind: self` takes keys and values from X, `kind: cross` from `memory`; Q, K, V or the scores may
+be given instead.
+"""
+
+from __future__ import annotations
+
+from attncli.attend import Rules, adjust, normalize, score
+from attncli.heads import Concat, Cut, Shared
+from attncli.keys import KEYS
+from attncli.methods.streaming import Streamed, is_large
+from attncli.operations import Add, Joined, MatMul, Tanh, Transposed
+from attncli.problem import Problem
+from attncli.trace import Expression, Step, Tape
+
+
+def attention(tape: Tape, problem: Problem) -> None:
+    """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
+    q = k = None
+    if "scores" not in problem.given:
+        q = project(tape, problem, "Q", "query")
+        k = project(tape, problem, "K", "key")
+    v = project(tape, problem, "V", "key")
+    finish(tape, problem, read_values(tape, problem, q, k, v))
+
+
+def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
+    """Record Q, K or V: given directly, or X W (+ b), cut into heads where there are several."""
+    heads = problem.heads if name == "Q" else problem.kv_heads
+    source = "memory" if problem.kind == "cross" and name != "Q" else "X"
+    letter = name.lower()
+    made: Expression
+    if name in problem.given:
+        made = given(tape, problem, name, (rows, "feature"))
+    else:
+        tokens = "query" if source == "X" else "key"
+        made = given(tape, problem, source, (tokens, "model"))
+        if f"W_{letter}" in problem.given:
+            made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
+        if f"b_{letter}" in problem.given:
+            made = Add(made, given(tape, problem, f"b_{letter}", ("feature",)))
+    if problem.heads > 1 and "head" not in made.leading:
+        made = Cut(made, heads)
+    return tape.record(name, made, (rows, "feature"))
+
+
+def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
+    """Record scores, weights and weights · V, or the last one alone where they are too large."""
+    times = problem.heads // problem.kv_heads
+    values = Shared(v, times) if times > 1 else v
+    name = "context" if problem.heads > 1 or _goes_on(problem) else "output"
+    if q is None or k is None:
+        scores = given(tape, problem, "scores", ("query", "key"))
+        scores = tape.record("scores", scores, symbol="S")
+        return weigh(tape, scores, values, problem.rules, name)
+    keys = Shared(k, times) if times > 1 else k
+    if is_large(tape, q, k, problem.rules):
+        return tape.record(name, Streamed(q, keys, values, problem.rules, tape), symbol="Z")
+    scores = score(tape, q, keys, problem.rules)
+    return weigh(tape, scores, values, problem.rules, name)
+
+
+def weigh(tape: Tape, scores: Step, values: Expression, rules: Rules, name: str) -> Step:
+    """Record the weights that the scores become, and the values mixed by them."""
+    weights = normalize(tape, adjust(tape, scores, rules), rules)
+    return tape.record(name, MatMul(weights, values), symbol="Z")
+
+
+def finish(tape: Tape, problem: Problem, context: Step) -> None:
+    """Record what comes after the heads: side by side, through W_o, through W_c."""
+    output = context
+    if problem.heads > 1:
+        name = "concat" if _goes_on(problem) else "output"
+        output = tape.record(name, Concat(output), symbol="Z")
+    if _goes_on(problem):
+        made: Expression = output
+        if "W_o" in problem.given:
+            made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
+        if "b_o" in problem.given:
+            made = Add(made, given(tape, problem, "b_o", ("out",)))
+        output = tape.record("output", made, symbol="Z")
+    if "W_c" in problem.given:
+        w_c = given(tape, problem, "W_c", ("out", "joined"))
+        x = given(tape, problem, "X", ("query", "model"))
+        tape.record("attentional", Tanh(MatMul(Joined(output, x), Transposed(w_c))))
+
+
+def _goes_on(problem: Problem) -> bool:
+    """Whether the heads' values are projected once more."""
+    return "W_o" in problem.given or "b_o" in problem.given
+
+
+def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
+    """Put a matrix of the problem on the tape, once."""
+    if key in tape.inputs:
+        return tape.inputs[key]
+    as_written = KEYS[key].as_written
+    return tape.given(key, problem.array(key), trailing, problem.leading(key), as_written)

@@ -1,0 +1,274 @@
+"""The normalisers: how a row of scores becomes weights.
+
+To add one: write a function that takes the tape, the scores and the settings and returns the
+operation whose result is the step `weights`, and give it a row in `NORMALIZERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from attncli import precision
+from attncli.errors import fail
+from attncli.operations import Divide, Scale
+from attncli.trace import ATOM, Array, Expression, Operation, Step, Tape, Writer
+
+QUERIES, KEYS = -2, -1
+"""The axes of a score matrix along which a normaliser works."""
+
+
+@dataclass(frozen=True)
+class Normalize:
+    """How to normalise: which function, along which axis, and its numbers.
+
+    Attributes:
+        name: a key of `NORMALIZERS`.
+        temperature: positive; the scores are divided by it first.
+        base: greater than 1; what softmax raises to the power of the scores.
+        axis: "keys" (each row) or "queries" (each column).
+    """
+
+    name: str = "softmax"
+    temperature: float = 1.0
+    base: float = np.e
+    axis: str = "keys"
+
+    @property
+    def along(self) -> int:
+        """The axis of the arrays of the calculation."""
+        return KEYS if self.axis == "keys" else QUERIES
+
+
+@dataclass(frozen=True)
+class Normalizer:
+    """One row of the table.
+
+    Attributes:
+        build: records what comes before the weights and returns the operation that gives them.
+        formula: what becomes of a score s.
+        summary: one line for `attn scores`.
+    """
+
+    build: Callable[[Tape, Step, Normalize, str], Expression]
+    formula: str
+    summary: str
+
+
+def softmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+    """e^s divided by the row's sum of e^s, in the two steps of a hand."""
+    shift = None
+    if _out_of_range(scores.array, settings):
+        shift = settings.along
+        tape.warn(
+            f"some e^{scores.name} are beyond what a float can hold: the largest score of each "
+            f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
+        )
+    power = Power(scores, settings.base, settings.temperature, shift)
+    exponentials = tape.record(f"exp{suffix}", power)
+    total = tape.record(f"sum{suffix}", Total(exponentials, settings.along))
+    return Divide(exponentials, total)
+
+
+def hardmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+    """All weight on the largest score; on the first of several, with a warning."""
+    del suffix
+    largest = scores.array.max(axis=settings.along, keepdims=True)
+    tied = ((scores.array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
+    if tied.any():
+        tape.warn(
+            f"several scores of a {_line(settings, tape)} are largest: hardmax took the first"
+        )
+    return Hardmax(scores, settings.along)
+
+
+def sparsemax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+    """The nearest point of the probability simplex."""
+    del tape, suffix
+    return Sparsemax(_tempered(scores, settings), settings.along)
+
+
+def divide_by_sum(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+    """Each score divided by the sum of its row."""
+    unblocked = _unblocked(scores)
+    total = tape.record(f"sum{suffix}", Total(unblocked, settings.along))
+    blocked = (scores.array == -np.inf).all(axis=settings.along, keepdims=True)
+    zero = np.argwhere((total.array == 0) & ~blocked)
+    if len(zero):
+        place = int(zero[0][-2 if settings.along == KEYS else -1])
+        raise fail(
+            f"the scores of {_line(settings, tape)} {place + 1} sum to 0, "
+            "so they cannot be divided by their sum",
+            "normalize",
+            hint="use softmax, or change the scores",
+        )
+    return Divide(unblocked, total)
+
+
+def nothing(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+    """The scores themselves."""
+    del tape, suffix
+    return _tempered(_unblocked(scores), settings)
+
+
+NORMALIZERS: dict[str, Normalizer] = {
+    "softmax": Normalizer(softmax, "e^s / Σ e^s", "the weights of a row are positive, sum 1"),
+    "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
+    "sparsemax": Normalizer(
+        sparsemax, "max(s − τ, 0), Σ = 1", "like softmax, but small weights become exactly 0"
+    ),
+    "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
+    "none": Normalizer(nothing, "s", "the scores are the weights"),
+}
+
+
+def _line(settings: Normalize, tape: Tape) -> str:
+    by_rows = (settings.along == KEYS) != tape.columns
+    return "row" if by_rows else "column"
+
+
+def _out_of_range(scores: Array, settings: Normalize) -> bool:
+    if scores.dtype.kind != "f":
+        return False
+    finite = np.where(scores == -np.inf, 0.0, scores)
+    largest = float(np.abs(finite).max(initial=0.0)) / settings.temperature
+    return largest * float(np.log(settings.base)) > precision.largest_exponent(scores)
+
+
+def _unblocked(scores: Step) -> Expression:
+    return Unblocked(scores) if (scores.array == -np.inf).any() else scores
+
+
+def _tempered(scores: Expression, settings: Normalize) -> Expression:
+    if settings.temperature == 1:
+        return scores
+    return Scale(scores, 1.0, settings.temperature, f"/ {settings.temperature:g}")
+
+
+@dataclass(frozen=True, eq=False)
+class Power(Operation):
+    """base^(s / temperature), softmax's first step.
+
+    Attributes:
+        shift_along: None, or the axis along which the largest score is subtracted first. A hand
+            never needs that; a float does when base^s is beyond its range.
+    """
+
+    operand: Expression
+    base: float = np.e
+    temperature: float = 1.0
+    shift_along: int | None = None
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        scores = arrays[0]
+        if scores.dtype.kind != "f":
+            exponent = scores / self.temperature if self.temperature != 1 else scores
+            worked: Array = np.exp(exponent) if self.base == np.e else self.base**exponent
+            return worked
+        shift: Array | float = 0.0
+        if self.shift_along is not None:
+            largest = scores.max(axis=self.shift_along, keepdims=True)
+            shift = np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+        return precision.power(self.base, scores, shift, self.temperature)
+
+    def notation(self, write: Writer) -> str:
+        """`e^scaled`, `2^(scaled / 0.5)`."""
+        exponent = write(self.operand, ATOM)
+        if self.shift_along is not None:
+            exponent = f"{exponent} − largest"
+        if self.temperature != 1:
+            exponent = f"({exponent})" if self.shift_along is not None else exponent
+            exponent = f"{exponent} / {self.temperature:g}"
+        base = "e" if self.base == np.e else f"{self.base:g}"
+        return f"{base}^({exponent})" if " " in exponent else f"{base}^{exponent}"
+
+
+@dataclass(frozen=True, eq=False)
+class Total(Operation):
+    """The sum along the keys (or the queries) of each row (or column)."""
+
+    operand: Expression
+    along: int
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """The axis that is summed has one place left."""
+        row, column = self.operand.trailing
+        return (row, "sum") if self.along == KEYS else ("sum", column)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
+        result: Array = arrays[0].sum(axis=self.along, keepdims=True)
+        return result
+
+    def notation(self, write: Writer) -> str:
+        """`exp summed over keys`."""
+        over = "keys" if self.along == KEYS else "queries"
+        return f"{write(self.operand)} summed over {over}"
+
+
+@dataclass(frozen=True, eq=False)
+class Unblocked(Operation):
+    """0 in place of −∞, for normalisers that do not exponentiate."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        return np.where(arrays[0] == -np.inf, 0.0, arrays[0]).astype(arrays[0].dtype)
+
+    def notation(self, write: Writer) -> str:
+        """`masked, 0 where blocked`."""
+        return f"{write(self.operand)}, 0 where blocked"
+
+
+@dataclass(frozen=True, eq=False)
+class Hardmax(Operation):
+    """1 at the largest number of each row, else 0; the first of several largest."""
+
+    operand: Expression
+    along: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape; a row that is wholly blocked gets zeros."""
+        scores = arrays[0]
+        result = np.zeros_like(scores)
+        where = scores.argmax(axis=self.along, keepdims=True)
+        largest = np.take_along_axis(scores, where, self.along)
+        np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
+        return result
+
+    def notation(self, write: Writer) -> str:
+        """`hardmax(scaled)`."""
+        return f"1 at the largest of {write(self.operand)}, else 0"
+
+
+@dataclass(frozen=True, eq=False)
+class Sparsemax(Operation):
+    """max(s − τ, 0) with τ such that each row sums to 1 (Martins and Astudillo 2016)."""
+
+    operand: Expression
+    along: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape; a row that is wholly blocked gets zeros."""
+        scores = np.moveaxis(arrays[0], self.along, -1)
+        largest = scores.max(axis=-1, keepdims=True)
+        blocked = largest == -np.inf
+        # Only differences matter; from the largest down they lose no digits.
+        shifted = scores - np.where(blocked, 0.0, largest)
+        ordered = -np.sort(-shifted, axis=-1)
+        count = np.arange(1, ordered.shape[-1] + 1)
+        sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
+        support = (1 + count * ordered > sums).sum(axis=-1, keepdims=True)
+        support = np.maximum(support, 1)
+        threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
+        result = np.where(blocked, 0.0, np.maximum(shifted - threshold, 0.0))
+        return np.moveaxis(result, -1, self.along).astype(arrays[0].dtype)
+
+    def notation(self, write: Writer) -> str:
+        """`max(scaled − τ, 0)`."""
+        return f"max({write(self.operand)} − τ, 0), τ so that each sums to 1"

@@ -1,0 +1,364 @@
+"""A problem: everything that a calculation needs, checked when it is made.
+
+A `Problem` knows keys and shapes, not files: what is wrong is told by key, and `load` adds
+where in the file that key stands.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli import expressions
+from attncli.attend import Factor, Rules
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.keys import KEYS, KINDS, SCALE_NAMES
+from attncli.masks import Mask
+from attncli.normalizers import Normalize
+from attncli.scores import SCORES
+from attncli.shapes import Sizes, bind_all
+from attncli.trace import Array
+from attncli.values import read_value
+
+
+class Problem:
+    """One attention problem; its keys are those of a problem file.
+
+    Matrices may be given as nested lists, arrays, or text; every other key as in a file. A key
+    that was left out is None or its default. What is wrong is told all at once.
+    `source` gives the place of a key in the file that the problem is from, if it is from one.
+
+    Raises:
+        InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
+
+    >>> problem = Problem(X=[[1, 0], [0, 1]], score="dot")
+    >>> problem.X
+    array([[1., 0.],
+           [0., 1.]])
+    >>> Problem(X=[[1, 0], [0, 1]], W_k=[[1, 0]])
+    Traceback (most recent call last):
+        ...
+    attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
+    """
+
+    title: str
+    notes: str
+    kind: str
+    tokens: tuple[str, ...]
+    memory_tokens: tuple[str, ...]
+    X: Array | None
+    heads: int
+    kv_heads: int
+    tokens_as: str
+    rules: Rules
+    sizes: Sizes
+    source: Callable[[KeyPath], Place]
+
+    def __init__(
+        self, *, source: Callable[[KeyPath], Place] = lambda path: Place(""), **given: object
+    ) -> None:
+        faults: list[Fault] = []
+        given = {key: raw for key, raw in given.items() if raw is not None}
+        values: dict[str, Any] = dict(DEFAULTS)
+        for key, raw in given.items():
+            with collected(faults):
+                values[key] = read_value(key, raw)
+        refuse(faults)
+        values.setdefault("kv_heads", values["heads"])
+        self.__dict__.update(values)
+        self.__dict__["given"] = tuple(given)
+        self.__dict__["source"] = source
+        with collected(faults):
+            self._check_keys()
+        refuse(faults)
+        sizes = self._bind_shapes()
+        self.__dict__["sizes"] = sizes
+        refuse(sizes.faults)
+        with collected(faults):
+            self.__dict__["rules"] = self._rules()
+        refuse(faults)
+
+    def __getattr__(self, name: str) -> Any:
+        """A key that was not given is None."""
+        if name in KEYS:
+            return None
+        raise AttributeError(f"a problem has no key {name}")
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError("a problem does not change; make a new one")
+
+    def __repr__(self) -> str:
+        """Which keys were given."""
+        return f"<Problem {self.kind}: {', '.join(self.given)}>"
+
+    @property
+    def columns(self) -> bool:
+        """Whether a token is a column."""
+        return self.tokens_as == "columns"
+
+    @property
+    def keys_are_tokens(self) -> bool:
+        """Whether the words of `tokens` name the keys too."""
+        same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
+        return self.kind == "self" and same
+
+    def array(self, key: str) -> Array:
+        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
+        array = self.__dict__[key]
+        if self.columns and array.ndim > 1 and not KEYS[key].as_written:
+            array = np.swapaxes(array, -1, -2)
+        return self._lifted(array, key, 1 if KEYS[key].form == "vector" else 2)
+
+    def leading(self, key: str) -> tuple[str, ...]:
+        """Return which of the axes "batch" and "head" a matrix has."""
+        extra = self.__dict__[key].ndim - (1 if KEYS[key].form == "vector" else 2)
+        if extra == 0:
+            return ()
+        if extra == 2:
+            return ("batch", "head")
+        stack = KEYS[key].stack
+        by_head = stack == "head" or (stack == "either" and self.heads > 1)
+        return ("head",) if by_head else ("batch",)
+
+    def matrices(self) -> dict[str, Array]:
+        """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
+        found = {key: self.__dict__[key] for key in KEYS if _is_array(self.__dict__.get(key))}
+        for key in ("score", "mask"):
+            mapping = self.__dict__.get(key) or {}
+            found |= {f"{key}.{name}": part for name, part in mapping.items() if _is_array(part)}
+        return found
+
+    def options(self) -> dict[str, object]:
+        """Return everything that is no matrix, with defaults filled in, ready for JSON."""
+        kind = KINDS[self.kind]
+        found: dict[str, object] = {}
+        for key in kind.options:
+            value = self.__dict__.get(key)
+            if key in ("title", "notes", "answers") or value is None or value == ():
+                continue
+            if isinstance(value, Mapping):
+                value = {name: part for name, part in value.items() if not _is_array(part)}
+            if value == {}:
+                continue
+            found[key] = list(value) if isinstance(value, tuple) else value
+        return found
+
+    def _check_keys(self) -> None:
+        """Raise for keys that this kind has no use for, or that exclude each other."""
+        kind = KINDS[self.kind]
+        faults = []
+        for key in self.given:
+            if key not in kind.shapes and key not in kind.options:
+                fitting = [name for name, other in KINDS.items() if key in other.shapes]
+                hint = f"set kind: {fitting[0]}" if fitting else ""
+                faults.append(Fault(f"{key} has no use in kind {self.kind}", (key,), hint))
+        for direct, replaced in REPLACES.items():
+            if direct in self.given:
+                for key in replaced:
+                    if key in self.given:
+                        message = f"{direct} is given, so {key} has no use"
+                        hint = f"leave out {key} or {direct}"
+                        faults.append(Fault(message, (key,), hint, related=(direct,)))
+        faults += self._missing()
+        if faults:
+            raise InputError(*faults)
+
+    def _missing(self) -> Iterator[Fault]:
+        """Yield a fault for each of Q, K and V that comes from nowhere."""
+        source = "memory" if self.kind == "cross" else "X"
+        known = "scores" in self.given
+        for key, origin in (("Q", "X"), ("K", source), ("V", source)):
+            if key in self.given or origin in self.given or (known and key != "V"):
+                continue
+            hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
+            yield Fault(f"there is neither {origin} nor {key}", (), hint)
+            return
+
+    def _bind_shapes(self) -> Sizes:
+        """Bind every letter, and give what follows where a projection was left out."""
+        kind = KINDS[self.kind]
+        sizes = Sizes(self.heads, self.kv_heads, self.columns)
+        if self.heads % self.kv_heads:
+            message = f"kv_heads = {self.kv_heads} does not divide heads = {self.heads}"
+            sizes.faults.append(Fault(message, ("kv_heads",), related=("heads",)))
+            return sizes
+        shapes = dict(kind.shapes)
+        for parameter in SCORES[self.score["name"]].parameters:
+            if parameter.shape:
+                shapes[f"score.{parameter.name}"] = parameter.shape
+        given = {}
+        for key, array in self.matrices().items():
+            shape = array.shape
+            flips = self.columns and not key.startswith("score") and len(shape) > 1
+            if flips and not (key in KEYS and KEYS[key].as_written):
+                shape = (*shape[:-2], shape[-1], shape[-2])
+            given[key] = shape
+        early = {key: letters for key, letters in shapes.items() if key in PROJECTED}
+        bind_all(sizes, early, given)
+        if not sizes.faults:
+            self._bind_defaults(sizes)
+        bind_all(sizes, {k: v for k, v in shapes.items() if k not in early}, given)
+        for key, letter in (("tokens", "n"), ("memory_tokens", "m")):
+            labels = self.__dict__[key]
+            if labels and letter in sizes:
+                sizes.bind(letter, len(labels), key, "labels")
+        return sizes
+
+    def _bind_defaults(self, sizes: Sizes) -> None:
+        """Bind what a left-out projection and a shared source imply."""
+        source = "memory" if self.kind == "cross" else "X"
+        origins = (("Q", "X", "heads*d_q"), ("K", source, "kv_heads*d_k"))
+        for key, origin, letter in (*origins, ("V", source, "kv_heads*d_v")):
+            unused = "scores" in self.given and key != "V"
+            if key in self.given or origin not in self.given or unused:
+                continue
+            if source == "X" and key != "Q":
+                sizes.bind("m", sizes["n"], "X", "columns" if self.columns else "rows")
+            if f"W_{key.lower()}" not in self.given:
+                width = self.array(origin).shape[-1]
+                sizes.bind(letter, width, origin, "rows" if self.columns else "columns")
+        function = SCORES[self.score["name"]]
+        if (
+            "d_q" in sizes
+            and "d_k" in sizes
+            and function.same_size
+            and sizes["d_q"] != sizes["d_k"]
+        ):
+            q, k = sizes.bound["d_q"], sizes.bound["d_k"]
+            message = f"{self.score['name']} needs queries and keys of one size, but "
+            message += f"a query has {q.size} numbers ({q.words}) and a key {k.size} ({k.words})"
+            hint = "the score functions general, additive and concat take different sizes"
+            sizes.faults.append(Fault(message, (k.key,), hint, related=(q.key,)))
+        if "W_o" not in self.given and "d_v" in sizes:
+            value = sizes.bound["d_v"]
+            sizes.bind("d_out", value.size * self.heads, value.key)
+
+    def _rules(self) -> Rules:
+        name = self.score["name"]
+        parameters = {key: part for key, part in self.score.items() if key != "name"}
+        return Rules(
+            name,
+            parameters,
+            self._factor(),
+            self.softcap,
+            self.array("bias") if "bias" in self.given else None,
+            self._mask(),
+            Normalize(**{key: _base(part) for key, part in self.normalize.items()}),
+        )
+
+    def _factor(self) -> Factor | None:
+        """Return the scale with sizes put in; None where it is 1."""
+        known_scores = "scores" in self.given
+        text = self.scale or ("1" if known_scores else SCORES[self.score["name"]].scale)
+        self.__dict__["scale"] = text
+        names = {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes}
+        return factor(text, names)
+
+    def _mask(self) -> Mask:
+        given = dict(self.mask or {})
+        for key in ("keep", "block"):
+            if key in given:
+                array = np.swapaxes(given[key], -1, -2) if self.columns else given[key]
+                given[key] = self._lifted(array, "bias", 2)
+        if "lengths" in given:
+            self._check_lengths(given["lengths"])
+        return Mask(**given)
+
+    def _check_lengths(self, lengths: Array) -> None:
+        path = ("mask", "lengths")
+        batch = self.sizes.bound["batch"].size if "batch" in self.sizes.bound else 1
+        m = self.sizes["m"]
+        if len(lengths) not in (1, batch):
+            message = (
+                f"mask.lengths has {len(lengths)} numbers, but there are {batch} batch elements"
+            )
+            raise InputError(Fault(message, path))
+        for length in lengths:
+            if not 0 <= length <= m or length != int(length):
+                message = f"mask.lengths holds {length:g}, but there are {m} keys"
+                raise InputError(Fault(message, path, f"use whole numbers from 0 to {m}"))
+
+    def _lifted(self, array: Array, key: str, trailing: int) -> Array:
+        """Return the array with axes of size 1 for batch and head where it has none."""
+        array = array.reshape(*array.shape[:-1], 1, array.shape[-1]) if trailing == 1 else array
+        extra = array.ndim - 2
+        if extra == 0:
+            return array[None, None]
+        if extra == 2:
+            return array
+        stack = KEYS[key].stack
+        by_head = stack == "head" or (stack == "either" and self.heads > 1)
+        return array[None] if by_head else array[:, None]
+
+
+DEFAULTS: dict[str, object] = {
+    "title": "",
+    "notes": "",
+    "kind": "self",
+    "tokens": (),
+    "memory_tokens": (),
+    "heads": 1,
+    "score": {"name": "scaled_dot"},
+    "normalize": {"name": "softmax"},
+    "tokens_as": "rows",
+}
+
+REPLACES = {
+    "Q": ("W_q", "b_q"),
+    "K": ("W_k", "b_k"),
+    "V": ("W_v", "b_v"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
+}
+"""What is given directly, and what has no use then."""
+
+PROJECTED = ("X", "memory", "W_q", "b_q", "Q", "W_k", "b_k", "K", "W_v", "b_v", "V", "scores")
+"""The matrices that fix the sizes of queries, keys and values."""
+
+
+def factor(text: str, names: Mapping[str, float]) -> Factor | None:
+    """Return a scale expression with sizes put in; None where it is 1.
+
+    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
+
+    Raises:
+        InputError: for what cannot be read or calculated.
+    """
+    try:
+        parsed = expressions.parse(text, SCALE_NAMES)
+        value = expressions.evaluate(parsed, names)
+        times, over = value, 1.0
+        shown = str(parsed)
+        words = f"· {shown}"
+        if isinstance(parsed, expressions.Binary) and parsed.op == "/":
+            top = expressions.evaluate(parsed.left, names)
+            bottom = expressions.evaluate(parsed.right, names)
+            if np.isfinite(bottom):
+                times, over = top, bottom
+                if top == 1:
+                    shown = str(parsed.right)
+                    words, value = f"/ {shown}", bottom
+    except expressions.NumberError as error:
+        raise InputError(Fault(f"scale: {error}", ("scale",))) from None
+    if not np.isfinite(times / over):
+        raise InputError(Fault("scale must be finite", ("scale",)))
+    if times == over:
+        return None
+    rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
+    # √d_k = √3 = 1.7321: the names, the numbers, the value.
+    numbers = shown
+    for name in names:
+        numbers = re.sub(rf"\b{name}\b|(?<=√){name}", f"{names[name]:g}", numbers)
+    chain = dict.fromkeys((shown, numbers, rounded))
+    note = " = ".join(chain) if len(chain) > 1 else ""
+    return Factor(times, over, words, note)
+
+
+def _is_array(value: object) -> bool:
+    return isinstance(value, np.ndarray)
+
+
+def _base(part: object) -> Any:
+    return float(np.e) if part == "e" else part

@@ -1,0 +1,264 @@
+"""CSV as spreadsheets and people write it: one matrix, or blocks under their keys."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Collection
+from dataclasses import dataclass, field
+from typing import Any
+
+from attncli.errors import Fault, InputError, KeyPath, Place, visible
+from attncli.expressions import NumberError, number
+from attncli.reading.document import Labels, Raw, assign
+
+COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+QUOTED = re.compile(r'"[^"]*"')
+HEADER = re.compile(r"(.+?)((?:\[\d+\])*)")
+BLANK = ("", "~", "_", "?")
+RESULTS = "steps"
+"""A line with this word alone: what follows are results, not the problem."""
+
+
+@dataclass
+class Row:
+    """The cells of one line, and its number from 1."""
+
+    line: int
+    cells: list[str]
+
+
+@dataclass
+class Block:
+    """A matrix under its key."""
+
+    header: int
+    rows: list[Row] = field(default_factory=list)
+    labels: Labels = (None, None)
+    left: int = 0  # how many cells of a line are labels
+    top: int = 0  # how many lines are labels
+
+
+@dataclass
+class Table:
+    """One problem of a CSV file."""
+
+    values: dict[str, Raw] = field(default_factory=dict)
+    labels: dict[str, Labels] = field(default_factory=dict)
+    blocks: dict[KeyPath, Block] = field(default_factory=dict)
+    lines: dict[str, int] = field(default_factory=dict)  # of the options
+
+
+def tables(text: str, name: str, options: Collection[str]) -> list[Table]:
+    """Return the problems of a CSV text, parted by lines of `---`.
+
+    Args:
+        text: the file.
+        name: its name, for messages.
+        options: the words that, first in a leading line, make it an option and not numbers.
+
+    Raises:
+        InputError: for a block that stands twice, or slices of a matrix with gaps.
+    """
+    delimiter, lines = _delimiter(text)
+    parts: list[list[Row]] = [[]]
+    for row in _rows(text, delimiter, lines):
+        if row.cells == ["---"]:
+            parts.append([])
+        else:
+            parts[-1].append(row)
+    return [_table(rows, name, text, options) for rows in parts if rows]
+
+
+def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
+    """Return the place of a key, a row or a cell of a table that was read from the text."""
+    lines = text.splitlines()
+    words = tuple(part for part in path if isinstance(part, str))
+    places = tuple(part for part in path if isinstance(part, int))
+    dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
+    line, column = 1, 0
+    for count in range(len(places), -1, -1):
+        block = table.blocks.get((*dotted, *places[:count]))
+        if block is None:
+            continue
+        line = block.header or (block.rows[0].line if block.rows else 1)
+        column = 1 if block.header else 0
+        rest = places[count:]
+        if rest and rest[0] + block.top < len(block.rows):
+            line = block.rows[rest[0] + block.top].line
+            delimiter, _ = _delimiter(text)
+            cell = (rest[1] if len(rest) > 1 else 0) + block.left
+            column = _column(lines[line - 1], delimiter, cell)
+        break
+    else:
+        key = ".".join(words)
+        line = table.lines.get(key, table.lines.get(words[0] if words else "", 1))
+    return Place(name, line, column, lines[line - 1] if line <= len(lines) else "")
+
+
+def _delimiter(text: str) -> tuple[str, int]:
+    """Return what parts the cells, and how many lines to skip (Excel's `sep=;`)."""
+    first = text.split("\n", 1)[0].strip().lower()
+    if first.startswith("sep=") and len(first) == len("sep=;"):
+        return first[-1], 1
+    bare = QUOTED.sub("", text)
+    for delimiter in "\t;,":
+        if delimiter in bare:
+            return delimiter, 0
+    return " ", 0
+
+
+def _rows(text: str, delimiter: str, skip: int) -> list[Row]:
+    """Return the lines that are not blank, without the empty cells that spreadsheets add."""
+    if delimiter == " ":
+        pairs = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1)]
+    else:
+        csv.field_size_limit(max(len(text), 131072))
+        source = io.StringIO(text, newline="")
+        reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True)
+        pairs = []
+        before = 0
+        try:
+            for cells in reader:
+                pairs.append((before + 1, [cell.strip() for cell in cells]))
+                before = reader.line_num
+        except csv.Error as error:
+            message = f"this is no CSV: {error}"
+            raise InputError(Fault(message, place=Place("", before + 1))) from None
+    rows = []
+    for line, cells in pairs:
+        while cells and not cells[-1]:
+            cells.pop()
+        if cells and line > skip:
+            if delimiter in ";\t":
+                with_points = [c.replace(",", ".") if COMMA.fullmatch(c) else c for c in cells]
+                rows.append(Row(line, with_points))
+            else:
+                rows.append(Row(line, cells))
+    return rows
+
+
+def _table(rows: list[Row], name: str, text: str, options: Collection[str]) -> Table:
+    table = Table()
+    has_headers = any(_is_header(row) for row in rows)
+    key: KeyPath = ()
+    block: Block | None = None
+    in_results = False
+    for row in rows:
+        first = row.cells[0]
+        if _is_header(row):
+            if first == RESULTS and not in_results:
+                in_results = True
+                block = None
+                continue
+            match = HEADER.fullmatch(first)
+            assert match is not None  # it matches any text
+            places = tuple(int(p) - 1 for p in re.findall(r"\d+", match[2]))
+            key = (RESULTS, match[1], *places) if in_results else (match[1], *places)
+            if key in table.blocks:
+                lines = text.splitlines()
+                known = table.blocks[key].header
+                message = f"{visible(first)} stands twice; it stood in line {known} already"
+                place = Place(name, row.line, 1, lines[row.line - 1])
+                raise InputError(Fault(message, place=place))
+            block = table.blocks[key] = Block(row.line)
+        elif block is not None:
+            block.rows.append(row)
+        elif has_headers or first.split(".")[0] in options:
+            value: Raw = row.cells[1] if len(row.cells) == 2 else list(row.cells[1:])
+            assign(table.values, first, value)
+            table.lines[first] = row.line
+        else:
+            block = table.blocks[("X",)] = Block(0, [row])
+    _finish(table, in_results, name)
+    return table
+
+
+def _finish(table: Table, in_results: bool, name: str) -> None:
+    """Give every block its labels, put slices together, and fill the values."""
+    stacks: dict[KeyPath, dict[KeyPath, Raw]] = {}
+    for key, block in table.blocks.items():
+        cells = _without_labels(block)
+        words: KeyPath = tuple(part for part in key if isinstance(part, str))
+        places: KeyPath = tuple(part for part in key if isinstance(part, int))
+        stacks.setdefault(words, {})[places] = cells
+        table.labels.setdefault(".".join(map(str, words)), block.labels)
+    results: dict[str, Raw] = {}
+    for names, slices in stacks.items():
+        value = _stacked(slices, str(names[-1]), name)
+        if names[0] == RESULTS and len(names) > 1:
+            results[str(names[1])] = value
+        else:
+            assign(table.values, str(names[0]), value)
+    if in_results:
+        table.values[RESULTS] = results
+
+
+def _stacked(slices: dict[KeyPath, Raw], key: str, name: str) -> Raw:
+    """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, …."""
+    if () in slices:
+        return slices[()]
+    firsts = sorted({place[0] for place in slices}, key=str)
+    count = len(firsts)
+    if set(firsts) != set(range(count)):
+        message = f"the matrices of {visible(key)} must be numbered [1] to [{count}]"
+        raise InputError(Fault(message, place=Place(name)))
+    return [
+        _stacked({p[1:]: raw for p, raw in slices.items() if p[0] == i}, key, name)
+        for i in range(count)
+    ]
+
+
+def _without_labels(block: Block) -> Any:
+    """Return the cells of a block that are numbers, and note which were labels."""
+    rows = [row.cells for row in block.rows]
+    if not rows:
+        return []
+    columns = None
+    corner = len(rows[0]) > 1 and rows[0][0] == ""
+    if corner or (len(rows) > 1 and all(_is_word(cell) for cell in rows[0])):
+        columns, rows = rows[0], rows[1:]
+        block.top = 1
+    labelled = corner or all(len(row) > 1 and _is_word(row[0]) for row in rows)
+    words = None
+    if labelled and rows:
+        words = [row[0] for row in rows]
+        rows = [row[1:] for row in rows]
+        block.left = 1
+        if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
+            columns = columns[1:]
+    block.labels = (words, columns)
+    return rows
+
+
+def _is_header(row: Row) -> bool:
+    return len(row.cells) == 1 and _is_word(row.cells[0])
+
+
+def _is_word(cell: str) -> bool:
+    if cell in BLANK:
+        return False
+    try:
+        number(cell)
+    except NumberError:
+        # A slip such as 1..2 is a wrong number, not a label.
+        return not cell[0].isdigit()
+    return False
+
+
+def _column(line: str, delimiter: str, index: int) -> int:
+    """Return the column, from 1, where a cell of a line starts."""
+    if delimiter == " ":
+        starts = [m.start() for m in re.finditer(r"\S+", line)]
+        return starts[index] + 1 if index < len(starts) else 1
+    quoted = False
+    cell = 0
+    for at, character in enumerate(line):
+        if cell == index and not character.isspace():
+            return at + 1
+        if character == '"':
+            quoted = not quoted
+        elif character == delimiter and not quoted:
+            cell += 1
+    return max(1, len(line))

@@ -1,0 +1,56 @@
+"""What a reader returns: plain values, and where each of them stands."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from attncli.errors import KeyPath, Place, fail
+
+# Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
+# import than most files to read.
+Raw: TypeAlias = Any
+
+Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
+"""The words of a matrix's rows and of its columns."""
+
+
+@dataclass(frozen=True)
+class Document:
+    """One problem, or one set of answers, as it was read.
+
+    Attributes:
+        name: the file's name as the user wrote it.
+        folder: what names of files inside are relative to.
+        values: plain values; every scalar of a text format is text with its digits as written.
+        locate: gives the place of a key, of an item, or of the nearest thing around it.
+        labels: the words beside a matrix in CSV, by key.
+    """
+
+    name: str
+    folder: Path
+    values: dict[str, Raw]
+    locate: Callable[[KeyPath], Place]
+    labels: dict[str, Labels] = field(default_factory=dict)
+
+
+def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
+    """Set a key; `score.W` sets W inside score, whose plain value becomes its name.
+
+    Raises:
+        InputError: if what the key is inside of is a matrix.
+    """
+    head, dot, tail = key.partition(".")
+    if not dot:
+        values[key] = raw
+        return
+    inner = values.get(head, {})
+    if isinstance(inner, str):
+        inner = {"name": inner}
+    if not isinstance(inner, dict):
+        raise fail(f"{key} cannot be set, as {head} is a matrix", head)
+    inner = dict(inner)
+    inner[tail] = raw
+    values[head] = inner

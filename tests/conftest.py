@@ -1,0 +1,61 @@
+"""What several tests need: the real program, run as a user runs it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+SAMPLES = ROOT / "sample_inputs"
+
+# These change colours, widths or help texts.
+NOT_INHERITED = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")
+
+
+@dataclass(frozen=True)
+class Result:
+    """What the program printed, and its exit status."""
+
+    status: int
+    out: str
+    err: str
+
+
+Attn = Callable[..., Result]
+
+
+def environment(**more: str) -> dict[str, str]:
+    """Return the environment without what would change the output, and with `more`."""
+    kept = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
+    return kept | {"PYTHONIOENCODING": "utf-8"} | more
+
+
+@pytest.fixture
+def attn() -> Attn:
+    """Return a function that runs `attn` with arguments; `stdin`, `cwd` and `env` as keywords."""
+
+    def run(
+        *arguments: str | Path,
+        stdin: bytes = b"",
+        cwd: Path = ROOT,
+        env: dict[str, str] | None = None,
+    ) -> Result:
+        done = subprocess.run(
+            [sys.executable, "-m", "attncli", *map(str, arguments)],
+            input=stdin,
+            capture_output=True,
+            cwd=cwd,
+            env=environment(**(env or {})),
+            check=False,
+        )
+        # Whatever happens, a user never sees a traceback.
+        assert b"Traceback" not in done.stderr, done.stderr.decode()
+        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    return run

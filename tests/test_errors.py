@@ -1,0 +1,120 @@
+"""Wrong input: one clear message each, exit status 2, never a traceback."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT, Attn
+from tests.snapshots import FOLDER, assert_same
+
+FILES = sorted((ROOT / "tests" / "errors").iterdir())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_message_is_as_read(path: Path, attn: Attn) -> None:
+    result = attn("compute", path.name, cwd=path.parent)
+    assert result.status == 2
+    assert result.out == ""
+    assert_same(result.err, f"errors/{path.name}.txt")
+
+
+def test_no_snapshot_is_left_over() -> None:
+    kept = {p.name for p in (FOLDER / "errors").iterdir()}
+    assert kept == {f"{p.name}.txt" for p in FILES}
+
+
+def test_missing_file_names_the_near_one(attn: Attn) -> None:
+    result = attn("compute", "sample_inputs/i_am_god.yaml")
+    assert result.status == 2
+    assert "did you mean sample_inputs/i_am_good.yaml?" in result.err
+
+
+def test_folder_is_told_from_a_file(attn: Attn) -> None:
+    result = attn("compute", "sample_inputs")
+    assert result.status == 2
+    assert result.err == "sample_inputs: this is a folder\n  name a file in it\n"
+
+
+@pytest.mark.parametrize("text", ["[" * 100_000, '{"X": ' + "[" * 100_000])
+def test_deep_brackets_end_at_once(text: str, attn: Attn) -> None:
+    result = attn("compute", "-", stdin=text.encode())
+    assert result.status == 2
+    assert "more than 64 brackets or levels inside each other" in result.err
+
+
+def test_alias_bomb_is_refused(attn: Attn) -> None:
+    lines = ["a: &a [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]"]
+    for before, name in zip("abcdefgh", "bcdefghi", strict=True):
+        lines.append(f"{name}: &{name} [{', '.join([f'*{before}'] * 10)}]")
+    result = attn("compute", "-", stdin="\n".join(lines).encode())
+    assert result.status == 2
+    assert "<stdin>:7:" in result.err
+    assert "aliases expand to more than 5,000,000 values" in result.err
+
+
+def test_ten_megabytes_in_one_word(attn: Attn) -> None:
+    """The message shows a piece of the line, not all of it."""
+    result = attn("compute", "-", stdin=b"X: [[1, 2], [3, " + b"z" * 10_000_000 + b"]]")
+    assert result.status == 2
+    assert "row 2, column 2 of X" in result.err
+    assert len(result.err) < 400
+
+
+def test_ten_megabytes_of_numbers_compute(attn: Attn) -> None:
+    row = ", ".join(["0.5"] * 2_000_000)
+    result = attn("compute", "-", "--only", "sum", "-f", "csv", stdin=f"X: [[{row}]]".encode())
+    assert result.status == 0, result.err
+
+
+def test_every_bad_file_is_told_and_the_others_go_on(attn: Attn) -> None:
+    result = attn(
+        "compute",
+        "sample_inputs/i_am_good.yaml",
+        "tests/errors/nan.yaml",
+        "sample_inputs/no_such.yaml",
+        "--only",
+        "scores",
+        "-f",
+        "csv",
+    )
+    assert result.status == 2
+    assert result.out == "14,10,9\n10,11,6\n9,6,6\n"
+    assert "tests/errors/nan.yaml:1:9:" in result.err
+    assert "no_such.yaml: there is no such file" in result.err
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [("1e3", 1000), ("1/4", 0.25), ("sqrt(16)", 4), ("012", 12), ("-.5", -0.5), ("0x10", 16)],
+)
+def test_numbers_mean_what_people_mean(written: str, value: float, attn: Attn) -> None:
+    result = attn("compute", "-", "--only", "Q", "-f", "csv", stdin=f"X: [[{written}]]".encode())
+    assert float(result.out) == value
+
+
+def test_bytes_that_are_not_utf8(attn: Attn) -> None:
+    result = attn("compute", "-", stdin=b"title: caf\xe9\nX: [[1]]\n")
+    assert result.status == 2
+    assert result.err == "<stdin>: line 1 is not in UTF-8 (byte 0xe9)\n  save the file as UTF-8\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["-f", "jsn"], "unknown format jsn\n  did you mean json?\n"),
+        (["-o", "out.xyz"], "the name out.xyz does not tell a format"),
+        (["-m", "X"], "-m X is not of the form NAME=FILE"),
+        (["--only", "wieghts"], "there is no step wieghts"),
+        (["--score", "dott"], "--score: unknown score dott\n  did you mean dot?\n"),
+        (["--heads", "2"], "heads = 2 does not divide the 3 columns of X"),
+        (["-m", "W_q=nope.csv"], "W_q: nope.csv: there is no such file"),
+    ],
+)
+def test_wrong_flags(arguments: list[str], message: str, attn: Attn, tmp_path: Path) -> None:
+    sample = ROOT / "sample_inputs" / "i_am_good.yaml"
+    result = attn("compute", sample, *arguments, cwd=tmp_path)
+    assert result.status == 2
+    assert message in result.err
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,45 @@
+"""Every sample input computes, and its tables are those that somebody has read and found good."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import SAMPLES, Attn
+from tests.snapshots import FOLDER, assert_same
+
+FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_tables_are_as_read(path: Path, attn: Attn) -> None:
+    result = attn("compute", path.relative_to(SAMPLES.parent))
+    assert result.status == 0, result.err
+    assert_same(result.out + result.err, f"samples/{path.name}.txt")
+
+
+def test_no_snapshot_is_left_over() -> None:
+    kept = {p.name for p in (FOLDER / "samples").iterdir()}
+    assert kept == {f"{p.name}.txt" for p in FILES}
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("form", ["json", "yaml", "csv"])
+def test_what_is_written_reads_back(path: Path, form: str, attn: Attn, tmp_path: Path) -> None:
+    """Output of a text format, given back as input, gives the same numbers."""
+    first = attn("compute", path, "-f", "json")
+    between = attn("compute", path, "-f", form)
+    again = attn("compute", "-", "-f", "json", stdin=between.out.encode())
+    assert again.status == 0, again.err
+    assert json.loads(again.out) == json.loads(first.out)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_npz_reads_back(path: Path, attn: Attn, tmp_path: Path) -> None:
+    first = attn("compute", path, "-f", "json")
+    attn("compute", path, "-o", tmp_path / "out.npz")
+    again = attn("compute", tmp_path / "out.npz", "-f", "json")
+    assert again.status == 0, again.err
+    assert json.loads(again.out) == json.loads(first.out)
