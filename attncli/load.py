@@ -80,7 +80,8 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    options = [key for key, row in KEYS.items() if row.form not in ("matrix", "vector")]
+    forms = {key: row.form for key, row in KEYS.items()}
+    options = {k: form == "labels" for k, form in forms.items() if form not in ("matrix", "vector")}
     documents = read(source, stdin, options)
     return [_problem(document, overrides or Overrides()) for document in documents]
 

@@ -139,6 +139,8 @@ class Problem:
             value = self.__dict__.get(key)
             if key in ("title", "notes", "answers") or value is None or value == ():
                 continue
+            if key == "score" and "scores" in self.given:
+                continue
             if isinstance(value, Mapping):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if value == {}:

@@ -39,10 +39,16 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
         if f"b_{letter}" in problem.given:
-            made = Add(made, given(tape, problem, f"b_{letter}", ("feature",)))
-    if problem.heads > 1 and "head" not in made.leading:
-        made = Cut(made, heads)
-    return tape.record(name, made, (rows, "feature"))
+            bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
+            if made.leading != bias.leading:  # one of the two is of all heads, the other of each
+                made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
+            made = Add(made, bias)
+    return tape.record(name, _cut(made, heads, problem), (rows, "feature"))
+
+
+def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
+    """Return the features in pieces, one a head, unless there is one head or they are already."""
+    return Cut(made, heads) if problem.heads > 1 and "head" not in made.leading else made
 
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:

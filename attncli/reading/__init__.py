@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
@@ -22,14 +22,15 @@ STDIN = "<stdin>"
 def read(
     source: str | os.PathLike[str],
     stdin: BinaryIO | None = None,
-    options: Collection[str] = (),
+    options: Mapping[str, bool] | None = None,
 ) -> list[Document]:
     """Read every document of a file; "-" is standard input.
 
     Args:
         source: the file's name.
         stdin: what to read for "-".
-        options: words that make a leading line of a CSV file an option, not numbers.
+        options: words that make a leading line of a CSV file an option, not numbers, and whether
+            the option is a list.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
@@ -50,7 +51,7 @@ def read_bytes(
     name: str,
     folder: Path,
     suffix: str = "",
-    options: Collection[str] = (),
+    options: Mapping[str, bool] | None = None,
 ) -> list[Document]:
     """Read every document of a file's bytes; an unknown suffix is told from the contents.
 
@@ -65,7 +66,7 @@ def read_bytes(
         text = _decoded(data)
         if not text.strip():
             raise fail("the file is empty", hint="write X: [[1, 0], [0, 1]] into it")
-        return form(text, name, folder, options)
+        return form(text, name, folder, options or {})
     except InputError as error:
         raise InputError(
             *(f if f.place else replace(f, place=Place(name)) for f in error.faults)
@@ -123,7 +124,7 @@ def _decoded(data: bytes) -> str:
         raise fail(message, hint="save the file as UTF-8") from None
 
 
-def _yaml(text: str, name: str, folder: Path, options: Collection[str]) -> list[Document]:
+def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
     """YAML, and JSON, which is tried first where the text looks like it: it is much faster."""
     del options
     from attncli.reading import json_text
@@ -183,7 +184,7 @@ def _mapping(raw: Raw, name: str) -> dict[str, Raw]:
     raise InputError(Fault(message, hint=hint, place=Place(name, 1)))
 
 
-def _csv(text: str, name: str, folder: Path, options: Collection[str]) -> list[Document]:
+def _csv(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
     from attncli.reading import csv_text
 
     def locator(table: csv_text.Table) -> Callable[[KeyPath], Place]:
@@ -209,7 +210,7 @@ class _Binary:
         return values
 
 
-TextReader = Callable[[str, str, Path, Collection[str]], list[Document]]
+TextReader = Callable[[str, str, Path, Mapping[str, bool]], list[Document]]
 NPZ, NPY = _Binary("read_npz"), _Binary("read_npy")
 
 FORMS: dict[str, TextReader | _Binary] = {

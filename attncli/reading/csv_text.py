@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Collection
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -50,13 +50,14 @@ class Table:
     lines: dict[str, int] = field(default_factory=dict)  # of the options
 
 
-def tables(text: str, name: str, options: Collection[str]) -> list[Table]:
+def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
     """Return the problems of a CSV text, parted by lines of `---`.
 
     Args:
         text: the file.
         name: its name, for messages.
-        options: the words that, first in a leading line, make it an option and not numbers.
+        options: the words that, first in a leading line, make it an option and not numbers, and
+            whether the option is a list.
 
     Raises:
         InputError: for a block that stands twice, or slices of a matrix with gaps.
@@ -102,11 +103,11 @@ def _delimiter(text: str) -> tuple[str, int]:
     first = text.split("\n", 1)[0].strip().lower()
     if first.startswith("sep=") and len(first) == len("sep=;"):
         return first[-1], 1
-    bare = QUOTED.sub("", text)
-    for delimiter in "\t;,":
-        if delimiter in bare:
-            return delimiter, 0
-    return " ", 0
+    lines = QUOTED.sub("", text).splitlines()
+    # What parts cells stands in most lines; a comma may also be a decimal point, so it comes last.
+    counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
+    best = max(counts, key=lambda delimiter: counts[delimiter])
+    return (best, 0) if counts[best] else (" ", 0)
 
 
 def _rows(text: str, delimiter: str, skip: int) -> list[Row]:
@@ -139,7 +140,7 @@ def _rows(text: str, delimiter: str, skip: int) -> list[Row]:
     return rows
 
 
-def _table(rows: list[Row], name: str, text: str, options: Collection[str]) -> Table:
+def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -> Table:
     table = Table()
     has_headers = any(_is_header(row) for row in rows)
     key: KeyPath = ()
@@ -166,8 +167,8 @@ def _table(rows: list[Row], name: str, text: str, options: Collection[str]) -> T
         elif block is not None:
             block.rows.append(row)
         elif has_headers or first.split(".")[0] in options:
-            value: Raw = row.cells[1] if len(row.cells) == 2 else list(row.cells[1:])
-            assign(table.values, first, value)
+            is_list = len(row.cells) > 2 or options.get(first, False)
+            assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
             table.lines[first] = row.line
         else:
             block = table.blocks[("X",)] = Block(0, [row])
