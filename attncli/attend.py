@@ -7,7 +7,6 @@ nothing is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -15,12 +14,14 @@ from attncli.errors import visible
 from attncli.masks import Mask, Masked
 from attncli.normalizers import NORMALIZERS, Normalize
 from attncli.operations import Add, Scale, SoftCap
+from attncli.records import Record, replace
 from attncli.scores import SCORES
 from attncli.trace import LEADING, Array, Expression, Operation, Step, Tape
 
+NO_PARAMETERS: Mapping[str, Array | float] = {}
 
-@dataclass(frozen=True)
-class Rules:
+
+class Rules(Record):
     """How scores come about and become weights.
 
     Attributes:
@@ -35,12 +36,12 @@ class Rules:
     """
 
     score: str = "scaled_dot"
-    parameters: Mapping[str, Array | float] = field(default_factory=dict)
+    parameters: Mapping[str, Array | float] = NO_PARAMETERS
     scale: Factor | None = None
     softcap: float | None = None
     bias: Array | None = None
-    mask: Mask = field(default_factory=Mask)
-    normalize: Normalize = field(default_factory=Normalize)
+    mask: Mask = Mask()
+    normalize: Normalize = Normalize()
     part: tuple[slice, int] | None = None
 
     def of_rows(self, rows: slice, n: int) -> Rules:
@@ -51,8 +52,7 @@ class Rules:
         return replace(self, bias=bias, part=(rows, n))
 
 
-@dataclass(frozen=True)
-class Factor:
+class Factor(Record):
     """What scores are multiplied by: times / over, how that is written, and its value in words."""
 
     times: float

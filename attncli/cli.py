@@ -1,24 +1,27 @@
 """The command line: reads flags, prints, colours and exits. Nothing else in the package does."""
 
-from __future__ import annotations
+# No postponed annotations here: typer would evaluate each of them at every start.
 
+import os
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from attncli.errors import InputError, did_you_mean, fail, visible
-from attncli.terminal import Color, terminal_width, write_bytes, write_lines
+from attncli.terminal import Color, leave, terminal_width, write_bytes, write_lines
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from attncli.load import Overrides
     from attncli.problem import Problem
     from attncli.trace import Trace
 
 BAD_INPUT = 2
+
+LARGE_FILES = 2**20
+"""From this many bytes of input on, NumPy may start threads."""
 
 app = typer.Typer(
     name="attn",
@@ -120,6 +123,7 @@ def compute(
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
+    _prepare([*sources, *_pairs(matrix or ()).values()])
     chosen_format = _format_name(format_, out)
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
     from attncli.load import Overrides
@@ -177,7 +181,7 @@ def _pairs(matrices: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _read(sources: Sequence[str], overrides: Overrides) -> tuple[list[Problem], bool]:
+def _read(sources: Sequence[str], overrides: "Overrides") -> tuple[list["Problem"], bool]:
     """Return the problems of all files, and whether some could not be read."""
     from attncli.load import from_flags, load_all
 
@@ -194,7 +198,7 @@ def _read(sources: Sequence[str], overrides: Overrides) -> tuple[list[Problem], 
     return problems, failed
 
 
-def _computed(problems: Sequence[Problem], only: tuple[str, ...]) -> tuple[list[Trace], bool]:
+def _computed(problems: Sequence["Problem"], only: tuple[str, ...]) -> tuple[list["Trace"], bool]:
     """Return the traces of all problems, and whether some could not be calculated."""
     from attncli.compute import compute as calculate
 
@@ -213,7 +217,7 @@ def _complain(error: InputError) -> None:
     typer.echo(str(error), err=True)
 
 
-def _warn(trace: Trace, several: bool) -> None:
+def _warn(trace: "Trace", several: bool) -> None:
     name = f"{visible(trace.problem.title)}: " if several and trace.problem.title else ""
     for warning in trace.warnings:
         typer.echo(f"warning: {name}{visible(warning)}", err=True)
@@ -239,13 +243,23 @@ def schema() -> None:
     write_bytes((json.dumps(problem_schema(), indent=2) + "\n").encode(), None)
 
 
+def _prepare(sources: Sequence[str]) -> None:
+    """Before NumPy is imported: keep its threads off small problems, where they only cost time."""
+    paths = [Path(name) for name in sources]
+    if sum(path.stat().st_size for path in paths if path.is_file()) < LARGE_FILES:
+        os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+
 def main() -> None:
     """Run the command line; every error ends in one message and an exit status."""
     try:
-        app(prog_name="attn")
+        status = app(prog_name="attn", standalone_mode=True)
+    except SystemExit as end:
+        status = end.code
     except InputError as error:
         _complain(error)
-        sys.exit(BAD_INPUT)
+        status = BAD_INPUT
     except MemoryError:
         typer.echo("the calculation does not fit into memory", err=True)
-        sys.exit(BAD_INPUT)
+        status = BAD_INPUT
+    leave(status if isinstance(status, int) else 0)

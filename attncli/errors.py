@@ -6,10 +6,10 @@ file adds the place. Only the command line prints.
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+
+from attncli.records import Record, replace
 
 KeyPath = tuple[str | int, ...]
 """Where in a problem something stands: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
@@ -17,8 +17,7 @@ KeyPath = tuple[str | int, ...]
 EXCERPT_WIDTH = 76
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(Record):
     """A position in a file. Lines and columns count from 1; 0 means that there is none."""
 
     file: str
@@ -48,8 +47,7 @@ class Place:
         return f"    {lead}{window}{caret}"
 
 
-@dataclass(frozen=True)
-class Fault:
+class Fault(Record):
     """One thing that is wrong.
 
     Attributes:
@@ -139,11 +137,16 @@ def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
     words = list(known)
-    lower = {w.lower(): w for w in words}
-    near = difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)
-    if near:
-        return f"did you mean {lower[near[0]]}?"
-    return f"known: {', '.join(words)}"
+    near = near_words(word, words)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(words)}"
+
+
+def near_words(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known word that is most like a misspelt one, or nothing."""
+    import difflib
+
+    lower = {w.lower(): w for w in known}
+    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]
 
 
 def visible(text: str) -> str:

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from attncli.errors import did_you_mean, visible
+from attncli.records import Record
 
 MAX_LENGTH = 500
 MAX_DEPTH = 50
@@ -36,8 +36,7 @@ class NumberError(ValueError):
         self.column = column
 
 
-@dataclass(frozen=True)
-class Number:
+class Number(Record):
     """A number with its digits as written."""
 
     text: str
@@ -46,8 +45,7 @@ class Number:
         return self.text
 
 
-@dataclass(frozen=True)
-class Name:
+class Name(Record):
     """A constant or a variable."""
 
     name: str
@@ -56,8 +54,7 @@ class Name:
         return {"pi": "π", "inf": "∞"}.get(self.name, self.name)
 
 
-@dataclass(frozen=True)
-class Negative:
+class Negative(Record):
     """Minus something."""
 
     operand: Expression
@@ -66,8 +63,7 @@ class Negative:
         return f"-{_grouped(self.operand, 2)}"
 
 
-@dataclass(frozen=True)
-class Binary:
+class Binary(Record):
     """Two operands and one of + - * / ^."""
 
     op: str
@@ -82,8 +78,7 @@ class Binary:
         return f"{_grouped(self.left, binds)}{sign}{_grouped(self.right, binds + 1)}"
 
 
-@dataclass(frozen=True)
-class Call:
+class Call(Record):
     """A function of one argument."""
 
     function: str

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from attncli.trace import ATOM, Array, Expression, Operation, Writer
 
 
-@dataclass(frozen=True, eq=False)
 class Cut(Operation):
     """The features cut into contiguous pieces, one for each head."""
 
@@ -46,7 +43,6 @@ class Cut(Operation):
         return self.operand.layout(columns) if isinstance(self.operand, Operation) else ()
 
 
-@dataclass(frozen=True, eq=False)
 class Shared(Operation):
     """Each key/value head repeated for the query heads that read it (grouped-query attention)."""
 
@@ -66,7 +62,6 @@ class Shared(Operation):
         return write.transposed(self.operand)
 
 
-@dataclass(frozen=True, eq=False)
 class Concat(Operation):
     """The heads' features side by side, the inverse of `Cut`."""
 

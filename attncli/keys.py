@@ -6,11 +6,10 @@ the heads, which fall away for a stack of one matrix a head.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from attncli.records import Record
 
 
-@dataclass(frozen=True)
-class Key:
+class Key(Record):
     """One row of the table.
 
     Attributes:
@@ -112,14 +111,12 @@ CROSS = {
 }
 
 
-@dataclass(frozen=True)
-class Kind:
+class Kind(Record):
     """One mechanism: its matrices with their shapes, and the options that it understands."""
 
     shapes: dict[str, tuple[str, ...]]
     options: tuple[str, ...]
     meaning: str = ""
-    defaults: dict[str, str] = field(default_factory=dict)
 
 
 GENERAL_OPTIONS = ("title", "notes", "kind", "tokens", "tokens_as", "round", "answers")

@@ -17,6 +17,7 @@ from attncli.keys import KEYS
 from attncli.problem import Problem
 from attncli.reading import matrix_file, read, read_bytes
 from attncli.reading.document import Document, Raw, assign
+from attncli.records import Record
 
 MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
@@ -33,8 +34,10 @@ LABELLED = {
 """Which key the labels of a matrix's rows and of its columns are."""
 
 
-@dataclass(frozen=True)
-class Overrides:
+NOTHING: Mapping[str, str] = {}
+
+
+class Overrides(Record):
     """What the command line sets beside the files.
 
     Attributes:
@@ -42,8 +45,8 @@ class Overrides:
         matrices: files by key, such as {"score.W": "w.csv"}.
     """
 
-    options: Mapping[str, str] = field(default_factory=dict)
-    matrices: Mapping[str, str] = field(default_factory=dict)
+    options: Mapping[str, str] = NOTHING
+    matrices: Mapping[str, str] = NOTHING
 
 
 def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Problem:
@@ -113,7 +116,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         return Problem(**values, source=places.of)
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Places:
     """Where each key of a problem comes from, when it is not from the document itself."""
 

@@ -7,15 +7,14 @@ it keeps, and give it a row in `MASKS`. All forms that are given apply together.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
+from attncli.records import Record
 from attncli.trace import Array, Expression, Operation, Writer
 
 
-@dataclass(frozen=True, eq=False)
-class Mask:
+class Mask(Record):
     """What a mask is made of; the default keeps everything.
 
     Attributes:
@@ -59,8 +58,7 @@ class Mask:
         return together.astype(float)
 
 
-@dataclass(frozen=True)
-class Grid:
+class Grid(Record):
     """Positions: queries (rows, 1) against keys (1, m), and which of the n queries these are."""
 
     query: Array
@@ -76,8 +74,7 @@ class Grid:
         return position
 
 
-@dataclass(frozen=True)
-class MaskForm:
+class MaskForm(Record):
     """One row of the table: what it keeps (None where it was not asked for), and its formula."""
 
     keeps: Callable[[Mask, Grid], Array | None]
@@ -140,7 +137,6 @@ def _of_rows(array: Array, grid: Grid) -> Array:
     return array if array.shape[-2] == 1 else array[..., grid.rows, :]
 
 
-@dataclass(frozen=True, eq=False)
 class Masked(Operation):
     """−∞ where the mask is 0: e^−∞ = 0, so such a key gets no weight."""
 

@@ -7,21 +7,20 @@ operation whose result is the step `weights`, and give it a row in `NORMALIZERS`
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from attncli import precision
 from attncli.errors import fail
 from attncli.operations import Divide, Scale
+from attncli.records import Record
 from attncli.trace import ATOM, Array, Expression, Operation, Step, Tape, Writer
 
 QUERIES, KEYS = -2, -1
 """The axes of a score matrix along which a normaliser works."""
 
 
-@dataclass(frozen=True)
-class Normalize:
+class Normalize(Record):
     """How to normalise: which function, along which axis, and its numbers.
 
     Attributes:
@@ -42,8 +41,7 @@ class Normalize:
         return KEYS if self.axis == "keys" else QUERIES
 
 
-@dataclass(frozen=True)
-class Normalizer:
+class Normalizer(Record):
     """One row of the table.
 
     Attributes:
@@ -147,7 +145,6 @@ def _tempered(scores: Expression, settings: Normalize) -> Expression:
     return Scale(scores, 1.0, settings.temperature, f"/ {settings.temperature:g}")
 
 
-@dataclass(frozen=True, eq=False)
 class Power(Operation):
     """base^(s / temperature), softmax's first step.
 
@@ -186,7 +183,6 @@ class Power(Operation):
         return f"{base}^({exponent})" if " " in exponent else f"{base}^{exponent}"
 
 
-@dataclass(frozen=True, eq=False)
 class Total(Operation):
     """The sum along the keys (or the queries) of each row (or column)."""
 
@@ -210,7 +206,6 @@ class Total(Operation):
         return f"{write(self.operand)} summed over {over}"
 
 
-@dataclass(frozen=True, eq=False)
 class Unblocked(Operation):
     """0 in place of −∞, for normalisers that do not exponentiate."""
 
@@ -225,7 +220,6 @@ class Unblocked(Operation):
         return f"{write(self.operand)}, 0 where blocked"
 
 
-@dataclass(frozen=True, eq=False)
 class Hardmax(Operation):
     """1 at the largest number of each row, else 0; the first of several largest."""
 
@@ -246,7 +240,6 @@ class Hardmax(Operation):
         return f"1 at the largest of {write(self.operand)}, else 0"
 
 
-@dataclass(frozen=True, eq=False)
 class Sparsemax(Operation):
     """max(s − τ, 0) with τ such that each row sums to 1 (Martins and Astudillo 2016)."""
 

@@ -7,14 +7,11 @@ in their own rooms.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from attncli.trace import ATOM, PRODUCT, SUM, Array, Expression, Operation, Writer
 
 
-@dataclass(frozen=True, eq=False)
 class MatMul(Operation):
     """The matrix product: rows of `left` times columns of `right`."""
 
@@ -48,7 +45,6 @@ class MatMul(Operation):
         return (*first, "×", *second)
 
 
-@dataclass(frozen=True, eq=False)
 class Transposed(Operation):
     """Rows become columns."""
 
@@ -74,7 +70,6 @@ def dot(q: Expression, k: Expression) -> MatMul:
     return MatMul(q, Transposed(k))
 
 
-@dataclass(frozen=True, eq=False)
 class Add(Operation):
     """The sum of two matrices, or of a matrix and a vector that is added to each row."""
 
@@ -99,7 +94,6 @@ class Add(Operation):
         return (self.left, "+", self.right)
 
 
-@dataclass(frozen=True, eq=False)
 class Divide(Operation):
     """Division of each number by its row's (or its own) divisor; 0 where that is 0."""
 
@@ -122,7 +116,6 @@ class Divide(Operation):
         return f"{write(self.dividend, PRODUCT)} / {write(self.divisor, ATOM)}"
 
 
-@dataclass(frozen=True, eq=False)
 class Scale(Operation):
     """Multiplication of every number by times / over, kept apart so that 1/√3 divides by √3.
 
@@ -155,7 +148,6 @@ class Scale(Operation):
         return f"{write(self.operand, PRODUCT)} {self.formula}"
 
 
-@dataclass(frozen=True, eq=False)
 class Tanh(Operation):
     """The hyperbolic tangent of every number."""
 
@@ -171,7 +163,6 @@ class Tanh(Operation):
         return f"tanh({write(self.operand)})"
 
 
-@dataclass(frozen=True, eq=False)
 class SoftCap(Operation):
     """c · tanh(s / c): scores stay between −c and c (Gemma 2 report, 2024, section 2)."""
 
@@ -189,7 +180,6 @@ class SoftCap(Operation):
         return f"{self.cap:g}·tanh({write(self.operand, PRODUCT)} / {self.cap:g})"
 
 
-@dataclass(frozen=True, eq=False)
 class Joined(Operation):
     """The features of two matrices side by side, row by row."""
 

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
-
 import numpy as np
 
+from attncli.records import Record
 from attncli.trace import Array
 
 
-@dataclass(frozen=True)
-class Rounding:
+class Rounding(Record):
     """How to round; exactly one of the two counts is given.
 
     Attributes:
@@ -36,6 +33,8 @@ class Rounding:
         >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
         (2.68, 0.0123)
         """
+        from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
         if not np.isfinite(value) or value == 0:
             return value
         written = Decimal(repr(value))

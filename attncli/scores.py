@@ -8,12 +8,12 @@ row in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
 from attncli.errors import fail, visible
 from attncli.operations import Add, Divide, MatMul, Tanh, Transposed, dot
+from attncli.records import Record
 from attncli.trace import (
     ATOM,
     PRODUCT,
@@ -28,8 +28,7 @@ from attncli.trace import (
 )
 
 
-@dataclass(frozen=True)
-class Parameter:
+class Parameter(Record):
     """A score function's own parameter.
 
     Attributes:
@@ -51,8 +50,7 @@ Parameters = Mapping[str, Step | float]
 """A score function's parameters on the tape: matrices and vectors as steps, numbers as such."""
 
 
-@dataclass(frozen=True)
-class ScoreFunction:
+class ScoreFunction(Record):
     """One row of the table.
 
     Attributes:
@@ -186,7 +184,6 @@ def _plus_bias(pairs: Operation, parameters: Parameters) -> Operation:
     return Add(pairs, _matrix(parameters, "b")) if "b" in parameters else pairs
 
 
-@dataclass(frozen=True, eq=False)
 class Lengths(Operation):
     """The Euclidean length of each row."""
 
@@ -212,7 +209,6 @@ class Lengths(Operation):
         return self.notation(write)
 
 
-@dataclass(frozen=True, eq=False)
 class GaussianExponent(Operation):
     """−‖q − k‖² / (2·width²) for every query and key, the exponent of a Gaussian kernel."""
 
@@ -238,7 +234,6 @@ class GaussianExponent(Operation):
         return f"−‖q − k‖² / (2·{self.width:g}²)"
 
 
-@dataclass(frozen=True, eq=False)
 class EachPair(Operation):
     """q_i + k_j for every query and key."""
 
@@ -262,7 +257,6 @@ class EachPair(Operation):
         return f"{write(self.q)} + {write(self.k)}"
 
 
-@dataclass(frozen=True, eq=False)
 class JoinedPairs(Operation):
     """[q_i; k_j] for every query and key."""
 
@@ -288,7 +282,6 @@ class JoinedPairs(Operation):
         return "[q; k]"
 
 
-@dataclass(frozen=True, eq=False)
 class PairDot(Operation):
     """The dot product of one vector with the vector of every pair."""
 

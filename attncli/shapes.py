@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 
 from attncli.errors import Fault
 from attncli.keys import BROADCASTS, KEYS
+from attncli.records import Record
 
 
-@dataclass(frozen=True)
-class Bound:
+class Bound(Record):
     """A size, and what fixed it: the key, and in words, such as `X has 4 columns`."""
 
     size: int
@@ -22,7 +22,7 @@ class Bound:
     words: str
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Sizes:
     """The letters bound so far.
 

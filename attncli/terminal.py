@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
+from typing import NoReturn
 
 from attncli.errors import fail, visible
 
@@ -86,14 +86,22 @@ def write_bytes(data: bytes, out: Path | None, binary: bool = False) -> None:
     _print(data)
 
 
+def leave(status: int) -> NoReturn:
+    """End the process at once; taking down NumPy piece by piece takes longer than a homework."""
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except BrokenPipeError:
+        status = READER_WENT_AWAY
+    os._exit(status)
+
+
 def _print(data: bytes) -> None:
     try:
         sys.stdout.buffer.write(data)
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        # Python flushes once more at exit; there it must find somebody who reads.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        sys.exit(READER_WENT_AWAY)
+        os._exit(READER_WENT_AWAY)  # nobody reads, so there is nothing to say or to flush
 
 
 def _write_file(data: bytes, out: Path) -> None:
@@ -103,6 +111,8 @@ def _write_file(data: bytes, out: Path) -> None:
                 raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
             out.write_bytes(data)  # a device or a named pipe has no "beside"
             return
+        import tempfile
+
         handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
         try:
             with os.fdopen(handle, "wb") as file:

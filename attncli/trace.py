@@ -11,13 +11,13 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from attncli.errors import fail
+from attncli.records import Record, replace
 
 if TYPE_CHECKING:
     from attncli.problem import Problem
@@ -29,10 +29,10 @@ SUM, PRODUCT, ATOM = 1, 2, 3
 """How tightly the notation of an operation binds; a looser operand is put in parentheses."""
 
 
-class Operation:
+class Operation(Record):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
-    A subclass is a dataclass whose fields that hold expressions are the operands. `apply` assumes
+    The fields that hold expressions are the operands. `apply` assumes
     no dtype where a hand assumes none: given elements that carry text or exact numbers it yields
     the worked formula.
     """
@@ -42,7 +42,7 @@ class Operation:
     @property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
-        values = (getattr(self, field.name) for field in fields(self))  # type: ignore[arg-type]
+        values = (getattr(self, name) for name in self.fields)
         return tuple(v for v in values if isinstance(v, Step | Operation))
 
     @property
@@ -82,8 +82,7 @@ class Operation:
         return ()
 
 
-@dataclass(frozen=True, eq=False)
-class Step:
+class Step(Record):
     """A named value of the calculation.
 
     Attributes:
@@ -140,8 +139,7 @@ class Step:
 Expression: TypeAlias = Step | Operation
 
 
-@dataclass(frozen=True)
-class Writer:
+class Writer(Record):
     """Writes an expression as a formula, in the convention of rows or of columns."""
 
     columns: bool = False
@@ -285,8 +283,7 @@ class Tape:
         return Step(name, name, leading, trailing, labels, operation, array, columns)
 
 
-@dataclass(frozen=True, eq=False)
-class Trace:
+class Trace(Record):
     """A finished calculation.
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the

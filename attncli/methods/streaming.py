@@ -6,8 +6,6 @@ the last value is kept: memory grows with n, not with n · m.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from attncli.attend import Rules, adjust, normalize, score
@@ -35,7 +33,6 @@ def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     return count >= LARGE and rules.normalize.axis == "keys"
 
 
-@dataclass(frozen=True, eq=False)
 class Streamed(Operation):
     """weights · V, some queries at a time.
 

@@ -5,16 +5,15 @@ They know files and positions, not mathematics, and not what a key means.
 
 from __future__ import annotations
 
-import difflib
 import os
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail, visible
+from attncli.errors import Fault, InputError, KeyPath, Place, fail, near_words, visible
 from attncli.reading.document import Document, Raw
+from attncli.records import replace
 
 STDIN = "<stdin>"
 
@@ -102,7 +101,7 @@ def _contents(path: Path, name: str) -> bytes:
         near: list[str] = []
         if path.parent.is_dir():
             names = [p.name for p in path.parent.iterdir() if p.is_file()]
-            near = difflib.get_close_matches(path.name, names, n=1, cutoff=0.7)
+            near = near_words(path.name, names)
         hint = f"did you mean {path.parent / near[0]}?" if near else ""
         raise InputError(Fault(message, hint=hint, place=Place(name))) from None
     except IsADirectoryError:
@@ -127,9 +126,9 @@ def _decoded(data: bytes) -> str:
 def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
     """YAML, and JSON, which is tried first where the text looks like it: it is much faster."""
     del options
-    from attncli.reading import json_text
-
     if text.lstrip()[:1] in ("{", "["):
+        from attncli.reading import json_text
+
         try:
             found = json_text.documents(text)
         except json_text.NotJsonError:

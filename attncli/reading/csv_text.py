@@ -21,7 +21,7 @@ RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Row:
     """The cells of one line, and its number from 1."""
 
@@ -29,7 +29,7 @@ class Row:
     cells: list[str]
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Block:
     """A matrix under its key."""
 
@@ -40,7 +40,7 @@ class Block:
     top: int = 0  # how many lines are labels
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Table:
     """One problem of a CSV file."""
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from attncli.errors import KeyPath, Place, fail
+from attncli.records import Record
 
 # Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
 # import than most files to read.
@@ -17,8 +17,10 @@ Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The words of a matrix's rows and of its columns."""
 
 
-@dataclass(frozen=True)
-class Document:
+NO_LABELS: Mapping[str, Labels] = {}
+
+
+class Document(Record):
     """One problem, or one set of answers, as it was read.
 
     Attributes:
@@ -33,7 +35,7 @@ class Document:
     folder: Path
     values: dict[str, Raw]
     locate: Callable[[KeyPath], Place]
-    labels: dict[str, Labels] = field(default_factory=dict)
+    labels: Mapping[str, Labels] = NO_LABELS
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:

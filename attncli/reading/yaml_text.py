@@ -22,7 +22,8 @@ MAX_EXPANSION = 5_000_000
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
 NULLS = ("", "~", "null", "Null", "NULL")
-CONTROL = re.compile(r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""What the parser refuses; compiling it takes as long as parsing, so it waits for an error."""
 
 
 class Missing:
@@ -246,7 +247,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     """Return the parser's complaint with a place, and a way out where one is known."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
-        found = CONTROL.search(text)
+        found = re.search(CONTROL, text)
         at = found.start() if found else 0
         line = text.count("\n", 0, at)
         place = _place(text, name, line, at - (text.rfind("\n", 0, at) + 1))

@@ -7,11 +7,11 @@ into colours, or drops them.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
 
 from attncli.errors import cell_width, visible
+from attncli.records import Record
 from attncli.trace import Array
 
 Span = tuple[str, str]
@@ -26,8 +26,7 @@ LIMIT = 12
 GAP = "  "
 
 
-@dataclass(frozen=True)
-class Block:
+class Block(Record):
     """Lines of one width: a name, column labels, and from line `top` on the matrix."""
 
     lines: list[Line]
@@ -35,8 +34,7 @@ class Block:
     top: int = 0
 
 
-@dataclass(frozen=True)
-class Matrix:
+class Matrix(Record):
     """What a block shows.
 
     Attributes:
@@ -54,7 +52,7 @@ class Matrix:
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
     write: Callable[[float], str] = str
-    bars: Sequence[int] = field(default_factory=tuple)
+    bars: Sequence[int] = ()
     shaded: bool = False
 
 

@@ -7,20 +7,18 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from attncli.errors import fail, visible
+from attncli.records import Record
 from attncli.rendering.digits import DEFAULT_DECIMALS, rounded
 from attncli.rendering.record import Selection, record
-from attncli.rendering.table import Table
 from attncli.trace import Array, Step, Trace
 
 
-@dataclass(frozen=True)
-class Format:
+class Format(Record):
     """One row of the table: how to write, which file names mean it, and what it is for."""
 
     write: Callable[[Sequence[Trace], Selection], bytes]
@@ -31,6 +29,8 @@ class Format:
 
 def as_table(traces: Sequence[Trace], selection: Selection) -> bytes:
     """Plain tables, as on a terminal of any width."""
+    from attncli.rendering.table import Table
+
     decimals = DEFAULT_DECIMALS if selection.decimals is None else selection.decimals
     table = Table(decimals, only=selection.only)
     texts = ["\n".join(plain_text(line) for line in table.lines(trace)) for trace in traces]

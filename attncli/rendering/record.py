@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from attncli.records import Record
 from attncli.trace import Array, Step, Trace
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(Record):
     """What of a trace goes into a file.
 
     Attributes:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,6 +10,7 @@ from attncli.errors import cell_width, visible
 from attncli.heads import Cut
 from attncli.normalizers import Total
 from attncli.operations import MatMul
+from attncli.records import Record
 from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
 from attncli.rendering.digits import DEFAULT_DECIMALS, style_of
 from attncli.trace import (
@@ -29,8 +29,7 @@ PAPER_WIDTH = 100
 """Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
 
 
-@dataclass(frozen=True)
-class Table:
+class Table(Record):
     """How tables are made.
 
     Attributes:

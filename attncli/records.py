@@ -1,0 +1,53 @@
+"""Frozen records: what `dataclasses` gives, without generating code at every start.
+
+Fifty frozen dataclasses take longer to define than a homework takes to compute. A `Record` reads
+its fields from the annotations, as a dataclass does, and type checkers treat it as one.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, TypeVar, dataclass_transform
+
+R = TypeVar("R", bound="Record")
+
+
+@dataclass_transform(frozen_default=True, eq_default=False)
+class Record:
+    """A value with named fields that do not change; two are equal when they are the same one.
+
+    >>> class Point(Record):
+    ...     x: int
+    ...     y: int = 0
+    >>> Point(1).y, replace(Point(1), y=5)
+    (0, Point(x=1, y=5))
+    """
+
+    fields: ClassVar[tuple[str, ...]] = ()
+    defaults: ClassVar[dict[str, Any]] = {}
+
+    def __init_subclass__(cls) -> None:
+        kinds: dict[str, Any] = vars(cls).get("__annotations__", {})
+        names = [name for name, kind in kinds.items() if not str(kind).startswith("ClassVar")]
+        cls.fields = tuple(dict.fromkeys((*cls.fields, *names)))
+        cls.defaults = cls.defaults | {n: vars(cls)[n] for n in names if n in vars(cls)}
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        given = dict(zip(self.fields, values, strict=False)) | named
+        # A default is put into the instance, so that a function stays one and is no method.
+        everything = self.defaults | given
+        if len(everything) != len(self.fields) or len(given) != len(values) + len(named):
+            raise TypeError(f"{type(self).__name__} takes the fields {', '.join(self.fields)}")
+        self.__dict__.update(everything)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; use replace")
+
+    def __repr__(self) -> str:
+        parts = (f"{name}={getattr(self, name)!r}" for name in self.fields)
+        return f"{type(self).__name__}({', '.join(parts)})"
+
+
+def replace(record: R, **changes: Any) -> R:
+    """Return a copy of a record with some fields changed."""
+    named = {name: getattr(record, name) for name in record.fields}
+    return type(record)(**(named | changes))
