@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 from attncli.errors import Fault, InputError, Place
 
 if TYPE_CHECKING:
-    from attncli.compute import compute
-    from attncli.load import load, load_all
+    from attncli.calculation import compute
+    from attncli.loading import load, load_all
     from attncli.problem import Problem
     from attncli.trace import Step, Trace
 
@@ -41,9 +41,9 @@ _HOMES = {
     "Problem": "problem",
     "Step": "trace",
     "Trace": "trace",
-    "compute": "compute",
-    "load": "load",
-    "load_all": "load",
+    "compute": "calculation",
+    "load": "loading",
+    "load_all": "loading",
 }
 
 

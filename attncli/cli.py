@@ -14,7 +14,7 @@ from attncli.errors import InputError, did_you_mean, fail, visible
 from attncli.terminal import Color, leave, terminal_width, write_bytes, write_lines
 
 if TYPE_CHECKING:
-    from attncli.load import Overrides
+    from attncli.loading import Overrides
     from attncli.problem import Problem
     from attncli.trace import Trace
 
@@ -126,7 +126,7 @@ def compute(
     _prepare([*sources, *_pairs(matrix or ()).values()])
     chosen_format = _format_name(format_, out)
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
-    from attncli.load import Overrides
+    from attncli.loading import Overrides
 
     given = {key: value for key, value in options.items() if value is not None}
     problems, failed = _read(sources, Overrides(given, _pairs(matrix or ())))
@@ -183,7 +183,7 @@ def _pairs(matrices: Sequence[str]) -> dict[str, str]:
 
 def _read(sources: Sequence[str], overrides: "Overrides") -> tuple[list["Problem"], bool]:
     """Return the problems of all files, and whether some could not be read."""
-    from attncli.load import from_flags, load_all
+    from attncli.loading import from_flags, load_all
 
     problems: list[Problem] = []
     failed = False
@@ -200,7 +200,7 @@ def _read(sources: Sequence[str], overrides: "Overrides") -> tuple[list["Problem
 
 def _computed(problems: Sequence["Problem"], only: tuple[str, ...]) -> tuple[list["Trace"], bool]:
     """Return the traces of all problems, and whether some could not be calculated."""
-    from attncli.compute import compute as calculate
+    from attncli.calculation import compute as calculate
 
     traces: list[Trace] = []
     failed = False

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from attncli.errors import cell_width, visible
-from attncli.heads import Cut
+from attncli.heads import Cut, Shared
 from attncli.normalizers import Total
 from attncli.operations import MatMul
 from attncli.records import Record
@@ -169,6 +169,8 @@ class _Page:
                 continue
             at = tuple(int(i) for i in where if i is not None)
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
+            for shared in _shared(step.operation):
+                words.append(f"key/value head {at[1] // shared.times + 1}")
             if deep:
                 words.append(f"{step.trailing[0]} {self._word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
@@ -211,9 +213,9 @@ class _Page:
     def _with_total(self, step: Step, total: Step) -> list[Line]:
         """Return a step and its sums as one table."""
         lines = [[*self._title(step)], [*self._title(total)]]
-        for place, name in self._slices(step):
+        for number, (place, name) in enumerate(self._slices(step)):
             if name:
-                lines.append([(name, "name")])
+                lines += [[], [(name, "name")]] if number else [[(name, "name")]]
             matrix = self._matrix(step, place, step.name)
             sums = self._matrix(total, place, total.name)
             along_rows = total.value.shape[-1] == 1
@@ -237,15 +239,22 @@ class _Page:
 
     def _inputs(self, step: Step) -> list[Line]:
         """Return the inputs that a step is made of and that were not shown before."""
-        lines: list[Line] = []
+        if isinstance(step.operation, Cut) and isinstance(step.operation.operand, Step):
+            return []  # the step has the input's own numbers
+        matrices = []
         for source in _given(step.operation):
             if source.name in self.seen:
                 continue
             self.seen.add(source.name)
             for place, name in self._slices(source):
                 title = f"{source.name}, {name}" if name else source.name
-                lines += self._alone(self._matrix(source, place, title))
-        return [*lines, []] if lines else lines
+                matrices.append(self._matrix(source, place, title))
+        if not matrices:
+            return []
+        row = beside([part for m in matrices for part in (self._one_block(m), " ")][:-1])
+        if row.width <= (self.table.width or PAPER_WIDTH):
+            return [*row.lines, []]
+        return [*(line for m in matrices for line in self._alone(m)), []]
 
     def _matrix(
         self, part: Expression, place: tuple[int, ...], name: str, joined: bool = False
@@ -333,6 +342,16 @@ def _given(expression: Expression | None) -> Iterator[Step]:
                 yield from _given(operand)
             elif operand.operation is None and operand.name != "mask":
                 yield operand
+
+
+def _shared(expression: Expression | None) -> list[Shared]:
+    """Return the operation that shares key/value heads, if there is one right in an expression."""
+    if isinstance(expression, Shared):
+        return [expression]
+    if isinstance(expression, Operation):
+        inner = [o for o in expression.operands if isinstance(o, Operation)]
+        return [found for operand in inner for found in _shared(operand)][:1]
+    return []
 
 
 def _made_from(step: Step, other: Step) -> bool:
