@@ -118,7 +118,7 @@ def window(mask: Mask, grid: Grid) -> Array | None:
 
 
 MASKS: dict[str, MaskForm] = {
-    "causal": MaskForm(causal, "j ≤ i + offset", "no query looks ahead; align, offset: see below"),
+    "causal": MaskForm(causal, "j ≤ i + offset", "no query looks ahead"),
     "keep": MaskForm(keep, "keep[i, j] = 1", "a 0/1 matrix, 1 where a query may attend"),
     "block": MaskForm(block, "block[i, j] = 0", "a 0/1 matrix, 1 where a query may not attend"),
     "lengths": MaskForm(lengths, "j < length", "how many keys are real; one a batch element"),

@@ -152,7 +152,7 @@ SCORES: dict[str, ScoreFunction] = {
     "distance": ScoreFunction(
         distance,
         "−‖q − k‖² / (2·width²)",
-        "Nadaraya 1964 and Watson 1964, with a Gaussian kernel",
+        "Nadaraya 1964, Watson 1964",
         (Parameter("width", meaning="of the Gaussian", default=1.0),),
     ),
 }

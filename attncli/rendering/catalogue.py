@@ -10,12 +10,17 @@ from attncli.normalizers import NORMALIZERS
 from attncli.rendering.blocks import Line
 from attncli.scores import SCORES, ScoreFunction
 
+PARAMETERS = " " * 14 + "with "
+
 
 def catalogue() -> Iterator[Line]:
     """Yield the lines of `attn scores`."""
     yield [("score: how alike a query q and a key k are", "title")]
-    rows = [(name, row.formula, _parameters(row), row.source) for name, row in SCORES.items()]
-    yield from _columns(rows)
+    lines = _columns([(name, row.formula, row.source) for name, row in SCORES.items()])
+    for line, row in zip(lines, SCORES.values(), strict=True):
+        yield line
+        if row.parameters:
+            yield [(f"{PARAMETERS}{_parameters(row)}", "faint")]
     yield []
     yield [("mask: which keys j a query i may attend to; p = i + offset", "title")]
     yield from _columns([(name, row.formula, row.summary) for name, row in MASKS.items()])
