@@ -16,7 +16,7 @@ from attncli.normalizers import NORMALIZERS, Normalize
 from attncli.operations import Add, Scale, SoftCap
 from attncli.records import Record, replace
 from attncli.scores import SCORES
-from attncli.trace import LEADING, Array, Expression, Operation, Step, Tape
+from attncli.trace import LEADING, Array, Expression, Operation, Step, Tape, array_of
 
 NO_PARAMETERS: Mapping[str, Array | float] = {}
 
@@ -61,15 +61,24 @@ class Factor(Record):
     value: str = ""
 
 
-def score(tape: Tape, q: Step, k: Expression, rules: Rules, suffix: str = "") -> Step:
+def score(
+    tape: Tape,
+    q: Expression,
+    k: Expression,
+    rules: Rules,
+    suffix: str = "",
+    trailing: tuple[str, ...] = (),
+) -> Step:
     """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
+
+    `trailing` names the axes of the scores where they are not the queries' and keys' rows.
 
     Raises:
         InputError: for a zero vector with the cosine.
     """
     parameters = {name: _parameter(tape, name, p) for name, p in rules.parameters.items()}
     operation = SCORES[rules.score].build(tape, q, k, parameters, suffix)
-    return tape.record(f"scores{suffix}", operation, ("query", "key"), symbol="S")
+    return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
@@ -103,7 +112,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     return s
 
 
-def normalize(tape: Tape, s: Step, rules: Rules, suffix: str = "") -> Step:
+def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights.
 
     Raises:
@@ -119,11 +128,15 @@ def normalize(tape: Tape, s: Step, rules: Rules, suffix: str = "") -> Step:
 def _parameter(tape: Tape, name: str, value: Array | float) -> Step | float:
     if isinstance(value, float):
         return value
-    if name in tape.inputs:
-        return tape.inputs[name]
+    key = f"score.{name}"
+    for known in (key, name):
+        if known in tape.inputs and np.shares_memory(tape.inputs[known].array, value):
+            return tape.inputs[known]
+    # Pooling has a W of its own, and a recurrent network a b.
+    shown = key if name in tape.inputs else name
     if value.ndim == 1:
-        return tape.given(name, value[None, None, None, :], ("hidden",))
-    return tape.given(name, value[None, None], ("hidden", "feature"), as_written=True)
+        return tape.given(shown, value[None, None, None, :], ("hidden",))
+    return tape.given(shown, value[None, None], ("hidden", "feature"), as_written=True)
 
 
 def _heads_of(array: Array, s: Step) -> tuple[str, ...]:
@@ -132,18 +145,17 @@ def _heads_of(array: Array, s: Step) -> tuple[str, ...]:
     return tuple(name for name, size in sizes if size > 1 and name in s.leading)
 
 
-def _warn_of_blocked(tape: Tape, s: Step, settings: Normalize) -> None:
-    if s.array.dtype.kind != "f":
-        return
-    blocked = np.argwhere((s.array == -np.inf).all(axis=settings.along))
+def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
+    array = array_of(s)
+    blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
     if not len(blocked):
         return
-    axis = "query" if settings.axis == "keys" else "key"
+    axis = s.trailing[-2 if settings.axis == "keys" else -1]
     labels = tape.labels.get(axis, ())
     places = sorted({int(place[-1]) for place in blocked})
     names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")
     tape.warn(
         f"every cell of {axis} {shown} is blocked: its weights are 0"
-        + (", and so is its output" if axis == "query" else "")
+        + (", and so is its output" if settings.axis == "keys" else "")
     )

@@ -42,7 +42,7 @@ def compute(
     wanted = None if only is None else frozenset(only)
     if settle is None and problem.round is not None:
         settle = Rounding(**problem.round)
-    tape = Tape(_labels(problem), problem.columns, settle, wanted)
+    tape = Tape({}, problem.columns, settle, wanted)
     with located(problem.source):
         METHODS[problem.kind](tape, problem)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, tuple(tape.warnings))
@@ -53,14 +53,3 @@ def compute(
                     hint=did_you_mean(name, trace.steps),
                 )
     return trace
-
-
-def _labels(problem: Problem) -> dict[str, tuple[str, ...]]:
-    """Return the words for queries and keys, where the problem has them."""
-    labels = {}
-    if problem.tokens:
-        labels["query"] = problem.tokens
-    keys = problem.memory_tokens or (problem.tokens if problem.keys_are_tokens else ())
-    if keys:
-        labels["key"] = keys
-    return labels

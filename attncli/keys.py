@@ -14,7 +14,7 @@ class Key(Record):
 
     Attributes:
         form: how it is written: "matrix", "vector", "text", "labels", "count", "number",
-            "choice", or the name of a mapping of its own ("score", "mask", …).
+            "choice", "truth", or the name of a mapping of its own ("score", "mask", …).
         meaning: one line.
         stack: what a third axis of a matrix is: "batch", "head" or "either"; "" for none.
         choices: the words of a choice.
@@ -34,10 +34,14 @@ def _matrix(meaning: str, stack: str = "", **more: bool) -> Key:
     return Key("matrix", meaning, stack, **more)  # type: ignore[arg-type]
 
 
+KIND_NAMES = ("self", "cross", "pooling", "co_attention", "recurrent")
+ACTIVATIONS = ("tanh", "none")
+UPDATES = ("input_context", "state_input_context", "plain")
+
 KEYS: dict[str, Key] = {
     "title": Key("text", "shown at the top"),
     "notes": Key("text", "shown under the title"),
-    "kind": Key("choice", "which mechanism", choices=("self", "cross")),
+    "kind": Key("choice", "which mechanism", choices=KIND_NAMES),
     "tokens": Key("labels", "the words of the rows of X"),
     "memory_tokens": Key("labels", "the words of the rows of memory"),
     "X": _matrix("the input, one token a row", "batch"),
@@ -65,6 +69,16 @@ KEYS: dict[str, Key] = {
     "tokens_as": Key("choice", "whether a token is a row or a column", choices=("rows", "columns")),
     "round": Key("round", "round every step as a hand does"),
     "W_c": _matrix("tanh(W_c [output; x]) after the output", as_written=True),
+    "W": _matrix("pooling: the hidden layer tanh(W h + b)", as_written=True),
+    "A": _matrix("recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True),
+    "b": Key("vector", "pooling and recurrent: the bias beside W or A"),
+    "u": Key("vector", "pooling: the context vector, the query"),
+    "h_0": Key("vector", "recurrent: the first state, zeros by default"),
+    "c_0": Key("vector", "recurrent: the first context, zeros by default"),
+    "update": Key("choice", "recurrent: what makes the next state", choices=UPDATES),
+    "activation": Key("choice", "pooling: of the hidden layer", choices=ACTIVATIONS),
+    "output_activation": Key("choice", "pooling: of the output", choices=ACTIVATIONS),
+    "enhance": Key("truth", "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
     "answers": Key("answers", "hand-worked matrices by step name, for `attn check`"),
 }
 
@@ -78,61 +92,4 @@ HALVES = ("up", "even")
 SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
 """The sizes that a scale expression may use."""
 
-COMMON = {
-    "scores": ("n", "m"),
-    "bias": ("n", "m"),
-    "mask.keep": ("n", "m"),
-    "mask.block": ("n", "m"),
-}
 BROADCASTS = ("bias", "mask.keep", "mask.block")
-
-SELF = {
-    "X": ("n", "d_model"),
-    "W_q": ("d_model", "heads*d_q"),
-    "b_q": ("heads*d_q",),
-    "Q": ("n", "heads*d_q"),
-    "W_k": ("d_model", "kv_heads*d_k"),
-    "b_k": ("kv_heads*d_k",),
-    "K": ("m", "kv_heads*d_k"),
-    "W_v": ("d_model", "kv_heads*d_v"),
-    "b_v": ("kv_heads*d_v",),
-    "V": ("m", "kv_heads*d_v"),
-    **COMMON,
-    "W_o": ("heads*d_v", "d_out"),
-    "b_o": ("d_out",),
-    "W_c": ("d_c", "d_out + d_model"),
-}
-CROSS = {
-    "X": SELF["X"],
-    "memory": ("m", "d_memory"),
-    **SELF,
-    "W_k": ("d_memory", "kv_heads*d_k"),
-    "W_v": ("d_memory", "kv_heads*d_v"),
-}
-
-
-class Kind(Record):
-    """One mechanism: its matrices with their shapes, and the options that it understands."""
-
-    shapes: dict[str, tuple[str, ...]]
-    options: tuple[str, ...]
-    meaning: str = ""
-
-
-GENERAL_OPTIONS = ("title", "notes", "kind", "tokens", "tokens_as", "round", "answers")
-ATTENTION_OPTIONS = (
-    *GENERAL_OPTIONS,
-    "memory_tokens",
-    "heads",
-    "kv_heads",
-    "score",
-    "scale",
-    "softcap",
-    "mask",
-    "normalize",
-)
-
-KINDS: dict[str, Kind] = {
-    "self": Kind(SELF, ATTENTION_OPTIONS, "every token attends to all tokens of X"),
-    "cross": Kind(CROSS, ATTENTION_OPTIONS, "the tokens of X attend to those of memory"),
-}

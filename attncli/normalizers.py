@@ -14,7 +14,7 @@ from attncli import precision
 from attncli.errors import fail
 from attncli.operations import Divide, Scale
 from attncli.records import Record
-from attncli.trace import ATOM, Array, Expression, Operation, Step, Tape, Writer
+from attncli.trace import ATOM, Array, Expression, Operation, Tape, Writer, array_of
 
 QUERIES, KEYS = -2, -1
 """The axes of a score matrix along which a normaliser works."""
@@ -50,19 +50,20 @@ class Normalizer(Record):
         summary: one line for `attn scores`.
     """
 
-    build: Callable[[Tape, Step, Normalize, str], Expression]
+    build: Callable[[Tape, Expression, Normalize, str], Expression]
     formula: str
     summary: str
 
 
-def softmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """e^s divided by the row's sum of e^s, in the two steps of a hand."""
     shift = None
-    if _out_of_range(scores.array, settings):
+    if _out_of_range(array_of(scores), settings):
         shift = settings.along
         tape.warn(
-            f"some e^{scores.name} are beyond what a float can hold: the largest score of each "
-            f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
+            f"some e^{Writer(tape.columns)(scores)} are beyond what a float can hold: the largest "
+            f"score of each {_line(settings, tape)} was subtracted first, which leaves the weights "
+            "as they are"
         )
     power = Power(scores, settings.base, settings.temperature, shift)
     exponentials = tape.record(f"exp{suffix}", power)
@@ -70,11 +71,12 @@ def softmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expre
     return Divide(exponentials, total)
 
 
-def hardmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """All weight on the largest score; on the first of several, with a warning."""
     del suffix
-    largest = scores.array.max(axis=settings.along, keepdims=True)
-    tied = ((scores.array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
+    array = array_of(scores)
+    largest = array.max(axis=settings.along, keepdims=True)
+    tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
     if tied.any():
         tape.warn(
             f"several scores of a {_line(settings, tape)} are largest: hardmax took the first"
@@ -82,17 +84,17 @@ def hardmax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expre
     return Hardmax(scores, settings.along)
 
 
-def sparsemax(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The nearest point of the probability simplex."""
     del tape, suffix
     return Sparsemax(_tempered(scores, settings), settings.along)
 
 
-def divide_by_sum(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """Each score divided by the sum of its row."""
     unblocked = _unblocked(scores)
     total = tape.record(f"sum{suffix}", Total(unblocked, settings.along))
-    blocked = (scores.array == -np.inf).all(axis=settings.along, keepdims=True)
+    blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
         place = int(zero[0][-2 if settings.along == KEYS else -1])
@@ -105,7 +107,7 @@ def divide_by_sum(tape: Tape, scores: Step, settings: Normalize, suffix: str) ->
     return Divide(unblocked, total)
 
 
-def nothing(tape: Tape, scores: Step, settings: Normalize, suffix: str) -> Expression:
+def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The scores themselves."""
     del tape, suffix
     return _tempered(_unblocked(scores), settings)
@@ -135,8 +137,8 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
     return largest * float(np.log(settings.base)) > precision.largest_exponent(scores)
 
 
-def _unblocked(scores: Step) -> Expression:
-    return Unblocked(scores) if (scores.array == -np.inf).any() else scores
+def _unblocked(scores: Expression) -> Expression:
+    return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
 
 
 def _tempered(scores: Expression, settings: Normalize) -> Expression:
@@ -180,7 +182,8 @@ class Power(Operation):
             exponent = f"({exponent})" if self.shift_along is not None else exponent
             exponent = f"{exponent} / {self.temperature:g}"
         base = "e" if self.base == np.e else f"{self.base:g}"
-        return f"{base}^({exponent})" if " " in exponent else f"{base}^{exponent}"
+        compound = " " in exponent or exponent.endswith("ᵀ")
+        return f"{base}^({exponent})" if compound else f"{base}^{exponent}"
 
 
 class Total(Operation):
@@ -192,8 +195,8 @@ class Total(Operation):
     @property
     def trailing(self) -> tuple[str, ...]:
         """The axis that is summed has one place left."""
-        row, column = self.operand.trailing
-        return (row, "sum") if self.along == KEYS else ("sum", column)
+        *rows, column = self.operand.trailing
+        return (*rows, "sum") if self.along == KEYS else ("sum", column)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
@@ -202,7 +205,8 @@ class Total(Operation):
 
     def notation(self, write: Writer) -> str:
         """`exp summed over keys`."""
-        over = "keys" if self.along == KEYS else "queries"
+        axis = self.operand.trailing[self.along]
+        over = {"query": "queries"}.get(axis, f"{axis}s")
         return f"{write(self.operand)} summed over {over}"
 
 

@@ -15,8 +15,9 @@ import numpy as np
 from attncli import expressions
 from attncli.attend import Factor, Rules
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
-from attncli.keys import KEYS, KINDS, SCALE_NAMES
-from attncli.masks import Mask
+from attncli.keys import KEYS, SCALE_NAMES
+from attncli.kinds import COMMON_OPTIONS, KINDS, UPDATE_SHAPES, Shapes
+from attncli.masks import MASKS, Mask
 from attncli.normalizers import Normalize
 from attncli.scores import SCORES
 from attncli.shapes import Sizes, bind_all
@@ -68,6 +69,7 @@ class Problem:
                 values[key] = read_value(key, raw)
         refuse(faults)
         values.setdefault("kv_heads", values["heads"])
+        values.setdefault("score", {"name": KINDS[values["kind"]].score})
         self.__dict__.update(values)
         self.__dict__["given"] = tuple(given)
         self.__dict__["source"] = source
@@ -135,7 +137,7 @@ class Problem:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
         kind = KINDS[self.kind]
         found: dict[str, object] = {}
-        for key in kind.options:
+        for key in (*COMMON_OPTIONS, *kind.options):
             value = self.__dict__.get(key)
             if key in ("title", "notes", "answers") or value is None or value == ():
                 continue
@@ -153,9 +155,9 @@ class Problem:
         kind = KINDS[self.kind]
         faults = []
         for key in self.given:
-            if key not in kind.shapes and key not in kind.options:
-                fitting = [name for name, other in KINDS.items() if key in other.shapes]
-                hint = f"set kind: {fitting[0]}" if fitting else ""
+            if key not in kind.shapes and key not in (*COMMON_OPTIONS, *kind.options):
+                fitting = [name for name, k in KINDS.items() if key in (*k.shapes, *k.options)]
+                hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
                 faults.append(Fault(f"{key} has no use in kind {self.kind}", (key,), hint))
         for direct, replaced in REPLACES.items():
             if direct in self.given:
@@ -164,12 +166,24 @@ class Problem:
                         message = f"{direct} is given, so {key} has no use"
                         hint = f"leave out {key} or {direct}"
                         faults.append(Fault(message, (key,), hint, related=(direct,)))
-        faults += self._missing()
-        if faults:
-            raise InputError(*faults)
+        for form in self.mask or ():
+            if form in MASKS and form not in kind.masks:
+                message = f"the mask {form} has no use in kind {self.kind}"
+                hint = f"{', '.join(kind.masks)} have"
+                faults.append(Fault(message, ("mask", form), hint))
+        if self.kind not in ("self", "cross") and self.normalize.get("axis") == "queries":
+            message = f"normalize.axis has no use in kind {self.kind}"
+            faults.append(Fault(message, ("normalize", "axis"), "leave it out"))
+        refuse([*faults, *self._missing()])
 
     def _missing(self) -> Iterator[Fault]:
-        """Yield a fault for each of Q, K and V that comes from nowhere."""
+        """Yield a fault for what the kind cannot do without."""
+        needs = KINDS[self.kind].needs
+        for key in needs:
+            if key not in self.given:
+                yield Fault(f"kind {self.kind} needs {key}", ("kind",), KEYS[key].meaning)
+        if needs:
+            return
         source = "memory" if self.kind == "cross" else "X"
         known = "scores" in self.given
         for key, origin in (("Q", "X"), ("K", source), ("V", source)):
@@ -180,63 +194,60 @@ class Problem:
             return
 
     def _bind_shapes(self) -> Sizes:
-        """Bind every letter, and give what follows where a projection was left out."""
+        """Bind every letter, those of left-out keys too."""
         kind = KINDS[self.kind]
         sizes = Sizes(self.heads, self.kv_heads, self.columns)
         if self.heads % self.kv_heads:
             message = f"kv_heads = {self.kv_heads} does not divide heads = {self.heads}"
             sizes.faults.append(Fault(message, ("kv_heads",), related=("heads",)))
             return sizes
-        shapes = dict(kind.shapes)
-        for parameter in SCORES[self.score["name"]].parameters:
-            if parameter.shape:
-                shapes[f"score.{parameter.name}"] = parameter.shape
-        given = {}
-        for key, array in self.matrices().items():
-            shape = array.shape
-            flips = self.columns and not key.startswith("score") and len(shape) > 1
-            if flips and not (key in KEYS and KEYS[key].as_written):
-                shape = (*shape[:-2], shape[-1], shape[-2])
-            given[key] = shape
-        early = {key: letters for key, letters in shapes.items() if key in PROJECTED}
-        bind_all(sizes, early, given)
+        shapes = self._shapes()
+        given = {key: self._row_shape(key, array) for key, array in self.matrices().items()}
+        late = [key for key in shapes if key in AFTER_PROJECTION or key.startswith("score.")]
+        bind_all(sizes, {k: v for k, v in shapes.items() if k not in late}, given)
         if not sizes.faults:
-            self._bind_defaults(sizes)
-        bind_all(sizes, {k: v for k, v in shapes.items() if k not in early}, given)
-        for key, letter in (("tokens", "n"), ("memory_tokens", "m")):
+            for implied in kind.implied:
+                if not any(key in self.given for key in implied.unless):
+                    sizes.imply(implied.letter, implied.origin)
+            self._compare_sizes(sizes)
+        if self.kind == "pooling":
+            sizes.bind("n", 1, "u", "rows")
+        bind_all(sizes, {k: shapes[k] for k in late}, given)
+        for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
             labels = self.__dict__[key]
             if labels and letter in sizes:
                 sizes.bind(letter, len(labels), key, "labels")
         return sizes
 
-    def _bind_defaults(self, sizes: Sizes) -> None:
-        """Bind what a left-out projection and a shared source imply."""
-        source = "memory" if self.kind == "cross" else "X"
-        origins = (("Q", "X", "heads*d_q"), ("K", source, "kv_heads*d_k"))
-        for key, origin, letter in (*origins, ("V", source, "kv_heads*d_v")):
-            unused = "scores" in self.given and key != "V"
-            if key in self.given or origin not in self.given or unused:
-                continue
-            if source == "X" and key != "Q":
-                sizes.bind("m", sizes["n"], "X", "columns" if self.columns else "rows")
-            if f"W_{key.lower()}" not in self.given:
-                width = self.array(origin).shape[-1]
-                sizes.bind(letter, width, origin, "rows" if self.columns else "columns")
-        function = SCORES[self.score["name"]]
-        if (
-            "d_q" in sizes
-            and "d_k" in sizes
-            and function.same_size
-            and sizes["d_q"] != sizes["d_k"]
-        ):
-            q, k = sizes.bound["d_q"], sizes.bound["d_k"]
-            message = f"{self.score['name']} needs queries and keys of one size, but "
+    def _shapes(self) -> Shapes:
+        """Return the letters of every matrix that this problem may have."""
+        shapes = dict(KINDS[self.kind].shapes)
+        if self.kind == "recurrent":
+            shapes["A"] = UPDATE_SHAPES[self.update]
+        for parameter in SCORES[self.score["name"]].parameters:
+            if parameter.shape:
+                shapes[f"score.{parameter.name}"] = parameter.shape
+        return shapes
+
+    def _row_shape(self, key: str, array: Array) -> tuple[int, ...]:
+        """Return the shape of a matrix with its tokens in rows."""
+        *lead, row, column = (1, *array.shape)
+        flips = self.columns and array.ndim > 1 and not key.startswith("score")
+        if flips and not (key in KEYS and KEYS[key].as_written):
+            row, column = column, row
+        return (*lead, row, column)[1:]
+
+    def _compare_sizes(self, sizes: Sizes) -> None:
+        """Note a fault where the score function needs queries and keys of one size."""
+        name = self.score["name"]
+        if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
+            return
+        q, k = sizes.bound["d_q"], sizes.bound["d_k"]
+        if q.size != k.size:
+            message = f"{name} needs queries and keys of one size, but "
             message += f"a query has {q.size} numbers ({q.words}) and a key {k.size} ({k.words})"
             hint = "the score functions general, additive and concat take different sizes"
             sizes.faults.append(Fault(message, (k.key,), hint, related=(q.key,)))
-        if "W_o" not in self.given and "d_v" in sizes:
-            value = sizes.bound["d_v"]
-            sizes.bind("d_out", value.size * self.heads, value.key)
 
     def _rules(self) -> Rules:
         name = self.score["name"]
@@ -303,9 +314,9 @@ DEFAULTS: dict[str, object] = {
     "tokens": (),
     "memory_tokens": (),
     "heads": 1,
-    "score": {"name": "scaled_dot"},
     "normalize": {"name": "softmax"},
     "tokens_as": "rows",
+    "update": "input_context",
 }
 
 REPLACES = {
@@ -316,8 +327,8 @@ REPLACES = {
 }
 """What is given directly, and what has no use then."""
 
-PROJECTED = ("X", "memory", "W_q", "b_q", "Q", "W_k", "b_k", "K", "W_v", "b_v", "V", "scores")
-"""The matrices that fix the sizes of queries, keys and values."""
+AFTER_PROJECTION = ("bias", "mask.keep", "mask.block", "W_o", "b_o", "W_c")
+"""The matrices that meet sizes which queries, keys and values have fixed."""
 
 
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:

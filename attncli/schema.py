@@ -77,6 +77,7 @@ def _mask() -> dict[str, Any]:
 
 FORMS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
+    "truth": {"type": "boolean"},
     "labels": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
     "count": {"type": "integer", "minimum": 1},
     "number": _ref("number"),

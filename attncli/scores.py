@@ -24,7 +24,7 @@ from attncli.trace import (
     Step,
     Tape,
     Writer,
-    evaluate,
+    array_of,
 )
 
 
@@ -93,7 +93,7 @@ def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str
 def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W q + U k + b)."""
     pairs = EachPair(dot(q, _matrix(p, "W")), dot(k, _matrix(p, "U")))
-    hidden = tape.record(f"hidden{suffix}", Tanh(_plus_bias(pairs, p)))
+    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)))
     return PairDot(hidden, _matrix(p, "v"))
 
 
@@ -101,7 +101,7 @@ def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
     """vᵀ tanh(W [q; k] + b)."""
     pairs = MatMul(JoinedPairs(q, k), Transposed(_matrix(p, "W")))
     trailing = (q.trailing[-2], k.trailing[-2], "hidden")
-    hidden = tape.record(f"hidden{suffix}", Tanh(_plus_bias(pairs, p)), trailing)
+    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)), trailing)
     return PairDot(hidden, _matrix(p, "v"))
 
 
@@ -160,7 +160,7 @@ SCORES: dict[str, ScoreFunction] = {
 
 def refuse_zero_rows(tape: Tape, side: Expression) -> None:
     """Raise an InputError that names the first row of zeros of a query or key matrix."""
-    array = evaluate(side, lambda step: step.array)
+    array = array_of(side)
     zero_rows = np.argwhere(~array.any(axis=-1))
     if len(zero_rows):
         row = int(zero_rows[0][-1])

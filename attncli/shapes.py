@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from attncli.errors import Fault
 from attncli.keys import BROADCASTS, KEYS
-from attncli.records import Record
+from attncli.records import Record, replace
 
 
 class Bound(Record):
@@ -19,6 +19,7 @@ class Bound(Record):
 
     size: int
     key: str
+    noun: str
     words: str
 
 
@@ -45,16 +46,53 @@ class Sizes:
         return letter in self.bound
 
     def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
-        """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
+        """Bind the letters of a matrix (…, row, column) in row convention, or of a vector.
+
+        A fault's hint is the shape that would fit, as far as other matrices fix it.
+        """
+        before = len(self.faults)
         stacked = self._bind_stack(key, shape, len(letters))
-        for place, letter in enumerate(letters):
-            size = shape[len(shape) - len(letters) + place]
-            if key in BROADCASTS and size == 1:
-                continue
-            self.bind(letter, size, key, self._noun(key, place, len(letters)), stacked)
+        own = shape[len(shape) - len(letters) :]
+        for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
+            if key not in BROADCASTS or size != 1:
+                self.bind(letter, size, key, self._noun(key, place, len(letters)), stacked)
+        fitting = tuple(
+            known if (known := self.size(letter, stacked)) is not None else size
+            for letter, size in zip(letters, own, strict=True)
+        )
+        if fitting != own:
+            flips = self.columns and not _as_written(key)
+            own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
+            hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
+            wrong = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
+            self.faults[before:] = wrong
+
+    def size(self, letter: str, stacked: bool = False) -> int | None:
+        """Return the size of a letter, product or sum; None where it is not known."""
+        if "+" in letter:
+            parts = [self.size(part) for part in letter.split(" + ")]
+            return None if None in parts else sum(part for part in parts if part is not None)
+        counter, _, name = letter.rpartition("*")
+        if name not in self.bound:
+            return None
+        count = 1 if stacked or not counter else getattr(self, counter)
+        return int(self.bound[name].size * count)
+
+    def imply(self, letter: str, origin: str) -> None:
+        """Bind a letter to the size of another, if that is known."""
+        size = self.size(origin)
+        if size is not None:
+            known = self.bound[origin.rpartition("*")[2]]
+            self.bind(letter, size, known.key, known.noun, words=known.words)
 
     def bind(
-        self, letter: str, size: int, key: str, noun: str = "columns", stacked: bool = False
+        self,
+        letter: str,
+        size: int,
+        key: str,
+        noun: str = "columns",
+        stacked: bool = False,
+        words: str = "",
     ) -> None:
         """Bind a letter, a product `heads*d_k` or a sum `d_q + d_k`; note a fault if it differs.
 
@@ -64,28 +102,33 @@ class Sizes:
             key: whose size it is.
             noun: what is counted.
             stacked: whether the matrix is of one head already.
+            words: the fact in words, where it is another's.
         """
-        words = f"{key} has {size} {noun if size != 1 else noun.removesuffix('s')}"
+        counted = noun if size != 1 else noun.removesuffix("s")
+        words = words or f"{key} has {size} {counted}"
         if "+" in letter:
-            self._check_sum(letter, size, key, words)
+            needed = self.size(letter)
+            if needed not in (None, size):
+                parts = letter.split(" + ")
+                which = " + ".join(f"{part} = {self[part]}" for part in parts)
+                message = f"{words}, but needs {needed} ({which})"
+                self._fault(key, message, self.bound[parts[-1]].key)
             return
         if "*" in letter:
             counter, letter = letter.split("*")
             count = 1 if stacked else getattr(self, counter)
             if size % count:
                 named = "heads" if count == self.heads else counter
-                noun = noun if size != 1 else noun.removesuffix("s")
-                message = f"{named} = {count} does not divide the {size} {noun} of {key}"
+                message = f"{named} = {count} does not divide the {size} {counted} of {key}"
                 self._fault(named, message, key)
                 return
             size //= count
             if count > 1:
                 words += f" ({count} heads of {size})"
-        known = self.bound.setdefault(letter, Bound(size, key, words))
+        known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
-            self._fault(
-                key, f"{words}, but {known.words}{self._why(letter, key, known.key)}", known.key
-            )
+            message = f"{words}, but {known.words}{self._why(letter, key, known.key)}"
+            self._fault(key, message, known.key)
 
     def _bind_stack(self, key: str, shape: tuple[int, ...], trailing: int) -> bool:
         """Check the axes before the matrix, and tell whether it is a stack of one a head."""
@@ -111,15 +154,6 @@ class Sizes:
                 self._fault(key, what, "", f"set {name}: {extra[-1]}, or write one matrix")
         return by_head
 
-    def _check_sum(self, letter: str, size: int, key: str, words: str) -> None:
-        parts = letter.split(" + ")
-        if not all(part in self.bound for part in parts):
-            return
-        needed = sum(self[part] for part in parts)
-        if size != needed:
-            which = " + ".join(f"{part} = {self[part]}" for part in parts)
-            self._fault(key, f"{words}, but needs {needed} ({which})", self.bound[parts[0]].key)
-
     def _noun(self, key: str, place: int, axes: int) -> str:
         if axes == 1:
             return "numbers"
@@ -142,6 +176,10 @@ class Sizes:
 def _as_written(key: str) -> bool:
     is_parameter = key.startswith("score.")
     return is_parameter or (key in KEYS and KEYS[key].as_written)
+
+
+def _times(shape: tuple[int, ...]) -> str:
+    return f"({', '.join(map(str, shape))})"
 
 
 def bind_all(

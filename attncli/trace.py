@@ -73,6 +73,11 @@ class Operation(Record):
         """Return the right-hand side of the formula of the transposed result."""
         return f"({self.notation(write)})ᵀ"
 
+    def is_blank(self, row: int, column: int) -> bool:
+        """Return whether a cell of the result is nothing, rather than 0."""
+        del row, column
+        return False
+
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """Return the operands and signs that a hand lays out beside the result; () for none.
 
@@ -95,6 +100,7 @@ class Step(Record):
             input.
         array: the value as operations take it, (batch, head, row, column).
         columns: whether rows and columns change places on paper (a token is a column).
+        group: what it is shown under, such as a time step; or nothing.
     """
 
     name: str
@@ -105,6 +111,7 @@ class Step(Record):
     operation: Expression | None
     array: Array
     columns: bool = False
+    group: str = ""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -187,6 +194,11 @@ def evaluate(expression: Expression, value_of: Callable[[Step], Array]) -> Array
         return expression.apply(*arrays)
 
 
+def array_of(expression: Expression) -> Array:
+    """Return the array of an expression of recorded values."""
+    return evaluate(expression, lambda step: step.array)
+
+
 class Tape:
     """Records a calculation.
 
@@ -196,6 +208,9 @@ class Tape:
         settle: called with a step's name and array before it is handed on; what it returns takes
             the array's place (hand rounding, a student's own numbers).
         wanted: names of the steps that anybody will read; None for all.
+
+    Attributes:
+        group: what the steps that follow are shown under, such as a time step.
     """
 
     def __init__(
@@ -212,6 +227,7 @@ class Tape:
         self.inputs: dict[str, Step] = {}
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
+        self.group = ""
 
     def given(
         self,
@@ -250,7 +266,7 @@ class Tape:
         Raises:
             InputError: if a number is beyond what a float holds.
         """
-        array = evaluate(operation, lambda step: step.array)
+        array = array_of(operation)
         if array.dtype.kind == "f" and not (array < np.inf).all():
             raise fail(
                 f"{name} holds a number that is beyond what a float can hold",
@@ -264,6 +280,15 @@ class Tape:
             step = replace(step, symbol=symbol)
         self.steps[name] = step
         return step
+
+    def unused(self, name: str) -> str:
+        """Return the name, with a number where a step has it already."""
+        number = 2
+        found = name
+        while found in self.steps:
+            found = f"{name}_{number}"
+            number += 1
+        return found
 
     def warn(self, message: str) -> None:
         """Keep something that the reader should know, once."""
@@ -279,8 +304,9 @@ class Tape:
         trailing: tuple[str, ...],
         columns: bool,
     ) -> Step:
-        labels = {a: self.labels[a] for a in leading + trailing if a in self.labels}
-        return Step(name, name, leading, trailing, labels, operation, array, columns)
+        sizes = dict(zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True))
+        labels = {a: self.labels[a][: sizes[a]] for a in trailing if a in self.labels}
+        return Step(name, name, leading, trailing, labels, operation, array, columns, self.group)
 
 
 class Trace(Record):

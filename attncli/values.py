@@ -264,6 +264,7 @@ NORMALIZE_READERS: dict[str, Callable[[object, KeyPath], object]] = {
 
 READERS: dict[str, Callable[[object, KeyPath], object]] = {
     "text": _text,
+    "truth": _truth,
     "labels": _labels,
     "number": _number,
     "score": _score,

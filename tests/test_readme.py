@@ -24,7 +24,11 @@ SESSIONS = [body for language, body in BLOCKS if language == "console"]
 def in_shell(command: str) -> str:
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "-c", command], capture_output=True, cwd=ROOT, env=environment(PATH=path)
+        ["bash", "-c", command],
+        capture_output=True,
+        cwd=ROOT,
+        env=environment(PATH=path),
+        check=False,
     )
     return (done.stdout + done.stderr).decode()
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from attncli.attend import Rules, adjust, normalize, score
 from attncli.heads import Concat, Cut, Shared
-from attncli.keys import KEYS
+from attncli.methods.inputs import given, label
 from attncli.methods.streaming import Streamed, is_large
 from attncli.operations import Add, Joined, MatMul, Tanh, Transposed
 from attncli.problem import Problem
@@ -17,6 +17,9 @@ from attncli.trace import Expression, Step, Tape
 
 def attention(tape: Tape, problem: Problem) -> None:
     """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
+    label(tape, query=problem.tokens, key=problem.memory_tokens)
+    if problem.keys_are_tokens:
+        label(tape, key=problem.memory_tokens or problem.tokens)
     q = k = None
     if "scores" not in problem.given:
         q = project(tape, problem, "Q", "query")
@@ -95,11 +98,3 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
 def _goes_on(problem: Problem) -> bool:
     """Whether the heads' values are projected once more."""
     return "W_o" in problem.given or "b_o" in problem.given
-
-
-def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
-    """Put a matrix of the problem on the tape, once."""
-    if key in tape.inputs:
-        return tape.inputs[key]
-    as_written = KEYS[key].as_written
-    return tape.given(key, problem.array(key), trailing, problem.leading(key), as_written)

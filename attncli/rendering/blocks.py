@@ -45,6 +45,7 @@ class Matrix(Record):
         write: how a number is written.
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
+        is_blank: which cells are empty.
     """
 
     values: Array
@@ -54,6 +55,7 @@ class Matrix(Record):
     write: Callable[[float], str] = str
     bars: Sequence[int] = ()
     shaded: bool = False
+    is_blank: Callable[[int, int], bool] = lambda row, column: False
 
 
 def kept(length: int, full: bool) -> list[int | None]:
@@ -181,6 +183,8 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
     if row is None or column is None:
         return "⋱" if row is column else "…" if column is None else "⋮"
+    if matrix.is_blank(row, column):
+        return ""
     return matrix.write(float(matrix.values[row, column]))
 
 
@@ -191,7 +195,7 @@ def _separator(matrix: Matrix, columns: Sequence[int | None], index: int) -> str
 
 
 def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
-    if row is None or column is None:
+    if row is None or column is None or matrix.is_blank(row, column):
         return "faint"
     value = float(matrix.values[row, column])
     if np.isinf(value):

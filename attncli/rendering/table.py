@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
 from attncli.errors import cell_width, visible
 from attncli.heads import Cut, Shared
 from attncli.normalizers import Total
-from attncli.operations import MatMul
+from attncli.operations import MatMul, Transposed
 from attncli.records import Record
 from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
 from attncli.rendering.digits import DEFAULT_DECIMALS, style_of
@@ -21,12 +21,16 @@ from attncli.trace import (
     Step,
     Trace,
     Writer,
-    evaluate,
+    array_of,
     without_missing_axes,
 )
 
 PAPER_WIDTH = 100
 """Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
+
+
+VALUES = {"key": "v_", "query": "x_", "state": ""}
+"""How the values that weights mix are called, by the axis along which the weights stand."""
 
 
 class Table(Record):
@@ -58,6 +62,7 @@ class Table(Record):
         while index < len(steps):
             if lines:
                 yield []
+            yield from page.grouping(steps[index])
             count, lines = page.step(steps, index)
             yield from lines
             index += count
@@ -73,7 +78,8 @@ class _Page:
         self.table = table
         self.trace = trace
         self.columns = trace.problem.columns
-        self.seen: set[str] = set()
+        self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
+        self.group = ""
         self.elided = False
 
     def heading(self) -> Iterator[Line]:
@@ -82,6 +88,14 @@ class _Page:
             yield [(visible(problem.title), "title")]
         for line in problem.notes.splitlines():
             yield [(visible(line), "faint")]
+
+    def grouping(self, step: Step) -> Iterator[Line]:
+        """Yield a line over the first step of a group, such as a time step."""
+        if step.group != self.group:
+            self.group = step.group
+            if step.group:
+                yield [(f"── {label_text(step.group)} ──", "title")]
+                yield []
 
     def step(self, steps: Sequence[Step], index: int) -> tuple[int, list[Line]]:
         """Return how many steps were laid out together, and their lines."""
@@ -93,8 +107,9 @@ class _Page:
             return 2, self._with_total(step, following)
         lines = [self._title(step)]
         parts = self._layout(step)
-        if not (parts and self._fits(step, parts)):
-            lines += self._inputs(step)
+        if parts and self._fits(step, parts):
+            self.seen |= _named_in(parts)
+        lines += self._inputs(step)
         for number, (place, name) in enumerate(self._slices(step)):
             if name:
                 lines += [[], [(name, "name")]] if number else [[(name, "name")]]
@@ -171,7 +186,7 @@ class _Page:
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
             for shared in _shared(step.operation):
                 words.append(f"key/value head {at[1] // shared.times + 1}")
-            if deep:
+            if deep and counts[-1] > 1:
                 words.append(f"{step.trailing[0]} {self._word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
 
@@ -182,8 +197,6 @@ class _Page:
     def _part(self, part: Expression | str, place: tuple[int, ...]) -> Matrix | str:
         if isinstance(part, str):
             return part
-        if isinstance(part, Step):
-            self.seen.add(part.name)
         return self._matrix(part, place, Writer(self.columns)(part))
 
     def _row(self, parts: Sequence[Matrix | str], step: Step, place: tuple[int, ...]) -> list[Line]:
@@ -264,7 +277,7 @@ class _Page:
         With `joined` the heads of a step that was cut stand side by side, with bars between.
         """
         cut = joined and isinstance(part, Step) and isinstance(part.operation, Cut)
-        array = evaluate(part, lambda step: step.array)
+        array = array_of(part)
         bars: tuple[int, ...] = ()
         if cut:
             batch, heads, n, size = array.shape
@@ -288,6 +301,7 @@ class _Page:
             style_of(array, self.table.decimals),
             () if self.columns else bars,
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
+            is_blank=_blanks(part),
         )
 
     def _turned(self, part: Expression) -> bool:
@@ -298,7 +312,7 @@ class _Page:
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         if isinstance(part, Step) and not isinstance(part.operation, Cut):
             return part.value.shape
-        array = evaluate(part, lambda step: step.array)
+        array = array_of(part)
         shape = without_missing_axes(array, part.leading, len(part.trailing)).shape
         if self._turned(part):
             shape = (*shape[:-2], shape[-1], shape[-2])
@@ -307,22 +321,24 @@ class _Page:
     def _mixture(self, step: Step, place: tuple[int, ...]) -> Iterator[str]:
         """Yield each output as a mixture of the values, such as `z_I = 0.9·v_I + 0.1·v_am`."""
         made = step.operation
-        if not isinstance(made, MatMul) or made.left.trailing != ("query", "key"):
+        if not isinstance(made, MatMul) or made.left.trailing[-1] not in VALUES:
             return
-        weights = evaluate(made.left, lambda s: s.array)
+        weights = array_of(made.left)
         write = style_of(weights, self.table.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
+        rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
         yield ""
-        for query in kept(len(matrix), self.table.full):
-            if query is None:
+        for row in kept(len(matrix), self.table.full):
+            if row is None:
                 yield "⋮"
                 continue
-            left = f"{step.symbol.lower()}_{self._word('query', query)}"
-            terms = list(self._terms(matrix[query], write))
+            left = step.symbol[0].lower() + step.symbol[1:]
+            if rows and (len(matrix) > 1 or rows in self.trace.labels):
+                left += f"_{self._word(rows, row)}"
+            terms = list(self._terms(matrix[row], made.left.trailing[-1], write))
             yield from _wrapped(left, terms, self.table.width)
 
-    def _terms(self, row: Array, write: object) -> Iterator[str]:
-        assert callable(write)
+    def _terms(self, row: Array, axis: str, write: Callable[[float], str]) -> Iterator[str]:
         places = [int(i) for i in np.flatnonzero(row)]
         for index in kept(len(places), self.table.full):
             if index is None:
@@ -331,7 +347,13 @@ class _Page:
             key = places[index]
             weight = float(row[key])
             sign = "− " if weight < 0 else "+ "
-            yield f"{sign}{write(abs(weight))}·v_{self._word('key', key)}"
+            yield f"{sign}{write(abs(weight))}·{VALUES[axis]}{self._word(axis, key)}"
+
+
+def _named_in(parts: Sequence[Expression | str]) -> set[str]:
+    """Return the names of the steps that stand by themselves, or transposed, in a layout."""
+    bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
+    return {part.name for part in bare if isinstance(part, Step)}
 
 
 def _given(expression: Expression | None) -> Iterator[Step]:
@@ -342,6 +364,12 @@ def _given(expression: Expression | None) -> Iterator[Step]:
                 yield from _given(operand)
             elif operand.operation is None and operand.name != "mask":
                 yield operand
+
+
+def _blanks(part: Expression) -> Callable[[int, int], bool]:
+    """Return which cells of a step are nothing."""
+    made = part.operation if isinstance(part, Step) else None
+    return made.is_blank if isinstance(made, Operation) else lambda row, column: False
 
 
 def _shared(expression: Expression | None) -> list[Shared]:
