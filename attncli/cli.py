@@ -87,7 +87,9 @@ def compute(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Shown at the top.")] = None,
     notes: Annotated[str | None, typer.Option(help="Shown under the title.")] = None,
-    kind: Annotated[str | None, typer.Option(help="self or cross.")] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="self, cross, pooling, co_attention or recurrent.")
+    ] = None,
     tokens: Annotated[str | None, typer.Option(help="Words of the rows of X: I,am,good.")] = None,
     memory_tokens: Annotated[str | None, typer.Option(help="Words of the rows of memory.")] = None,
     heads: Annotated[str | None, typer.Option(help="How many heads.")] = None,
@@ -98,6 +100,10 @@ def compute(
     mask: Annotated[str | None, typer.Option(help="causal, or {window: [2, 0]}.")] = None,
     normalize: Annotated[str | None, typer.Option(help="softmax, hardmax, sparsemax, …")] = None,
     tokens_as: Annotated[str | None, typer.Option(help="rows or columns.")] = None,
+    update: Annotated[str | None, typer.Option(help="Of kind recurrent: input_context, …")] = None,
+    activation: Annotated[str | None, typer.Option(help="Of kind pooling: tanh or none.")] = None,
+    output_activation: Annotated[str | None, typer.Option(help="Of kind pooling.")] = None,
+    enhance: Annotated[str | None, typer.Option(help="Of kind co_attention: true.")] = None,
     round_: Annotated[str | None, typer.Option("--round", help="Round every step.")] = None,
 ) -> None:
     """Show every step of a calculation."""
@@ -115,6 +121,10 @@ def compute(
         "mask": mask,
         "normalize": normalize,
         "tokens_as": tokens_as,
+        "update": update,
+        "activation": activation,
+        "output_activation": output_activation,
+        "enhance": enhance,
         "round": round_,
     }
     sources = list(inputs or ())

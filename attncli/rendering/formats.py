@@ -129,7 +129,7 @@ def _csv_text(trace: Trace, selection: Selection, write: Callable[[float], str])
         for row in _flat(problem.options()):
             writer.writerow(row)
         for key, array in problem.matrices().items():
-            for index, matrix in _slices(np.atleast_2d(array)):
+            for index, matrix in _slices(array):
                 writer.writerow([key + index])
                 buffer.writelines(_bare_rows(matrix, rounded(None)))
         writer.writerow(["steps"])
@@ -156,13 +156,14 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:
-    """Yield each matrix of a stack with its place, such as `[2]`, counted from 1."""
+    """Yield each matrix of a stack with its place, such as `[2]`, from 1; a vector as a row."""
+    value = np.atleast_2d(value)
     for place in np.ndindex(value.shape[:-2]):
         yield "".join(f"[{i + 1}]" for i in place), value[place]
 
 
 def _labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:
-    row, column = step.axes[-2:]
+    row, column = ("", *step.axes)[-2:]
     return step.labels.get(row, ()), step.labels.get(column, ())
 
 
