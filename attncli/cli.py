@@ -87,9 +87,7 @@ def compute(
     ] = None,
     title: Annotated[str | None, typer.Option(help="Shown at the top.")] = None,
     notes: Annotated[str | None, typer.Option(help="Shown under the title.")] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="self, cross, pooling, co_attention or recurrent.")
-    ] = None,
+    kind: Annotated[str | None, typer.Option(help="self, cross, pooling, …")] = None,
     tokens: Annotated[str | None, typer.Option(help="Words of the rows of X: I,am,good.")] = None,
     memory_tokens: Annotated[str | None, typer.Option(help="Words of the rows of memory.")] = None,
     heads: Annotated[str | None, typer.Option(help="How many heads.")] = None,

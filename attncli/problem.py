@@ -43,6 +43,7 @@ class Problem:
     Traceback (most recent call last):
         ...
     attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
+      W_k is (1, 2); (2, 2) would fit
     """
 
     title: str

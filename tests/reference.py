@@ -1,0 +1,487 @@
+"""Attention a second time: plain loops over lists in 50-digit arithmetic, from the formulas alone.
+
+`solve` takes the keys of a problem in row convention and returns every step that is to be shown,
+each as nested lists [batch][head][row][column] (a further [hidden] for `hidden`); an axis that a
+step lacks has one place. It shares nothing with the program but the names of keys and steps.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import mpmath
+import numpy as np
+
+mp = mpmath.MPContext()
+mp.dps = 50
+
+Number = Any  # an mpmath number; mpmath carries no types
+Vector = list[Number]
+Matrix = list[Vector]
+Heads = list[Matrix]
+Keys = dict[str, Any]
+
+BLOCKED = mp.mpf("-inf")
+
+
+def exact(given: Any) -> Any:
+    """Return nested lists of exact numbers from nested lists or an array of doubles."""
+    if isinstance(given, list | tuple | np.ndarray):
+        return [exact(item) for item in given]
+    return mp.mpf(float(given))
+
+
+def floats(nested: Any) -> Any:
+    """Return an array of the doubles nearest to nested lists of exact numbers."""
+    if isinstance(nested, list):
+        return np.array([floats(item) for item in nested])
+    return float(nested)
+
+
+def depth(nested: Any) -> int:
+    """Return how many axes nested lists have."""
+    return 1 + depth(nested[0]) if isinstance(nested, list) else 0
+
+
+# Vectors and matrices.
+
+
+def dot(a: Vector, b: Vector) -> Number:
+    """Σ a_i b_i."""
+    return mp.fsum(x * y for x, y in zip(a, b, strict=True))
+
+
+def transpose(matrix: Matrix) -> Matrix:
+    """Rows become columns."""
+    return [list(column) for column in zip(*matrix, strict=True)]
+
+
+def product(left: Matrix, right: Matrix) -> Matrix:
+    """Rows of left times columns of right."""
+    columns = transpose(right)
+    return [[dot(row, column) for column in columns] for row in left]
+
+
+def times(matrix: Matrix, vector: Vector) -> Vector:
+    """A matrix times a column vector."""
+    return [dot(row, vector) for row in matrix]
+
+
+def plus(a: Vector, b: Vector) -> Vector:
+    """Number by number."""
+    return [x + y for x, y in zip(a, b, strict=True)]
+
+
+def tanh(vector: Vector) -> Vector:
+    """Of every number."""
+    return [mp.tanh(x) for x in vector]
+
+
+def pieces(vector: Vector, count: int) -> list[Vector]:
+    """A vector cut into contiguous pieces of one size."""
+    size = len(vector) // count
+    assert size * count == len(vector)
+    return [vector[i * size : (i + 1) * size] for i in range(count)]
+
+
+def cut(matrix: Matrix, count: int) -> Heads:
+    """The features of a matrix cut into contiguous pieces, one a head."""
+    rows = [pieces(row, count) for row in matrix]
+    return [[row[head] for row in rows] for head in range(count)]
+
+
+# Score functions: one query and one key.
+
+
+def cosine(q: Vector, k: Vector) -> Number:
+    """q·k / (‖q‖ ‖k‖)."""
+    return dot(q, k) / (mp.sqrt(dot(q, q)) * mp.sqrt(dot(k, k)))
+
+
+def general(q: Vector, k: Vector, W: Matrix) -> Number:
+    """qᵀ W k."""
+    return dot(q, times(W, k))
+
+
+def additive_hidden(q: Vector, k: Vector, W: Matrix, U: Matrix, b: Vector | None = None) -> Vector:
+    """tanh(W q + U k + b)."""
+    inner = plus(times(W, q), times(U, k))
+    return tanh(inner if b is None else plus(inner, b))
+
+
+def concat_hidden(q: Vector, k: Vector, W: Matrix, b: Vector | None = None) -> Vector:
+    """tanh(W [q; k] + b)."""
+    inner = times(W, q + k)
+    return tanh(inner if b is None else plus(inner, b))
+
+
+def distance(q: Vector, k: Vector, width: Number = mp.mpf(1)) -> Number:
+    """−‖q − k‖² / (2·width²)."""
+    return -mp.fsum((x - y) ** 2 for x, y in zip(q, k, strict=True)) / (2 * width**2)
+
+
+SCORES: dict[str, Callable[..., Number]] = {
+    "dot": dot,
+    "scaled_dot": dot,
+    "cosine": cosine,
+    "general": general,
+    "distance": distance,
+}
+HIDDEN: dict[str, Callable[..., Vector]] = {"additive": additive_hidden, "concat": concat_hidden}
+
+
+# Masks: may query i attend to key j?
+
+
+def position(i: int, n: int, m: int, mask: Keys) -> int:
+    """The place of query i among the keys."""
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    return i + start + int(mask.get("offset", 0))
+
+
+def in_window(p: int, j: int, left: int, right: int) -> bool:
+    """p − left ≤ j ≤ p + right, where −1 is no bound."""
+    return (left == -1 or p - left <= j) and (right == -1 or j <= p + right)
+
+
+def may_attend(i: int, j: int, n: int, m: int, mask: Keys) -> bool:
+    """Whether all forms of the mask let query i see key j; matrices are of one head here."""
+    p = position(i, n, m, mask)
+    if mask.get("causal") and j > p:
+        return False
+    if "keep" in mask and broadcast(mask["keep"], i, j) == 0:
+        return False
+    if "block" in mask and broadcast(mask["block"], i, j) == 1:
+        return False
+    if "lengths" in mask and j >= mask["lengths"]:
+        return False
+    return "window" not in mask or in_window(p, j, *mask["window"])
+
+
+def broadcast(matrix: Matrix, i: int, j: int) -> Number:
+    """A cell of a matrix of which one row or one column may stand for all."""
+    row = matrix[i if len(matrix) > 1 else 0]
+    return row[j if len(row) > 1 else 0]
+
+
+# Normalisers: one row, with −∞ where it is blocked.
+
+
+def powers(row: Vector, temperature: Number, base: Number) -> Vector:
+    """base^(s / temperature), 0 where blocked."""
+    if base is None:
+        return [mp.mpf(0) if s == BLOCKED else mp.exp(s / temperature) for s in row]
+    return [mp.mpf(0) if s == BLOCKED else mp.power(base, s / temperature) for s in row]
+
+
+def shares(row: Vector) -> Vector:
+    """Each number divided by the sum of all; zeros stay zeros."""
+    total = mp.fsum(row)
+    return [x / total if total else mp.mpf(0) for x in row]
+
+
+def softmax(row: Vector, temperature: Number, base: Number = None) -> Vector:
+    """base^(s/T) / Σ base^(s/T), e where there is no base."""
+    known = [s for s in row if s != BLOCKED]
+    if not known:
+        return [mp.mpf(0) for _ in row]
+    largest = max(known)
+    return shares(powers([s - largest for s in row], temperature, base))
+
+
+def hardmax(row: Vector, temperature: Number, base: Number) -> Vector:
+    """1 at the first of the largest, else 0."""
+    del temperature, base
+    best = max(row)
+    first = None if best == BLOCKED else row.index(best)
+    return [mp.mpf(1 if place == first else 0) for place in range(len(row))]
+
+
+def sparsemax(row: Vector, temperature: Number, base: Number) -> Vector:
+    """max(s − τ, 0): the τ with which exactly the numbers above it sum to 1 above it."""
+    del base
+    z = [s if s == BLOCKED else s / temperature for s in row]
+    ordered = sorted((s for s in z if s != BLOCKED), reverse=True)
+    for count in range(1, len(ordered) + 1):
+        tau = (mp.fsum(ordered[:count]) - 1) / count
+        if ordered[count - 1] > tau and all(s <= tau for s in ordered[count:]):
+            return [mp.mpf(0) if s == BLOCKED else max(s - tau, mp.mpf(0)) for s in z]
+    return [mp.mpf(0) for _ in row]
+
+
+def unblocked(row: Vector) -> Vector:
+    """0 where blocked."""
+    return [mp.mpf(0) if s == BLOCKED else s for s in row]
+
+
+def divided_by_sum(row: Vector, temperature: Number, base: Number) -> Vector:
+    """s / Σ s."""
+    del temperature, base
+    return shares(unblocked(row))
+
+
+def nothing(row: Vector, temperature: Number, base: Number) -> Vector:
+    """s itself, at its temperature."""
+    del base
+    return [s / temperature for s in unblocked(row)]
+
+
+NORMALIZERS: dict[str, Callable[[Vector, Number, Number], Vector]] = {
+    "softmax": softmax,
+    "hardmax": hardmax,
+    "sparsemax": sparsemax,
+    "sum": divided_by_sum,
+    "none": nothing,
+}
+
+
+# The whole calculation.
+
+
+def solve(**given: Any) -> dict[str, Any]:
+    """Return the steps of a problem, in their order: [batch][head][row][column]."""
+    keys = read(given)
+    steps: dict[str, list[list[Any]]] = {}
+    for b in range(batches(keys)):
+        for name, heads in solve_one(keys, b).items():
+            steps.setdefault(name, []).append(heads)
+    left_out = [name for name, value in steps.items() if not any(any(heads) for heads in value)]
+    # A step is shown for all batch elements where it changes anything in one.
+    return {name: value for name, value in steps.items() if name not in left_out}
+
+
+def read(given: Keys) -> Keys:
+    """Return the keys with numbers made exact, and words spelled out."""
+    words = ("kind", "score", "scale", "mask", "normalize", "heads", "kv_heads")
+    keys: Keys = {key: value if key in words else exact(value) for key, value in given.items()}
+    keys.setdefault("kind", "self")
+    keys.setdefault("heads", 1)
+    keys.setdefault("kv_heads", keys["heads"])
+    for key, default in (("score", "scaled_dot"), ("normalize", "softmax")):
+        value = keys.get(key, default)
+        keys[key] = {"name": value} if isinstance(value, str) else {"name": default} | value
+    parts = keys["score"].items()
+    keys["score"] = {key: value if key == "name" else exact(value) for key, value in parts}
+    mask = keys.get("mask", {})
+    if mask == "causal":
+        mask = {"causal": True}
+    mask = dict(mask) if isinstance(mask, dict) else {"keep": mask}
+    for key in ("keep", "block"):
+        if key in mask:
+            mask[key] = exact(mask[key])
+    keys["mask"] = mask
+    return keys
+
+
+def batches(keys: Keys) -> int:
+    """Return how many batch elements there are."""
+    found = {1}
+    for key in ("X", "memory"):
+        if key in keys and depth(keys[key]) == 3:
+            found.add(len(keys[key]))
+    matrices = {key: keys[key] for key in ("Q", "K", "V", "scores", "bias") if key in keys}
+    matrices |= {key: keys["mask"][key] for key in ("keep", "block") if key in keys["mask"]}
+    for matrix in matrices.values():
+        if depth(matrix) == 4 or (depth(matrix) == 3 and keys["heads"] == 1):
+            found.add(len(matrix))
+    found -= {1}
+    assert len(found) <= 1
+    return found.pop() if found else 1
+
+
+def of_head(stack: Any, b: int, h: int, keys: Keys) -> Matrix:
+    """Return the matrix of one batch element and head; a single one stands for all."""
+    if depth(stack) == 4:
+        stack = stack[b if len(stack) > 1 else 0]
+    elif depth(stack) == 3 and keys["heads"] == 1:
+        return list(stack[b if len(stack) > 1 else 0])
+    if depth(stack) == 3:
+        stack = stack[h if len(stack) > 1 else 0]
+    return list(stack)
+
+
+def project(keys: Keys, name: str, b: int) -> Heads:
+    """Return Q, K or V of one batch element, a matrix a head."""
+    count = keys["heads"] if name == "Q" else keys["kv_heads"]
+    if name in keys:
+        given = keys[name]
+        if depth(given) == 2:
+            return cut(given, count)
+        return [of_head(given, b, h, keys) for h in range(count)]
+    source = keys["memory" if keys["kind"] == "cross" and name != "Q" else "X"]
+    x = source[b] if depth(source) == 3 else source
+    weight, bias = keys.get(f"W_{name.lower()}"), keys.get(f"b_{name.lower()}")
+    if weight is None:
+        heads = cut(x, count)
+    elif depth(weight) == 3:
+        heads = [product(x, matrix) for matrix in weight]
+    else:
+        heads = cut(product(x, weight), count)
+    if bias is None:
+        return heads
+    parts = bias if depth(bias) == 2 else pieces(bias, count)
+    return [[plus(row, part) for row in head] for head, part in zip(heads, parts, strict=True)]
+
+
+def value_of_scale(text: object, sizes: dict[str, int]) -> Number:
+    """Return a scale expression with sizes put in."""
+    known = {name: mp.mpf(size) for name, size in sizes.items()} | {"sqrt": mp.sqrt, "mpf": mp.mpf}
+    code = re.sub(r"(?<![\w.])(\d+\.?\d*)", r"mpf('\1')", str(text)).replace("^", "**")
+    return eval(code, known)
+
+
+def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
+    """Return the steps of one batch element, each a list of heads; [] for a step left out."""
+    steps: dict[str, list[Any]] = {}
+    count, times_shared = keys["heads"], keys["heads"] // keys["kv_heads"]
+    sizes: dict[str, int] = {}
+    queries: Heads = []
+    shared: Heads = []
+    if "scores" not in keys:
+        queries, shared = project(keys, "Q", b), project(keys, "K", b)
+        steps |= {"Q": queries, "K": shared}
+        sizes |= {"n": len(queries[0]), "m": len(shared[0]), "d_k": len(shared[0][0])}
+    values = project(keys, "V", b)
+    steps["V"] = values
+    if "X" in keys:
+        sizes["d_model"] = len(keys["X"][0][0] if depth(keys["X"]) == 3 else keys["X"][0])
+    sizes["d_v"] = len(values[0][0])
+    contexts: Heads = []
+    for h in range(count):
+        if "scores" in keys:
+            found: dict[str, Any] = {"scores": of_head(keys["scores"], b, h, keys)}
+        else:
+            found = scores(queries[h], shared[h // times_shared], keys["score"])
+        for name, matrix in weigh(found["scores"], keys, b, h, sizes).items():
+            found[name] = matrix
+        weights = found.pop("mixing")
+        for name, matrix in found.items():
+            steps.setdefault(name, []).append(matrix)
+        contexts.append(product(weights, values[h // times_shared]))
+    # One head's step that changes nothing is shown where another head's changes something.
+    steps = {name: heads if any(heads) else [] for name, heads in steps.items()}
+    return steps | finish(contexts, keys, b)
+
+
+def scores(q: Matrix, k: Matrix, score: Keys) -> dict[str, Any]:
+    """Return `scores`, and `hidden` where there is a hidden layer."""
+    parameters = {key: value for key, value in score.items() if key != "name"}
+    if score["name"] in HIDDEN:
+        v = parameters.pop("v")
+        layer = HIDDEN[score["name"]]
+        hidden = [[layer(a, b, **parameters) for b in k] for a in q]
+        return {"hidden": hidden, "scores": [times(row, v) for row in hidden]}
+    function = SCORES[score["name"]]
+    return {"scores": [[function(a, b, **parameters) for b in k] for a in q]}
+
+
+def weigh(s: Matrix, keys: Keys, b: int, h: int, sizes: dict[str, int]) -> dict[str, Matrix]:
+    """Return what comes after `scores` up to `weights`, and the weights again as `mixing`."""
+    n, m = len(s), len(s[0])
+    sizes = sizes | {"n": n, "m": m}
+    steps: dict[str, Matrix] = {}
+    default = "1/sqrt(d_k)" if keys["score"]["name"] == "scaled_dot" else "1"
+    factor = value_of_scale(keys.get("scale", "1" if "scores" in keys else default), sizes)
+    if factor != 1:
+        s = steps["scaled"] = [[x * factor for x in row] for row in s]
+    if "softcap" in keys:
+        cap = keys["softcap"]
+        s = steps["capped"] = [[cap * mp.tanh(x / cap) for x in row] for row in s]
+    if "bias" in keys and np.any(floats(keys["bias"])):
+        bias = of_head(keys["bias"], b, h, keys)
+        s = [[s[i][j] + broadcast(bias, i, j) for j in range(m)] for i in range(n)]
+        steps["biased"] = s
+    if any_blocked(n, m, keys):
+        mask = mask_of(keys, b, h)
+        s = [
+            [s[i][j] if may_attend(i, j, n, m, mask) else BLOCKED for j in range(m)]
+            for i in range(n)
+        ]
+        steps["masked"] = s
+    return steps | normalize(s, keys["normalize"])
+
+
+def mask_of(keys: Keys, b: int, h: int) -> Keys:
+    """Return the mask of one batch element and head."""
+    mask = dict(keys["mask"])
+    for key in ("keep", "block"):
+        if key in mask:
+            mask[key] = of_head(mask[key], b, h, keys)
+    if isinstance(mask.get("lengths"), list):
+        mask["lengths"] = mask["lengths"][b if len(mask["lengths"]) > 1 else 0]
+    return mask
+
+
+def any_blocked(n: int, m: int, keys: Keys) -> bool:
+    """Whether the mask changes anything for any batch element or head."""
+    return not all(
+        may_attend(i, j, n, m, mask_of(keys, b, h))
+        for b in range(batches(keys))
+        for h in range(keys["heads"])
+        for i in range(n)
+        for j in range(m)
+    )
+
+
+def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
+    """Return `exp`, `sum` and `weights` as far as the normaliser has them, and `mixing`."""
+    name = settings["name"]
+    temperature = mp.mpf(settings.get("temperature", 1))
+    base = settings.get("base", "e")
+    base = None if base == "e" else mp.mpf(base)
+    turn: Callable[[Matrix], Matrix] = (
+        transpose if settings.get("axis") == "queries" else lambda matrix: matrix
+    )
+    rows = turn(s)
+    steps: dict[str, Matrix] = {}
+    if name == "softmax":
+        exponentials = [powers(row, temperature, base) for row in rows]
+        steps["exp"] = turn(exponentials)
+        steps["sum"] = turn([[mp.fsum(row)] for row in exponentials])
+    if name == "sum":
+        steps["sum"] = turn([[mp.fsum(unblocked(row))] for row in rows])
+    weights = turn([NORMALIZERS[name](row, temperature, base) for row in rows])
+    if name != "none" or weights != s:
+        steps["weights"] = weights
+    return steps | {"mixing": weights}
+
+
+def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:
+    """Return what comes after the heads; the last of context, concat and output is `output`."""
+    steps = {"context": contexts}
+    output = contexts[0]
+    last = "context"
+    if keys["heads"] > 1:
+        output = [[x for head in contexts for x in head[i]] for i in range(len(contexts[0]))]
+        steps["concat"] = [output]
+        last = "concat"
+    if "W_o" in keys or "b_o" in keys:
+        output = product(output, keys["W_o"]) if "W_o" in keys else output
+        output = [plus(row, keys["b_o"]) for row in output] if "b_o" in keys else output
+        steps["output"] = [output]
+    else:
+        steps["output"] = steps.pop(last)
+    if "W_c" in keys:
+        x = keys["X"][b] if depth(keys["X"]) == 3 else keys["X"]
+        joined = [c + h for c, h in zip(output, x, strict=True)]
+        steps["attentional"] = [[tanh(times(keys["W_c"], row)) for row in joined]]
+    return steps
+
+
+def check(trace: Any, expected: dict[str, Any], relative: float = 1e-12) -> None:
+    """Assert that a trace has exactly the expected steps, in order, with the expected numbers.
+
+    A step without a batch or head axis must hold the numbers of all batch elements or heads.
+    """
+    assert list(trace.steps) == list(expected)
+    for step in trace:
+        want = floats(expected[step.name])
+        value = step.value
+        assert value.ndim == len(step.axes)
+        places = tuple(
+            slice(None) if axis in step.axes else None for axis in ("batch", "head")
+        )
+        found = np.broadcast_to(value[places], want.shape)
+        np.testing.assert_allclose(found, want, rtol=relative, atol=0, err_msg=step.name)
