@@ -113,7 +113,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         _fetch_files(values, places, document.folder)
         for key, value in places.labels.items():
             values.setdefault(key, list(value))
-        return Problem(**values, source=places.of)
+        return Problem(**values).from_file(places.of)
 
 
 @dataclass(eq=False, repr=False)

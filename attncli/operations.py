@@ -162,6 +162,12 @@ class Tanh(Operation):
         """`tanh(…)`."""
         return f"tanh({write(self.operand)})"
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """What the tangent is taken of, where that is a product or a sum."""
+        if isinstance(self.operand, Operation) and (inside := self.operand.layout(columns)):
+            return ("tanh(", *inside, ")")
+        return ()
+
 
 class SoftCap(Operation):
     """c · tanh(s / c): scores stay between −c and c (Gemma 2 report, 2024, section 2)."""

@@ -30,7 +30,12 @@ class Problem:
 
     Matrices may be given as nested lists, arrays, or text; every other key as in a file. A key
     that was left out is None or its default. What is wrong is told all at once.
-    `source` gives the place of a key in the file that the problem is from, if it is from one.
+
+    Attributes:
+        given: the keys that were given.
+        sizes: the letters of all shapes, such as n and d_k, and their sizes.
+        rules: how scores come about and become weights.
+        source: gives the place of a key in the file that the problem is from.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -58,10 +63,9 @@ class Problem:
     rules: Rules
     sizes: Sizes
     source: Callable[[KeyPath], Place]
+    given: tuple[str, ...]
 
-    def __init__(
-        self, *, source: Callable[[KeyPath], Place] = lambda path: Place(""), **given: object
-    ) -> None:
+    def __init__(self, **given: Any) -> None:
         faults: list[Fault] = []
         given = {key: raw for key, raw in given.items() if raw is not None}
         values: dict[str, Any] = dict(DEFAULTS)
@@ -73,7 +77,7 @@ class Problem:
         values.setdefault("score", {"name": KINDS[values["kind"]].score})
         self.__dict__.update(values)
         self.__dict__["given"] = tuple(given)
-        self.__dict__["source"] = source
+        self.__dict__["source"] = _nowhere
         with collected(faults):
             self._check_keys()
         refuse(faults)
@@ -96,6 +100,12 @@ class Problem:
     def __repr__(self) -> str:
         """Which keys were given."""
         return f"<Problem {self.kind}: {', '.join(self.given)}>"
+
+    def from_file(self, source: Callable[[KeyPath], Place]) -> Problem:
+        """Return the problem, knowing where its keys stand."""
+        problem = object.__new__(Problem)
+        problem.__dict__.update(self.__dict__, source=source)
+        return problem
 
     @property
     def columns(self) -> bool:
@@ -368,6 +378,11 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
     chain = dict.fromkeys((shown, numbers, rounded))
     note = " = ".join(chain) if len(chain) > 1 else ""
     return Factor(times, over, words, note)
+
+
+def _nowhere(path: KeyPath) -> Place:
+    del path
+    return Place("")
 
 
 def _is_array(value: object) -> bool:

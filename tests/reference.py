@@ -142,7 +142,7 @@ def position(i: int, n: int, m: int, mask: Keys) -> int:
 
 
 def in_window(p: int, j: int, left: int, right: int) -> bool:
-    """p − left ≤ j ≤ p + right, where −1 is no bound."""
+    """P − left ≤ j ≤ p + right, where −1 is no bound."""
     return (left == -1 or p - left <= j) and (right == -1 or j <= p + right)
 
 
@@ -217,13 +217,13 @@ def unblocked(row: Vector) -> Vector:
 
 
 def divided_by_sum(row: Vector, temperature: Number, base: Number) -> Vector:
-    """s / Σ s."""
+    """S / Σ s."""
     del temperature, base
     return shares(unblocked(row))
 
 
 def nothing(row: Vector, temperature: Number, base: Number) -> Vector:
-    """s itself, at its temperature."""
+    """S itself, at its temperature."""
     del base
     return [s / temperature for s in unblocked(row)]
 
@@ -480,8 +480,6 @@ def check(trace: Any, expected: dict[str, Any], relative: float = 1e-12) -> None
         want = floats(expected[step.name])
         value = step.value
         assert value.ndim == len(step.axes)
-        places = tuple(
-            slice(None) if axis in step.axes else None for axis in ("batch", "head")
-        )
+        places = tuple(slice(None) if axis in step.axes else None for axis in ("batch", "head"))
         found = np.broadcast_to(value[places], want.shape)
         np.testing.assert_allclose(found, want, rtol=relative, atol=0, err_msg=step.name)

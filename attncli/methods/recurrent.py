@@ -134,6 +134,30 @@ class Apply(Operation):
         """`A [x_1; c_0]`."""
         return f"{write(self.matrix, PRODUCT)} {write(self.vectors, PRODUCT)}"
 
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """The matrix and, standing up, the vector."""
+        del columns
+        return (self.matrix, "×", AsColumn(self.vectors))
+
+
+class AsColumn(Operation):
+    """A vector standing up, as the formula has it."""
+
+    operand: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """One column."""
+        return (self.operand.trailing[-1], "now")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, d) gives (…, d, 1)."""
+        return np.swapaxes(arrays[0], -1, -2)
+
+    def notation(self, write: Writer) -> str:
+        """As the vector."""
+        return write(self.operand)
+
 
 class Parts(Operation):
     """Several values as one: a base for the ways to put them together."""

@@ -157,7 +157,11 @@ class _Page:
         parts = self._layout(step)
         if len(parts) < 3:
             return result
-        shown = [p if isinstance(p, str) else _shape_text(self._page_shape(p)) for p in parts]
+        shown = [
+            part if isinstance(part, str) else _shape_text(self._page_shape(part))
+            for part in parts
+            if part not in ("tanh(", ")")
+        ]
         return f"{' '.join(shown)} → {result}"
 
     def _layout(self, step: Step) -> tuple[Expression | str, ...]:

@@ -1,0 +1,302 @@
+"""Written numbers: their values, what is refused, and in which words."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import mpmath
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from attncli.expressions import (
+    MAX_DEPTH,
+    MAX_LENGTH,
+    Binary,
+    Call,
+    Expression,
+    Name,
+    Negative,
+    Number,
+    NumberError,
+    evaluate,
+    number,
+    parse,
+)
+
+QUICK = settings(deadline=None, max_examples=300, derandomize=True, database=None)
+SIZES = ("d_k", "d_v", "d_model", "n", "m")
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        *(("0", 0), ("7", 7), ("-3", -3), ("+3", 3), ("0.50", 0.5), (".5", 0.5), ("5.", 5)),
+        *(("1e3", 1000), ("1E-3", 0.001), ("-.5", -0.5), ("012", 12), ("08", 8), ("-007", -7)),
+        *(("0x1F", 31), ("0XfF", 255), ("0o17", 15), ("  4\t", 4), ("1 / 4", 0.25)),
+        *(("1/4", 0.25), ("-1/4", -0.25), ("2/3/4", 1 / 6), ("2-3-4", -5), ("2*3+4", 10)),
+        *(("2+3*4", 14), ("(2+3)*4", 20), ("2^3^2", 512), ("2**10", 1024), ("-2^2", -4)),
+        *(("(-2)^2", 4), ("2^-1", 0.5), ("--2", 2), ("+-2", -2), ("2*-3", -6), ("4--1", 5)),
+        *(("sqrt(16)", 4), ("sqrt (16)", 4), ("√16", 4), ("√√16", 2), ("√(9)*2", 6), ("√4^2", 4)),
+        *(("2·3", 6), ("2×3", 6), ("5−3", 2), ("−2", -2), ("exp(0)", 1), ("0^0", 1)),
+        *(("e", math.e), ("pi", math.pi), ("PI", math.pi), ("π", math.pi), ("e^0", 1)),
+        *(("1/inf", 0), ("exp(-inf)", 0), ("1e-400", 0)),
+    ],
+)
+def test_value(written: str, value: float) -> None:
+    assert number(written) == pytest.approx(value, rel=1e-15, abs=0)
+
+
+@pytest.mark.parametrize(
+    "written", ["inf", "Inf", "INF", "infinity", "Infinity", "∞", ".inf", ".Inf", "+.inf", "1e5*inf"]
+)
+def test_infinity(written: str) -> None:
+    assert number(written) == math.inf
+    assert number(f"-{written.lstrip('+')}") == -math.inf
+
+
+@pytest.mark.parametrize(
+    ("written", "column", "sentence"),
+    [
+        ("", 0, "there is no number"),
+        (" \t", 0, "there is no number"),
+        ("two", 0, "two is not a number"),
+        ("yes", 0, "yes is not a number"),
+        ("1:30", 1, "1:30 is not a number"),
+        ("2x", 1, "2x is not a number"),
+        ("1e", 1, "1e is not a number"),
+        ("50%", 2, "50% is not a number"),
+        ("()", 1, "() is not a number"),
+        ("*2", 0, "*2 is not a number"),
+        ("E", 0, "E is not a number"),
+        ("__import__('os')", 0, "__import__('os') is not a number"),
+        ("\x1b[2J", 0, "\\x1b[2J is not a number"),
+        ("w" * 60, 0, f"{'w' * 40}… is not a number"),
+        ("1_000", 1, "1_000 is not a number; write 1000"),
+        ("-1_000_000.5", 2, "-1_000_000.5 is not a number; write -1000000.5"),
+        ("3,5", 1, "3,5 is not a number; write 3.5"),
+        ("nan", 0, "nan is not a number that a calculation can go on with"),
+        (".NaN", 0, "nan is not a number that a calculation can go on with"),
+        ("1+nan", 2, "nan is not a number that a calculation can go on with"),
+        ("2 3", 2, "2 3: there is no sign between 2 and 3"),
+        ("2 x", 2, "2 x: there is no sign between 2 and x"),
+        ("2(3)", 1, "2(3): there is no sign between 2 and ("),
+        ("1..2", 2, "1..2: there is no sign between 1. and .2"),
+        ("2*", 2, "2* ends too early"),
+        ("1/", 2, "1/ ends too early"),
+        ("-", 1, "- ends too early"),
+        ("√", 1, "√ ends too early"),
+        ("(2", 2, "(2 has a ( without a )"),
+        ("sqrt(2", 6, "sqrt(2 has a ( without a )"),
+        ("2)", 1, "2) has a ) without a ("),
+        ("sqrt", 0, "sqrt needs a number in parentheses: sqrt(2)"),
+        ("1+exp 2", 2, "exp needs a number in parentheses: exp(2)"),
+        ("1/0", 0, "1/0 divides by 0"),
+        ("1/(2-2)", 0, "1/(2 - 2) divides by 0"),
+        ("0^-1", 0, "0^(-1) divides by 0"),
+        ("1e400", 0, "1e400 is too large"),
+        ("10^400", 0, "10^400 is too large"),
+        ("exp(1000)", 0, "exp(1000) is too large"),
+        ("1e308*10", 0, "1e308·10 is too large"),
+        ("1e308+1e308", 0, "1e308 + 1e308 is too large"),
+        ("9^9^9^9", 0, "9^9^9^9 is too large"),
+        ("sqrt(-1)", 0, "√(-1) has no real value"),
+        ("(-8)^(1/3)", 0, "(-8)^(1/3) has no real value"),
+        ("inf-inf", 0, "∞ - ∞ has no value"),
+        ("0*inf", 0, "0·∞ has no value"),
+        ("1" * (MAX_LENGTH + 1), 0, "a number of 501 characters is too long"),
+        ("(" * 51 + "1" + ")" * 51, 0, "more than 50 levels of parentheses, powers or signs"),
+        ("-" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
+        ("2^" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
+        ("√" * 51 + "1", 0, "more than 50 levels of parentheses, powers or signs"),
+    ],
+)
+def test_sentence(written: str, column: int, sentence: str) -> None:
+    with pytest.raises(NumberError) as caught:
+        number(written)
+    assert (str(caught.value), caught.value.column) == (sentence, column)
+
+
+def test_hexadecimal_that_no_float_holds() -> None:
+    with pytest.raises(NumberError, match="is too large$"):
+        number("0x" + "f" * 400)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "(" * MAX_DEPTH + "1" + ")" * MAX_DEPTH,
+        "1" + "+1" * 249,
+        "1" + "*1" * 249,
+        "1" + "^1" * MAX_DEPTH,
+        "0" * 499 + "1",
+    ],
+)
+def test_as_long_and_deep_as_allowed(text: str) -> None:
+    value = number(text)
+    assert value in (1, 250)
+    assert evaluate(parse(str(parse(text)))) == value
+
+
+def test_names_are_known_only_where_they_are_given() -> None:
+    tree = parse("1/sqrt(d_k) + n*m", SIZES)
+    assert evaluate(tree, {"d_k": 4, "n": 2, "m": 3}) == 6.5
+    assert str(tree) == "1/√d_k + n·m"
+    with pytest.raises(NumberError, match="^d_k is not a number$"):
+        parse("d_k")
+    with pytest.raises(NumberError, match="^n has no value here$"):
+        evaluate(tree, {"d_k": 4})
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ("1/sqrt(d_kk)", "unknown name d_kk; did you mean d_k?"),
+        ("D_K", "unknown name D_K; did you mean d_k?"),
+        ("sqr(2)", "unknown name sqr; did you mean sqrt?"),
+        ("zzz", "unknown name zzz; known: d_k, d_v, d_model, n, m, sqrt, exp, e, pi"),
+        ("2d_k", "2d_k is not a number"),
+        ("d_k(2)", "d_k(2): there is no sign between d_k and ("),
+    ],
+)
+def test_unknown_name(written: str, sentence: str) -> None:
+    with pytest.raises(NumberError) as caught:
+        parse(written, SIZES)
+    assert str(caught.value) == sentence
+
+
+@pytest.mark.parametrize("text", ["0.50", "1.", ".5", "012", "1e3", "0x1F"])
+def test_written_digits_are_kept(text: str) -> None:
+    assert str(parse(text)) == text
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        ("1/sqrt(2*3)", "1/√(2·3)"),
+        ("(1+2)*(3)", "(1 + 2)·3"),
+        ("2-(3-4)", "2 - (3 - 4)"),
+        ("(2-3)-4", "2 - 3 - 4"),
+        ("(2^3)^4", "(2^3)^4"),
+        ("2^(3^4)", "2^3^4"),
+        ("2/(3*4)", "2/(3·4)"),
+        ("(-2)^2", "(-2)^2"),
+        ("exp(sqrt(2))", "exp(√2)"),
+        ("-inf", "-∞"),
+        ("pi*e", "π·e"),
+    ],
+)
+def test_shown(written: str, shown: str) -> None:
+    assert str(parse(written)) == shown
+
+
+DIGITS = st.text("0123456789", min_size=1, max_size=20)
+DECIMALS = st.one_of(
+    DIGITS,
+    st.builds("{}.{}".format, DIGITS, DIGITS),
+    st.builds(".{}".format, DIGITS),
+    st.builds("{}.{}e{}".format, DIGITS, DIGITS, st.integers(-200, 200)),
+)
+
+
+@QUICK
+@given(DECIMALS, st.sampled_from(["", "-", "+"]))
+def test_decimal_is_the_nearest_float(digits: str, sign: str) -> None:
+    assert number(sign + digits) == float(Fraction(sign + digits))
+
+
+@QUICK
+@given(st.integers(-(2**53), 2**53), st.integers(1, 2**53))
+def test_fraction_is_the_nearest_float(a: int, b: int) -> None:
+    assert number(f"{a}/{b}") == float(Fraction(a, b))
+
+
+@QUICK
+@given(st.integers(0, 2**53))
+def test_root_is_the_nearest_float(a: int) -> None:
+    with mpmath.workdps(60):
+        assert number(f"sqrt({a})") == float(mpmath.sqrt(a))
+
+
+@QUICK
+@given(st.integers(-7000, 7000))
+def test_exp_is_within_one_unit(tenths: int) -> None:
+    with mpmath.workdps(60):
+        right = float(mpmath.exp(mpmath.mpf(float(f"{tenths / 10}"))))
+    assert abs(number(f"exp({tenths / 10})") - right) <= math.ulp(right)
+
+
+def _branches(trees: st.SearchStrategy[Expression]) -> st.SearchStrategy[Expression]:
+    return st.one_of(
+        st.builds(Negative, trees),
+        st.builds(Binary, st.sampled_from("+-*/^"), trees, trees),
+        st.builds(Call, st.sampled_from(["sqrt", "exp"]), trees),
+    )
+
+
+LEAVES: st.SearchStrategy[Expression] = st.one_of(
+    st.builds(Number, st.sampled_from(["0", "1", "2", "0.50", "3.", ".7", "1e3", "012", "0x1F"])),
+    st.builds(Name, st.sampled_from(["e", "pi", "inf", "d_k", "n"])),
+)
+TREES = st.recursive(LEAVES, _branches, max_leaves=12)
+NAMES = {"d_k": 3.0, "n": 5.0}
+
+
+def _outcome(tree: Expression) -> float | str:
+    try:
+        return evaluate(tree, NAMES)
+    except NumberError as error:
+        return str(error)
+
+
+@settings(QUICK, max_examples=1500)
+@given(TREES)
+def test_text_of_a_tree_means_the_same(tree: Expression) -> None:
+    text = str(tree)
+    again = parse(text, NAMES)
+    assert str(again) == text
+    assert _outcome(again) == _outcome(tree)
+
+
+POSITIVE = st.recursive(
+    st.integers(1, 99).map(lambda n: Number(str(n))) | st.just(Name("pi")),
+    lambda trees: st.one_of(
+        st.builds(Binary, st.sampled_from("+*/"), trees, trees),
+        st.builds(Binary, st.just("^"), trees, st.sampled_from("123").map(Number)),
+        st.builds(Call, st.just("sqrt"), trees),
+    ),
+    max_leaves=8,
+)
+
+
+def _precise(tree: Expression) -> mpmath.mpf:
+    if isinstance(tree, Number):
+        return mpmath.mpf(tree.text)
+    if isinstance(tree, Name):
+        return +mpmath.pi
+    if isinstance(tree, Call):
+        return mpmath.sqrt(_precise(tree.argument))
+    assert isinstance(tree, Binary)
+    a, b = _precise(tree.left), _precise(tree.right)
+    return {"+": a + b, "*": a * b, "/": a / b, "^": a**b}[tree.op]
+
+
+@QUICK
+@given(POSITIVE)
+def test_value_agrees_with_sixty_digits(tree: Expression) -> None:
+    """Without differences nothing cancels, so that the relative error stays small."""
+    with mpmath.workdps(60):
+        right = _precise(tree)
+        if abs(mpmath.log10(right)) < 300:
+            assert abs(evaluate(parse(str(tree))) / right - 1) < 1e-12
+
+
+@settings(QUICK, max_examples=1500)
+@given(st.text("0123456789.eE+-*/^()√· sqrtxpinf_,\x1b", max_size=25) | st.text(max_size=25))
+def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
+    try:
+        assert not math.isnan(number(text))
+    except NumberError as error:
+        assert 0 <= error.column <= len(text)
+        assert str(error).isprintable() or "\u200c" in text or "\u200d" in text or "\u3000" in text
