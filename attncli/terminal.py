@@ -98,7 +98,9 @@ def leave(status: int) -> NoReturn:
 
 def _print(data: bytes) -> None:
     try:
-        sys.stdout.buffer.write(data)
+        rest = memoryview(data)
+        while rest:  # an unbuffered stream may take only a part
+            rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os._exit(READER_WENT_AWAY)  # nobody reads, so there is nothing to say or to flush

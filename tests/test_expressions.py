@@ -26,6 +26,7 @@ from attncli.expressions import (
 )
 
 QUICK = settings(deadline=None, max_examples=300, derandomize=True, database=None)
+HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
 SIZES = ("d_k", "d_v", "d_model", "n", "m")
 
 
@@ -49,7 +50,8 @@ def test_value(written: str, value: float) -> None:
 
 
 @pytest.mark.parametrize(
-    "written", ["inf", "Inf", "INF", "infinity", "Infinity", "∞", ".inf", ".Inf", "+.inf", "1e5*inf"]
+    "written",
+    ["inf", "Inf", "INF", "infinity", "Infinity", "∞", ".inf", ".Inf", "+.inf", "1e5*inf"],
 )
 def test_infinity(written: str) -> None:
     assert number(written) == math.inf
@@ -70,7 +72,7 @@ def test_infinity(written: str) -> None:
         ("()", 1, "() is not a number"),
         ("*2", 0, "*2 is not a number"),
         ("E", 0, "E is not a number"),
-        ("__import__('os')", 0, "__import__('os') is not a number"),
+        ("__import__('os')", 11, "__import__('os') is not a number"),
         ("\x1b[2J", 0, "\\x1b[2J is not a number"),
         ("w" * 60, 0, f"{'w' * 40}… is not a number"),
         ("1_000", 1, "1_000 is not a number; write 1000"),
@@ -119,7 +121,7 @@ def test_sentence(written: str, column: int, sentence: str) -> None:
 
 
 def test_hexadecimal_that_no_float_holds() -> None:
-    with pytest.raises(NumberError, match="is too large$"):
+    with pytest.raises(NumberError, match=r"is too large$"):
         number("0x" + "f" * 400)
 
 
@@ -136,16 +138,17 @@ def test_hexadecimal_that_no_float_holds() -> None:
 def test_as_long_and_deep_as_allowed(text: str) -> None:
     value = number(text)
     assert value in (1, 250)
-    assert evaluate(parse(str(parse(text)))) == value
+    shown = str(parse(text)).replace(" ", "").replace("·", "*")
+    assert shown == text.strip("()")
 
 
 def test_names_are_known_only_where_they_are_given() -> None:
     tree = parse("1/sqrt(d_k) + n*m", SIZES)
     assert evaluate(tree, {"d_k": 4, "n": 2, "m": 3}) == 6.5
     assert str(tree) == "1/√d_k + n·m"
-    with pytest.raises(NumberError, match="^d_k is not a number$"):
+    with pytest.raises(NumberError, match=r"^d_k is not a number$"):
         parse("d_k")
-    with pytest.raises(NumberError, match="^n has no value here$"):
+    with pytest.raises(NumberError, match=r"^n has no value here$"):
         evaluate(tree, {"d_k": 4})
 
 
@@ -295,8 +298,10 @@ def test_value_agrees_with_sixty_digits(tree: Expression) -> None:
 @settings(QUICK, max_examples=1500)
 @given(st.text("0123456789.eE+-*/^()√· sqrtxpinf_,\x1b", max_size=25) | st.text(max_size=25))
 def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
+    said, column = "", 0
     try:
         assert not math.isnan(number(text))
     except NumberError as error:
-        assert 0 <= error.column <= len(text)
-        assert str(error).isprintable() or "\u200c" in text or "\u200d" in text or "\u3000" in text
+        said, column = str(error), error.column
+    assert 0 <= column <= len(text)
+    assert all(c.isprintable() or c in HARMLESS for c in said)

@@ -134,7 +134,7 @@ def test_minus_infinity_where_it_blocks() -> None:
 @pytest.mark.parametrize("row", [["-1e400"], ["-1e400", "1/2"]])
 def test_too_large_is_not_taken_for_infinity(row: list[str]) -> None:
     """A typing slip must not block a cell; whether the row is plain makes no difference."""
-    with pytest.raises(InputError, match="-?1e400 is too large"):
+    with pytest.raises(InputError, match=r"-?1e400 is too large"):
         to_array([row], ("bias",), infinite=True)
 
 
@@ -239,7 +239,11 @@ NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
 
 
 @QUICK
-@given(st.integers(1, 5).flatmap(lambda n: st.lists(st.lists(NUMBERS, min_size=n, max_size=n), min_size=1)))
+@given(
+    st.integers(1, 5).flatmap(
+        lambda n: st.lists(st.lists(NUMBERS, min_size=n, max_size=n), min_size=1)
+    )
+)
 def test_lists_written_digits_and_text_agree(rows: list[list[float]]) -> None:
     right = np.array(rows)
     texts = [[repr(x) for x in row] for row in rows]
@@ -311,7 +315,10 @@ def test_block_of_a_matrix_file_may_have_any_name(folder: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("X: bad.csv", "bad.csv:2:3: row 2, column 2 of X: four is not a number\n    3,four\n      ^"),
+        (
+            "X: bad.csv",
+            "bad.csv:2:3: row 2, column 2 of X: four is not a number\n    3,four\n      ^",
+        ),
         ("X: two.csv", "problem.yaml:1:1: X: two.csv: the file holds more than one matrix"),
         ("X: [[1, 2]]\nW_q: w.cvs.csv", "problem.yaml:2:1: W_q: w.cvs.csv: there is no such file"),
         ("X: ww.csv", "problem.yaml:1:1: X: ww.csv: there is no such file"),

@@ -10,7 +10,7 @@ from attncli.normalizers import NORMALIZERS
 from attncli.rendering.blocks import Line
 from attncli.scores import SCORES, ScoreFunction
 
-PARAMETERS = " " * 14 + "with "
+PARAMETERS = " " * 6 + "with "
 
 
 def catalogue() -> Iterator[Line]:
@@ -38,8 +38,8 @@ def _parameters(function: ScoreFunction) -> str:
     for parameter in function.parameters:
         shape = f" ({', '.join(parameter.shape)})" if parameter.shape else ""
         default = "" if parameter.default is None else f" = {parameter.default:g}"
-        optional = "" if parameter.required or default else " optional"
-        words.append(f"{parameter.name}{shape}{default}{optional}")
+        optional = "" if parameter.required or default else "optional "
+        words.append(f"{optional}{parameter.name}{shape}{default}")
     return ", ".join(words)
 
 

@@ -165,9 +165,9 @@ class _Page:
         return f"{' '.join(shown)} → {result}"
 
     def _layout(self, step: Step) -> tuple[Expression | str, ...]:
-        if isinstance(step.operation, Operation):
+        if isinstance(step.operation, Operation) and len(step.trailing) < 3:
             return step.operation.layout(self.columns)
-        return ()
+        return ()  # a vector for every pair has no place beside a matrix
 
     def _slices(self, step: Step) -> Iterator[tuple[tuple[int, ...], str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""

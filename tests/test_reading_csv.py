@@ -1,0 +1,376 @@
+"""CSV: what people and spreadsheets write, with values, labels, places and messages."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.errors import InputError, KeyPath
+from attncli.reading import read_bytes
+from attncli.reading.document import Document
+
+QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
+OPTIONS = {"title": False, "score": False, "heads": False, "tokens": True, "mask": False}
+
+
+def documents(text: str | bytes, suffix: str = ".csv") -> list[Document]:
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_bytes(data, "f" + suffix, Path(), suffix, OPTIONS)
+
+
+def document(text: str | bytes) -> Document:
+    (found,) = documents(text)
+    return found
+
+
+def problems(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> list[attncli.Problem]:
+    path = tmp_path / f"f{suffix}"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return attncli.load_all(path)
+
+
+def problem(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> attncli.Problem:
+    (found,) = problems(text, tmp_path, suffix)
+    return found
+
+
+def message(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> str:
+    """Return what is said of a file, without the name of its folder."""
+    with pytest.raises(InputError) as caught:
+        problems(text, tmp_path, suffix)
+    return str(caught.value).replace(f"{tmp_path}/", "")
+
+
+# One matrix, in the ways that it is written.
+
+MATRIX = [["1.50", "2"], ["0.5", "-3e1"]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1.50,2\n0.5,-3e1\n",
+        "1.50,2\n0.5,-3e1",
+        "1.50, 2\n0.5 ,-3e1\n",
+        "1.50,2,,\n0.5,-3e1,,\n,,,\n",
+        "\n1.50,2\n\n\n0.5,-3e1\n\n",
+        '"1.50","2"\n"0.5","-3e1"\n',
+        "1.50;2\n0.5;-3e1\n",
+        "1,50;2\n0,5;-3e1\n",
+        "1.50\t2\n0.5\t-3e1\n",
+        "1,50\t2\n0,5\t-3e1\n",
+        "1.50 2\n0.5 -3e1\n",
+        "  1.50   2\n0.5  -3e1  \n",
+        "sep=;\n1,50;2\n0,5;-3e1\n",
+        "sep=,\n1.50,2\n0.5,-3e1\n",
+        "SEP=|\n1.50|2\n0.5|-3e1\n",
+        "sep=\t\n1,50\t2\n0,5\t-3e1\n",
+        '"sep=;"\n1,50;2\n0,5;-3e1\n',
+        "X\n1.50,2\n0.5,-3e1\n",
+        "X,,\n1.50,2,\n0.5,-3e1,\n",
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+def test_one_matrix(text: str, end: str, code: str) -> None:
+    found = document(text.replace("\n", end).encode(code))
+    assert found.values == {"X": MATRIX}
+
+
+@pytest.mark.parametrize("row", [["1", "2", "3"], ["1"], ["1/3", "sqrt(2)", "-inf"]])
+def test_one_row(row: list[str]) -> None:
+    assert document(",".join(row) + "\n").values == {"X": [row]}
+
+
+@pytest.mark.parametrize("text", ["1\n2\n3\n", "1,\n2,\n3,\n", "I,1\nam,2\ngood,3\n"])
+def test_one_column(text: str) -> None:
+    assert document(text).values == {"X": [["1"], ["2"], ["3"]]}
+
+
+# Labels.
+
+
+@pytest.mark.parametrize(
+    ("text", "rows", "columns"),
+    [
+        (",f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
+        ("token,f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
+        ("f1,f2\nI,1,2\nam,3,4\n", ["I", "am"], ["f1", "f2"]),
+        ("f1,f2\n1,2\n3,4\n", None, ["f1", "f2"]),
+        ("I,1,2\nam,3,4\n", ["I", "am"], None),
+        (",1,2\n1,1,2\n2,3,4\n", ["1", "2"], ["1", "2"]),
+        (",2023,2024\nI,1,2\nam,3,4\n", ["I", "am"], ["2023", "2024"]),
+        ('"a, b",1,2\n"c ""d""",3,4\n', ["a, b", 'c "d"'], None),
+        ('"two\nlines",1,2\n##ing,3,4\n', ["two\nlines", "##ing"], None),
+        (',"f\n1",f2\nI,1,2\nam,3,4\n', ["I", "am"], ["f\n1", "f2"]),
+        ("#a,1,2\n# b,3,4\n", ["#a", "# b"], None),
+        ("é,1,2\n你好,3,4\n", ["é", "你好"], None),
+        ("the cat\t1\t2\nsat\t3\t4\n", ["the cat", "sat"], None),
+        ("I 1 2\nam 3 4\n", ["I", "am"], None),
+        ("I;1;2\nam;3;4\n", ["I", "am"], None),
+        (",e,pi\ne,1,2\ninf,3,4\n", ["e", "inf"], ["e", "pi"]),
+        # Constants of expressions are words too, where they stand beside words.
+        ("d,1,2\ne,3,4\n", ["d", "e"], None),
+        ("d,e\n1,2\n3,4\n", None, ["d", "e"]),
+        ("d,e\nx,1,2\ny,3,4\n", ["x", "y"], ["d", "e"]),
+        # As are the signs of a sentence, and what starts with a digit.
+        ("who,1,2\n?,3,4\n", ["who", "?"], None),
+        ("well,1,2\n-,3,4\n", ["well", "-"], None),
+        ("the,1,2\n2nd,3,4\n", ["the", "2nd"], None),
+    ],
+)
+def test_labels(text: str, rows: list[str] | None, columns: list[str] | None) -> None:
+    found = document(text)
+    assert found.values == {"X": [["1", "2"], ["3", "4"]]}
+    assert found.labels["X"] == (rows, columns)
+
+
+@pytest.mark.parametrize("text", ["I,1,2\n3,4\n", "I,1,2\n,3,4\n", "1,a\n2,3\n", "1..2,1\n3,2\n"])
+def test_a_word_among_numbers_is_no_label(text: str, tmp_path: Path) -> None:
+    assert " of X" in message(text, tmp_path)
+
+
+def test_labels_become_tokens(tmp_path: Path) -> None:
+    text = "kind,cross\nX\nI,1,0\nam,0,1\nmemory\n,f1,f2\nAnn,1,0\nran,0,1\nhome,1,1\n"
+    found = problem(text, tmp_path)
+    assert found.tokens == ("I", "am")
+    assert found.memory_tokens == ("Ann", "ran", "home")
+
+
+def test_labels_of_scores_are_of_both_sides(tmp_path: Path) -> None:
+    text = "scores\n,Ann,ran\nI,1,2\nV\n1\n2\n"
+    found = problem(text, tmp_path)
+    assert (found.tokens, found.memory_tokens) == (("I",), ("Ann", "ran"))
+
+
+def test_written_tokens_win(tmp_path: Path) -> None:
+    assert problem("tokens,a,b\nX\nI,1\nam,2\n", tmp_path).tokens == ("a", "b")
+
+
+# Blocks, options, slices, results, several problems.
+
+
+def test_options_and_blocks() -> None:
+    text = "title,A title\nscore,dot\ntokens,a,b\nmask.lengths,1\nX\n1,2\n3,4\nW_q\n1\n2\n"
+    assert document(text).values == {
+        "title": "A title",
+        "score": "dot",
+        "tokens": ["a", "b"],
+        "mask": {"lengths": "1"},
+        "X": [["1", "2"], ["3", "4"]],
+        "W_q": [["1"], ["2"]],
+    }
+
+
+def test_options_before_a_matrix_without_a_name() -> None:
+    text = "title,T\ntokens,a\nheads,1\n1,2\n"
+    assert document(text).values == {
+        "title": "T",
+        "tokens": ["a"],
+        "heads": "1",
+        "X": [["1", "2"]],
+    }
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        ["score,general", "score.W,1"],
+        ["score.W,1", "score,general"],
+    ],
+)
+def test_parts_of_an_option_in_any_order(lines: list[str]) -> None:
+    found = document("\n".join([*lines, "X", "1,2", ""]))
+    assert found.values["score"] == {"name": "general", "W": "1"}
+
+
+@pytest.mark.parametrize("text", ["score,dot\nscore,cosine\nX\n1,2\n", "tokens,a\ntokens,b\n1,2\n"])
+def test_option_that_stands_twice(text: str, tmp_path: Path) -> None:
+    assert message(text, tmp_path).startswith("f.csv:2:1: ")
+    assert "stands twice; it stood in line 1 already" in message(text, tmp_path)
+
+
+def test_first_token_that_is_the_name_of_an_option(tmp_path: Path) -> None:
+    """Nothing of it can be the option: two numbers are no kind."""
+    assert problem("kind,1,0\nwords,0,1\n", tmp_path).tokens == ("kind", "words")
+
+
+def test_parameter_as_a_block(tmp_path: Path) -> None:
+    found = problem("score,general\nX\n1,2\nscore.W\n1,0\n0,1\n", tmp_path)
+    assert found.score["name"] == "general"
+    np.testing.assert_array_equal(found.score["W"], np.eye(2))
+
+
+def test_slices() -> None:
+    text = "X\n1,2\nW_q[2]\n3\n4\nW_q[1]\n1\n2\n"
+    assert document(text).values["W_q"] == [[["1"], ["2"]], [["3"], ["4"]]]
+    text = "Q[1][1]\n1\nQ[1][2]\n2\nQ[2][1]\n3\nQ[2][2]\n4\n"
+    assert document(text).values["Q"] == [[[["1"]], [["2"]]], [[["3"]], [["4"]]]]
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("X[1]\n1\nX[3]\n2\n", "the matrices of X must be numbered [1] to [2]"),
+        ("X[0]\n1\nX[1]\n2\n", "the matrices of X must be numbered [1] to [2]"),
+        (f"X[{'9' * 5000}]\n1\n", "the matrices of X must be numbered [1] to [1]"),
+        ("X[1]\n1\nX[1]\n2\n", "f.csv:3:1: X[1] stands twice; it stood in line 1 already"),
+        ("X\n1\nX\n2\n", "f.csv:3:1: X stands twice; it stood in line 1 already"),
+        ("X\n1,2\nX[1]\n3,4\n", "f.csv:3"),
+        ("X[1]\n1,2\nX\n3,4\n", "f.csv:3"),
+        ("X\n1,2\nX.a\n1,2\n", "X.a cannot be set, as X is a matrix"),
+        ("X\nW_q\n1\n", "f.csv:1:1: X is empty"),
+        ("Y\n1\n", "f.csv:1:1: unknown key Y\n    Y\n    ^\n  known: title"),
+        ("scor,dot\nX\n1,2\n", "f.csv:1: unknown key scor"),
+        ("steps\nQ\n1,2\n", "f.csv:1: this holds results, but not the problem"),
+        ("[1]\n1\n", "unknown key [1]"),
+        ("5\nX\n1,2\n", "f.csv:1"),
+        ("~\nX\n1,2\n", "f.csv:1"),
+        ('"a,1,2\nb,3,4\n', "f.csv:1"),
+        ('"a\nb"\n1,2\n', "f.csv:1"),
+    ],
+)
+def test_refused(text: str, said: str, tmp_path: Path) -> None:
+    assert said in message(text, tmp_path)
+
+
+@pytest.mark.parametrize("text", ["", "\n \n", ",,,\n", "---\n", "---\n---\n", "\ufeff", "sep=;\n"])
+def test_empty(text: str, tmp_path: Path) -> None:
+    assert "the file is empty" in message(text, tmp_path)
+
+
+def test_results_stand_apart() -> None:
+    text = "title,T\nX\n1,2\nsteps\nQ\n,f1,f2\nI,3,4\nweights[1]\n1\nweights[2]\n0\n"
+    found = document(text).values
+    assert found["X"] == [["1", "2"]]
+    assert found["steps"] == {"Q": [["3", "4"]], "weights": [[["1"]], [["0"]]]}
+
+
+def test_several_problems(tmp_path: Path) -> None:
+    first, second = problems("1,2\n---\nscore,dot\nX\n3,4\n---\n", tmp_path)
+    np.testing.assert_array_equal(np.asarray(first.X), [[1, 2]])
+    np.testing.assert_array_equal(np.asarray(second.X), [[3, 4]])
+    said = message("1,2\n---\n\n3,x\n", tmp_path)
+    assert said.startswith("f.csv:4:3: row 1, column 2 of X: x is not a number")
+
+
+# Places.
+
+
+@pytest.mark.parametrize(
+    ("text", "path", "place"),
+    [
+        ("1,2\n3,4\n", ("X", 1, 1), (2, 3)),
+        ("1,2\n3,4\n", ("X", 1), (2, 1)),
+        ("1,2\n3,4\n", ("X",), (1, 0)),
+        ("\n\n1, 2\n", ("X", 0, 1), (3, 4)),
+        (",f1,f2\nI,1,2\nam,3,4\n", ("X", 1, 0), (3, 4)),
+        ("f1,f2\nI,1,2\nam,3,4\n", ("X", 0, 1), (2, 5)),
+        ('"a, b",1,2\n', ("X", 0, 1), (1, 10)),
+        ('"a\nb",1,2\nc,3,4\n', ("X", 1, 1), (3, 5)),
+        ('"e ""f""",1,2\n', ("X", 0, 1), (1, 13)),
+        ("I;1,5;2\n", ("X", 0, 1), (1, 7)),
+        ("sep=;\nI;1,5;2\n", ("X", 0, 1), (2, 7)),
+        ("I\t1,5\t2\n", ("X", 0, 1), (1, 7)),
+        ("I\t\t2\n", ("X", 0, 0), (1, 3)),
+        ("I,,2\n", ("X", 0, 0), (1, 3)),
+        ("I 1  2\n", ("X", 0, 1), (1, 6)),
+        ("X\n1\nW_q[1]\n1\n2\nW_q[2]\n3\n4\n", ("W_q", 1, 1, 0), (8, 1)),
+        ("X\n1\nW_q[1]\n1\n2\nW_q[2]\n3\n4\n", ("W_q", 1), (6, 1)),
+        ("title,T\nscore,dot\nX\n1\n", ("score",), (2, 0)),
+        ("title,T\nX\n1\n", ("X",), (2, 1)),
+        ("title,T\nmask.lengths,3\nX\n1\n", ("mask", "lengths"), (2, 0)),
+        ("score,general\nX\n1\nscore.W\n1,0\n0,1\n", ("score", "W", 1, 1), (6, 3)),
+        ("X\n1\nsteps\nQ\n,f\nI,2\n", ("steps", "Q", 0, 0), (6, 3)),
+        ("1,2\n", ("nothing",), (1, 0)),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+def test_place(text: str, path: KeyPath, place: tuple[int, int], end: str) -> None:
+    found = document(text.replace("\n", end)).locate(path)
+    assert (found.line, found.column) == place
+    assert found.text == text.splitlines()[place[0] - 1]
+
+
+@pytest.mark.parametrize("sign", ["\x0b", "\x0c", "\x1c", "\x85", "\u2028", "\u2029"])
+def test_signs_that_end_a_line_for_python_only(sign: str) -> None:
+    found = document(f"a{sign}b,1,2\nc,3,4\n").locate(("X", 1, 0))
+    assert (found.line, found.column, found.text) == (2, 3, "c,3,4")
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (
+            "I,1,2\nam,3\n",
+            "f.csv:2:4: row 2 of X has 1 number, but row 1 has 2\n    am,3\n       ^",
+        ),
+        (
+            "I;1,5;2\nam;1;x\n",
+            "f.csv:2:6: row 2, column 2 of X: x is not a number\n    am;1;x\n         ^",
+        ),
+        (
+            "1,,2\n3,4,5\n",
+            "f.csv:1:3: row 1, column 2 of X is blank\n    1,,2\n      ^\n  write a number there",
+        ),
+        ("X\n1,2\n3,four\n", "f.csv:3:3: row 2, column 2 of X: four is not a number"),
+        ("1,2\n3,1_000\n", "f.csv:2:3: row 2, column 2 of X: 1_000 is not a number; write 1000"),
+        ("1,2\n3,nan\n", "f.csv:2:3: row 2, column 2 of X: nan is not a number that a"),
+        ("1,2\n3,inf\n", "f.csv:2:3: row 2, column 2 of X is infinite"),
+        ('1,"2,5"\n3,4\n', "f.csv:1:3: row 1, column 2 of X: 2,5 is not a number; write 2.5"),
+        ("1,2\x00\n", "f.csv:1:3: row 1, column 2 of X: 2\\x00 is not a number"),
+    ],
+)
+def test_fault(text: str, said: str, tmp_path: Path) -> None:
+    assert message(text, tmp_path).startswith(said)
+
+
+# Told from the contents, when no suffix tells; and everything that a CSV writer may write.
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize("text", ["I,1,2\nam,3,4\n", "I;1;2\nam;3;4\n", "I 1 2\nam 3 4\n"])
+def test_told_from_its_contents(text: str, code: str, tmp_path: Path) -> None:
+    found = problem(text.encode(code), tmp_path, "")
+    np.testing.assert_array_equal(np.asarray(found.X), [[1, 2], [3, 4]])
+    assert found.tokens == ("I", "am")
+
+
+LABELS = st.text("abc dé,;\"'\t.:#[]{}-0?_e", min_size=1, max_size=6).map(str.strip).filter(bool)
+NUMBERS = st.floats(allow_nan=False, allow_infinity=False)
+
+
+@st.composite
+def tables(draw: st.DrawFn) -> tuple[list[str], list[str], list[list[float]]]:
+    """Return the labels of a matrix's rows and columns, and the matrix."""
+    n, m = draw(st.integers(1, 4)), draw(st.integers(1, 4))
+    rows = draw(st.lists(LABELS, min_size=n, max_size=n))
+    columns = draw(st.lists(LABELS, min_size=m, max_size=m))
+    line = st.lists(NUMBERS, min_size=m, max_size=m)
+    return rows, columns, draw(st.lists(line, min_size=n, max_size=n))
+
+
+@QUICK
+@given(tables(), st.sampled_from(",;\t"), st.sampled_from(["\n", "\r\n", "\r"]))
+def test_empty_corner_keeps_any_label(table: Any, delimiter: str, end: str) -> None:
+    """An empty corner says that the first row and the first column are labels."""
+    rows, columns, matrix = table
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator=end)
+    writer.writerow(["", *columns])
+    for label, numbers in zip(rows, matrix, strict=True):
+        writer.writerow([label, *numbers])
+    found = document(f"sep={delimiter}\n" + buffer.getvalue())
+    assert found.labels["X"] == (rows, columns)
+    np.testing.assert_array_equal(np.array(found.values["X"], float), matrix)
+    for i in range(len(rows)):
+        place = found.locate(("X", i, 0))
+        assert place.text[place.column - 1 :].lstrip('"').startswith(repr(matrix[i][0]))

@@ -1,0 +1,547 @@
+"""YAML and JSON: values as written, places of everything, and what is refused in which words."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.errors import InputError, KeyPath, Place
+from attncli.reading import read_bytes
+from attncli.reading.document import Document
+from attncli.reading.yaml_text import MAX_DEPTH, MAX_EXPANSION
+from attncli.reading.yaml_text import documents as yaml_documents
+from attncli.reading.yaml_text import locate as yaml_locate
+
+QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
+
+
+def documents(text: str | bytes, suffix: str = ".yaml") -> list[Document]:
+    data = text if isinstance(text, bytes) else text.encode()
+    return read_bytes(data, "f" + suffix, Path(), suffix)
+
+
+def values(text: str | bytes, suffix: str = ".yaml") -> dict[str, Any]:
+    (document,) = documents(text, suffix)
+    return document.values
+
+
+def at(text: str | bytes, *path: str | int, suffix: str = ".yaml") -> tuple[int, int, str]:
+    (document,) = documents(text, suffix)
+    return position(document.locate(path))
+
+
+def position(place: Place) -> tuple[int, int, str]:
+    return place.line, place.column, place.text
+
+
+def problems(text: str | bytes, suffix: str, tmp_path: Path) -> list[attncli.Problem]:
+    path = tmp_path / f"f{suffix}"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return attncli.load_all(path)
+
+
+def message(text: str | bytes, suffix: str, tmp_path: Path) -> str:
+    """Return what is said of a file, without the name of its folder."""
+    with pytest.raises(InputError) as caught:
+        problems(text, suffix, tmp_path)
+    return str(caught.value).replace(f"{tmp_path}/", "")
+
+
+# Scalars are text as written.
+
+
+@pytest.mark.parametrize(
+    "word",
+    [
+        *("0.50", "1e3", "-.5", "08", "012", "0x1F", "0o17", "1:30", "1_000", "1/2", "+1"),
+        *("yes", "no", "on", "off", "true", "False", "2024-01-01", "12:00:00", "nan", ".nan"),
+        *("-.inf", "inf", "sqrt(2)", "=", "<<", "NuLL", "n", "y"),
+    ],
+)
+def test_scalar_stays_text(word: str) -> None:
+    assert values(f"a: {word}\nb: [{word}]\n") == {"a": word, "b": [word]}
+
+
+@pytest.mark.parametrize("word", ["", "~", "null", "Null", "NULL"])
+def test_null_is_a_key_without_a_value(word: str) -> None:
+    assert values(f"a: {word}\nb: 1\n") == {"b": "1"}
+
+
+@pytest.mark.parametrize("word", ['"null"', "'~'", '""', "!!str null"])
+def test_quoted_null_is_a_word(word: str) -> None:
+    assert isinstance(values(f"a: {word}\n")["a"], str)
+
+
+@pytest.mark.parametrize(
+    ("written", "value"),
+    [
+        *(("012", 12), ("08", 8), ("0o17", 15), ("0x10", 16), ("1e3", 1000), ("-.5", -0.5)),
+        *(("0.50", 0.5), ("1/4", 0.25), ("+.5e1", 5), ("'2'", 2), ('"1/2"', 0.5), ("!!int 3", 3)),
+    ],
+)
+def test_numbers_in_a_matrix(written: str, value: float, tmp_path: Path) -> None:
+    (problem,) = problems(f"X: [[{written}]]\n", ".yaml", tmp_path)
+    assert problem.X is not None
+    assert problem.X.item() == value
+
+
+@pytest.mark.parametrize(
+    ("written", "sentence"),
+    [
+        ("yes", "yes is not a number"),
+        ("1:30", "1:30 is not a number"),
+        ("1_000", "1_000 is not a number; write 1000"),
+        (".nan", "nan is not a number that a calculation can go on with"),
+    ],
+)
+def test_words_in_a_matrix(written: str, sentence: str, tmp_path: Path) -> None:
+    text = message(f"X: [[1, {written}]]\n", ".yaml", tmp_path)
+    assert text.startswith(f"f.yaml:1:9: row 1, column 2 of X: {sentence}\n")
+    assert text.splitlines()[1:3] == [f"    X: [[1, {written}]]", "            ^"]
+
+
+@pytest.mark.parametrize("blank", ["~", "null", "Null", "NULL", "_", "'?'"])
+def test_blank_cell(blank: str, tmp_path: Path) -> None:
+    text = message(f"X: [[1, {blank}]]\n", ".yaml", tmp_path)
+    assert text.startswith("f.yaml:1:9: row 1, column 2 of X is blank")
+    assert text.endswith("  write a number there")
+
+
+def test_labels_stay_as_written(tmp_path: Path) -> None:
+    text = "tokens: [yes, 012, 2024-01-01, 1e3, null]\nX: [[1], [2], [3], [4], [5]]\n"
+    (problem,) = problems(text, ".yaml", tmp_path)
+    assert problem.tokens == ("yes", "012", "2024-01-01", "1e3", "null")
+
+
+# Keys, anchors, depth, tags, tabs.
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "first"),
+    [
+        ("X: [[1]]\nscore: dot\nX: [[2]]\n", "3:1", "X stands twice; it stood in line 1 already"),
+        ("score: {name: dot, name: dot}", "1:20", "name stands twice; it stood in line 1 already"),
+        ("a:\n  b: 1\n  'b': 2\n", "3:3", "b stands twice; it stood in line 2 already"),
+        ("X: ~\nX: [[1]]\n", "2:1", "X stands twice; it stood in line 1 already"),
+        ("X: [[1]]\n---\nX: 1\nX: 2", "4:1", "X stands twice; it stood in line 3 already"),
+        ("? [a]\n: 1\n", "1:3", "a key must be a word"),
+        ("{a: 1}: 1\n", "1:1", "a key must be a word"),
+        ("X: *a\n", "1:4", "*a stands for nothing here"),
+        ("X: &a [[1]]\n---\nX: *a\n", "3:4", "*a stands for nothing here"),
+        ("X: &a [*a]\n", "1:8", "*a stands for nothing here"),
+        ("X: &a b\n*a : 1\n", "2:1", "*a stands for nothing here"),
+        ("X: !!python/name:os.system 1\n", "1:4", "the tag tag:yaml.org,2002:python/name:os.sys"),
+        ("X: !!binary aGk=\n", "1:4", "the tag tag:yaml.org,2002:binary is not allowed"),
+        ("X: !!set {a, b}\n", "1:4", "the tag tag:yaml.org,2002:set is not allowed"),
+        ("X: [!mine 1]\n", "1:5", "the tag !mine is not allowed"),
+        ("!!timestamp X: 1\n", "1:1", "the tag tag:yaml.org,2002:timestamp is not allowed"),
+        ("score:\n\tname: dot\n", "2:1", "a tab where YAML takes only blanks"),
+        ("X: [[1, 2],\n    [3, 4]\nscore: dot\n", "3:1", "a bracket is not closed"),
+        ("title: a: b\n", "1:9", "a second colon in this line"),
+        ("X: [[1]]\ntitle: a\x07b\n", "2:9", "a control character (\\x07) cannot stand in YAML"),
+        ("X: [[1]]\r\ntitle: \x1b\r\n", "2:8", "a control character (\\x1b) cannot stand in YAML"),
+        ("X: [[1]]\rtitle: \x1b\r", "2:8", "a control character (\\x1b) cannot stand in YAML"),
+        ("just words\n", "1", "a problem is a mapping of keys to values, not: just words"),
+        ("X: [[1]]\n---\n---\nwords\n", "4", "a problem is a mapping of keys to values, not: wor"),
+    ],
+)
+def test_refused(text: str, place: str, first: str, tmp_path: Path) -> None:
+    assert message(text, ".yaml", tmp_path).startswith(f"f.yaml:{place}: {first}")
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['title:\t"words\nX: [[1]]\n', 'title:\t"words', "X:\t[[1, 2}\n", "X:\t[[1]] ]\n"],
+)
+def test_tab_between_words_is_not_to_blame(text: str, tmp_path: Path) -> None:
+    (problem,) = problems("X:\t[[1,\t2]]\ntitle:\ta\n", ".yaml", tmp_path)
+    assert problem.title == "a"
+    assert "tab" not in message(text, ".yaml", tmp_path)
+
+
+def test_core_tags_change_nothing() -> None:
+    text = "a: !!str 1\nb: !!int 2\nc: !!float 3.0\nd: !!seq [1]\ne: !!map {x: 1}\nf: ! 4\n"
+    right = {"a": "1", "b": "2", "c": "3.0", "d": ["1"], "e": {"x": "1"}, "f": "4"}
+    assert values(text) == right
+
+
+def test_anchors() -> None:
+    assert values("a: &x [1, &y 2]\nb: *x\nc: [*y, *x]\n") == {
+        "a": ["1", "2"],
+        "b": ["1", "2"],
+        "c": ["2", ["1", "2"]],
+    }
+    assert values("a: &x 1\nb: &x 2\nc: *x\n")["c"] == "2"
+
+
+def test_anchor_of_nothing() -> None:
+    """A key without a value has no label or cell to give."""
+    found = values("title: &x\ntokens: [a, *x]\nnotes: *x\n")
+    assert "notes" not in found
+    assert all(isinstance(word, str) for word in found["tokens"])
+
+
+def test_alias_limit() -> None:
+    row = f"a: &a [{', '.join('1' * 1000)}]\n"
+    many = f"b: &b [{', '.join(['*a'] * 1000)}]\n"
+    values(row + many + "c: [*b, *b, *b]\n")
+    with pytest.raises(InputError, match=f"aliases expand to more than {MAX_EXPANSION:,} values"):
+        values(row + many + "c: [*b, *b, *b, *b, *b]\n")
+
+
+def nested(levels: int, inside: str = "1") -> str:
+    return "[" * levels + inside + "]" * levels
+
+
+def test_depth_limit() -> None:
+    assert values(f"X: {nested(MAX_DEPTH - 1)}")
+    sentence = "more than 64 brackets or levels inside each other"
+    for text in (f"X: {nested(MAX_DEPTH)}", nested(MAX_DEPTH + 1), "- " * 70 + "1", "[" * 10_000):
+        with pytest.raises(InputError, match=sentence):
+            values(text)
+
+
+@pytest.mark.parametrize("levels", [66, 200, 2000])
+def test_depth_limit_holds_for_json(levels: int) -> None:
+    with pytest.raises(InputError, match="more than 64 brackets or levels inside each other"):
+        values(f'{{"X": {nested(levels)}}}', ".json")
+
+
+@pytest.mark.parametrize("count", [2, 30])
+def test_depth_by_aliases_is_no_crash(count: int, tmp_path: Path) -> None:
+    lines = [f"- &a0 {nested(50)}"]
+    lines += [f"- &a{i} {nested(50, f'*a{i - 1}')}" for i in range(1, count)]
+    with pytest.raises(InputError):
+        problems("\n".join(lines), ".yaml", tmp_path)
+
+
+# Several documents.
+
+
+def test_several_documents_with_empty_ones_between() -> None:
+    text = "---\n---\nX: [[1]]\n---\n# nothing\n---\n~\n...\n---\nX: [[2],\n    [3]]\n---\n"
+    first, second = documents(text)
+    assert (first.values, second.values) == ({"X": [["1"]]}, {"X": [["2"], ["3"]]})
+    assert position(first.locate(("X", 0, 0))) == (3, 6, "X: [[1]]")
+    assert position(second.locate(("X", 1, 0))) == (11, 6, "    [3]]")
+    assert position(second.locate(("X",))) == (10, 1, "X: [[2],")
+
+
+@pytest.mark.parametrize("text", ["", " \n", "# nothing\n", "---\n---\n", "~\n", "\ufeff", "{}\n"])
+def test_empty(text: str, tmp_path: Path) -> None:
+    said = message(text, ".yaml", tmp_path)
+    assert "the file is empty" in said or "there is neither X nor Q" in said
+
+
+def test_fault_in_a_later_document_ends_everything(tmp_path: Path) -> None:
+    said = message("X: [[1]]\n---\nX: [[1], [a]]\n", ".yaml", tmp_path)
+    assert said.startswith("f.yaml:3:11: row 2, column 1 of X: a is not a number")
+
+
+# Places.
+
+TEXT = """\
+title: "A title"
+X: [[1, 2],
+    [3,
+     4]]
+score:
+  name: general
+  W:
+    - [1, 0]
+    - [0, 1]
+tokens: &t [I, "am, he", good]
+memory_tokens: *t
+notes:
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("title",), (1, 1)),
+        (("X",), (2, 1)),
+        (("X", 0), (2, 5)),
+        (("X", 0, 1), (2, 9)),
+        (("X", 1), (3, 5)),
+        (("X", 1, 1), (4, 6)),
+        (("X", 1, 5), (3, 5)),
+        (("X", 9), (2, 1)),
+        (("score",), (5, 1)),
+        (("score", "name"), (6, 3)),
+        (("score", "W"), (7, 3)),
+        (("score", "W", 1, 0), (9, 8)),
+        (("score", "U"), (5, 1)),
+        (("tokens", 1), (10, 16)),
+        (("tokens", 2), (10, 26)),
+        (("memory_tokens",), (11, 1)),
+        (("memory_tokens", 1), (11, 1)),
+        (("notes",), (12, 1)),
+        (("nothing",), (1, 0)),
+        ((), (1, 0)),
+    ],
+)
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+def test_place(path: KeyPath, place: tuple[int, int], end: str, code: str) -> None:
+    data = TEXT.replace("\n", end).encode(code)
+    assert at(data, *path) == (*place, TEXT.splitlines()[place[0] - 1])
+
+
+def test_values_do_not_depend_on_line_ends_and_encoding() -> None:
+    right = values(TEXT)
+    assert right["tokens"] == ["I", "am, he", "good"]
+    for end in ("\r\n", "\r"):
+        for code in ("utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be"):
+            mark = "\ufeff" if code.endswith("e") else ""
+            assert values((mark + TEXT.replace("\n", end)).encode(code)) == right
+
+
+BLOCK = "X: |\n\n  1 0,5\n  0 sqrt( 4 ) x\nQ: '1 2 y'\nK: |-\n 1\n V: 2\n"
+
+
+@pytest.mark.parametrize(
+    ("path", "place"),
+    [
+        (("X",), (1, 1)),
+        (("X", 0, 0), (3, 3)),
+        (("X", 0, 2), (3, 7)),
+        (("X", 1, 0), (4, 3)),
+        (("X", 1, 1), (4, 5)),
+        (("X", 1, 2), (4, 15)),
+        (("X", 1), (4, 3)),
+        (("X", 5, 0), (1, 1)),
+        (("Q", 0, 2), (5, 9)),
+        (("K", 0, 0), (7, 2)),
+    ],
+)
+def test_place_in_a_text_block(path: KeyPath, place: tuple[int, int]) -> None:
+    assert at(BLOCK, *path) == (*place, BLOCK.splitlines()[place[0] - 1])
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X: |\n  1 2\n  3 4\n",
+        "X: |\n  1, 2\n\n  3, 4\n",
+        "X: |-\n    1\t2\n    3\t4",
+        'X: "1 2\\n3 4"\n',
+        "X:\n- [1, 2]\n- [3, 4]\n",
+        "X:\n  - - 1\n    - 2\n  - - 3\n    - 4\n",
+        "- [1, 2]\n- [3, 4]\n",
+        "%YAML 1.2\n---\n[[1, 2], [3, 4]]\n",
+    ],
+)
+def test_ways_to_write_a_matrix(text: str, tmp_path: Path) -> None:
+    (problem,) = problems(text, ".yaml", tmp_path)
+    np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2], [3, 4]])
+
+
+def test_ragged_block_points_at_its_row(tmp_path: Path) -> None:
+    said = message("X: |\n  1 2\n  3\n", ".yaml", tmp_path)
+    assert said == "f.yaml:3:3: row 2 of X has 1 number, but row 1 has 2\n      3\n      ^"
+
+
+# What kind of file it is, when no suffix tells.
+
+
+@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X: [[1, 2]]\n",
+        "# comment\nX: [[1, 2]]\n",
+        "---\nX: [[1, 2]]\n",
+        '{"X":[[1,2]]}',
+        "\n\n  [[1, 2]]",
+        '"X": [[1, 2]]\n',
+        "X:\n- [1, 2]\n",
+        "title: a, b\rX: [[1, 2]]\r",
+    ],
+)
+def test_told_from_its_contents(text: str, code: str, tmp_path: Path) -> None:
+    (problem,) = problems(text.encode(code), "", tmp_path)
+    np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2]])
+
+
+@pytest.mark.parametrize("mark", [b"", b"\xef\xbb\xbf"])
+def test_bytes_that_are_not_utf8(mark: bytes, tmp_path: Path) -> None:
+    said = message(mark + b"X: [[1]]\ntitle: caf\xe9\n", ".yaml", tmp_path)
+    assert said == "f.yaml: line 2 is not in UTF-8 (byte 0xe9)\n  save the file as UTF-8"
+
+
+def test_broken_utf16_is_not_called_utf8(tmp_path: Path) -> None:
+    said = message("X: [[1]]".encode("utf-16") + b"\x00\xd8", ".yaml", tmp_path)
+    assert "UTF-16" in said
+
+
+@pytest.mark.parametrize("code", ["utf-16-le", "utf-32"])
+def test_other_encodings_are_refused(code: str, tmp_path: Path) -> None:
+    assert "\\x00" in message("X: [[1]]".encode(code), ".yaml", tmp_path)
+
+
+# JSON: the fast path says the same as the YAML reader.
+
+
+@pytest.mark.parametrize(
+    ("text", "right"),
+    [
+        ('{"X": [[1.50, 1e5], [-0, 2]]}', {"X": [["1.50", "1e5"], ["-0", "2"]]}),
+        ('{"a": true, "b": [false, "x"], "c": null}', {"a": "true", "b": ["false", "x"]}),
+        ('{"a": "", "b": "null", "c": {}}', {"a": "", "b": "null", "c": {}}),
+        ('{"a": NaN, "b": [-Infinity, Infinity]}', {"a": "NaN", "b": ["-Infinity", "Infinity"]}),
+        ('{"a": "\\u00e9\\n\\"\\/"}', {"a": 'é\n"/'}),
+        ('{"a": [null, {"b": null}]}', {"a": ["null", {}]}),
+        ("[[1, 2]]", {"X": [["1", "2"]]}),
+        ('{"a": 1,}', {"a": "1"}),
+        ("{a: 1, 'b': x}", {"a": "1", "b": "x"}),
+    ],
+)
+@pytest.mark.parametrize("suffix", [".json", ".yaml"])
+def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
+    assert values(text, suffix) == right
+    (plain,) = yaml_documents(text, "f")
+    assert (plain if isinstance(plain, dict) else {"X": plain}) == right
+
+
+WORDS = st.text("abcxyz_ é.:#,-[]{}'019", max_size=8)
+SCALARS = st.one_of(WORDS, st.integers(-999, 999), st.floats(-1e9, 1e9), st.booleans())
+TREES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(WORDS, inner, max_size=4),
+    max_leaves=12,
+)
+MAPPINGS = st.dictionaries(WORDS, TREES, min_size=1, max_size=4)
+
+
+def paths(value: Any, before: KeyPath = ()) -> Iterator[KeyPath]:
+    yield before
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield from paths(inner, (*before, key))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from paths(inner, (*before, index))
+
+
+@QUICK
+@given(MAPPINGS, st.sampled_from([None, 0, 1, 2]), st.booleans())
+def test_json_is_read_as_yaml(value: dict[str, Any], indent: int | None, ascii_only: bool) -> None:
+    text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
+    (document,) = documents(text, ".json")
+    (plain,) = yaml_documents(text, "f.json")
+    assert document.values == plain
+    for path in paths(document.values):
+        assert position(document.locate(path)) == position(yaml_locate(text, "f.json", 0, path))
+
+
+@QUICK
+@given(st.lists(MAPPINGS, min_size=2, max_size=4), st.sampled_from(["\n", "\r\n", "\n\n"]))
+def test_places_in_json_lines(several: list[dict[str, Any]], end: str) -> None:
+    lines = [json.dumps(value) for value in several]
+    found = documents(end.join(lines) + end, ".jsonl")
+    assert len(found) == len(several)
+    for index, (document, line) in enumerate(zip(found, lines, strict=True)):
+        for path in paths(document.values):
+            place = yaml_locate(line, "f.jsonl", 0, path)
+            number = place.line + index * end.count("\n")
+            assert position(document.locate(path)) == (number, place.column, line)
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "line"),
+    [
+        ('   {"X": [[1, "a"]]}', "1:15", '   {"X": [[1, "a"]]}'),
+        ('{"X": [[1]]} {"X": [["a"]]}', "1:22", '{"X": [[1]]} {"X": [["a"]]}'),
+        ('{"X": [[1]]}\n  {"X": [["a"]]}', "2:11", '  {"X": [["a"]]}'),
+        ('{"X": [[1]]}\r{"X": [["a"]]}\r', "2:9", '{"X": [["a"]]}'),
+        ('{\n"score":\n{"name": "dot"},\n"X": [["a"]]\n}', "4:8", '"X": [["a"]]'),
+        ('{\n\t"X": [["a"]]\n}', "2:9", '\\t"X": [["a"]]'),
+        ('{"title": "\\ud83d\\ude00",\n"X": [["a"]]}', "2:8", '"X": [["a"]]}'),
+        ('{"title": "\\/ \\b",\n"X": [["a"]]}', "2:8", '"X": [["a"]]}'),
+        ('[[1],\n ["a"]]', "2:3", ' ["a"]]'),
+    ],
+)
+def test_place_in_json(text: str, place: str, line: str, tmp_path: Path) -> None:
+    said = message(text, ".json", tmp_path).splitlines()
+    assert said[0].startswith(f"f.json:{place}: row ")
+    assert said[0].endswith("of X: a is not a number")
+    assert said[1] == f"    {line}"
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ('{"X": [[1]], "X": [[2]]}', "f.json:1:14: X stands twice; it stood in line 1 already"),
+        ('{"X": null, "X": [[2]]}', "f.json:1:13: X stands twice; it stood in line 1 already"),
+        ('{"X": [[1]]}\n{"X": 1, "X": 2}', "f.json:2:10: X stands twice; it stood in line 2"),
+        ('{"X": [[1, 2}\n}', "f.json:1:13: a bracket is not closed"),
+        ('{\n\t"X": [[1, 2}\n}', "f.json:2:13: a bracket is not closed"),
+        ('{"X": [[1]]}\n{"X": [[1}\n', "f.json:2:10: a bracket is not closed"),
+        ('{"X": [[1]]} x', "f.json:1:14: "),
+        ('{"X": [[NaN]]}', "f.json:1:9: row 1, column 1 of X: nan is not a number that"),
+    ],
+)
+def test_refused_json(text: str, said: str, tmp_path: Path) -> None:
+    assert message(text, ".json", tmp_path).startswith(said)
+
+
+def test_half_a_surrogate_pair_is_refused(tmp_path: Path) -> None:
+    """No text can hold one, so that no output could be written."""
+    assert "f.json:1" in message('{"title": "\\ud800", "X": [[1]]}', ".json", tmp_path)
+
+
+@pytest.mark.parametrize(
+    "text", ['{"X": [[1, 0]], "mask": [[true]]}', "X: [[1]]\nmask: [[true]]\n"]
+)
+def test_true_and_false_in_a_mask(text: str, tmp_path: Path) -> None:
+    (problem,) = problems(text, ".yaml", tmp_path)
+    np.testing.assert_array_equal(problem.mask["keep"], [[1]])
+
+
+def test_infinity_as_json_output_writes_it(tmp_path: Path) -> None:
+    text = '{"X": [[1], [2]], "bias": [["-Infinity", 0], [0, -Infinity]]}'
+    (problem,) = problems(text, ".json", tmp_path)
+    np.testing.assert_array_equal(problem.bias, [[-np.inf, 0], [0, -np.inf]])
+
+
+# Results, read back.
+
+
+def test_results_are_the_problem_they_came_from(tmp_path: Path) -> None:
+    result = {
+        "title": "T",
+        "options": {"score": {"name": "dot"}, "heads": 1},
+        "inputs": {"X": [[1, 2]], "score.W": None, "mask.keep": [[1]]},
+        "steps": {"Q": {"value": [[1, 2]]}},
+        "warnings": ["no"],
+    }
+    (problem,) = problems(json.dumps(result), ".json", tmp_path)
+    assert problem.title == "T"
+    assert problem.score == {"name": "dot"}
+    np.testing.assert_array_equal(np.asarray(problem.X), [[1, 2]])
+    np.testing.assert_array_equal(problem.mask["keep"], [[1]])
+
+
+def test_place_in_results(tmp_path: Path) -> None:
+    text = "options:\n  score: dott\ninputs:\n  X: [[1, 2]]\nsteps: {}\n"
+    said = message(text, ".yaml", tmp_path)
+    assert said.startswith("f.yaml:2:3: unknown score dott")
+    text = "options:\n  score: dot\ninputs:\n  X: [[1, a]]\nsteps: {}\n"
+    assert message(text, ".yaml", tmp_path).startswith("f.yaml:4:11: row 1, column 2 of X: a is")
+
+
+def test_results_alone_are_refused(tmp_path: Path) -> None:
+    said = message("title: T\nsteps:\n  Q: {value: [[1]]}\n", ".yaml", tmp_path)
+    assert said.startswith(
+        "f.yaml:2:1: this holds results, but not the problem that they came from"
+    )
+    assert said.endswith("write it without --only, or give the problem file itself")
