@@ -1,11 +1,14 @@
 """`python -m attncli` and the command `attn`."""
 
 import gc
+import signal
 
+# Until main() can end it properly, an interrupt ends the program at once and silently.
+signal.signal(signal.SIGINT, signal.SIG_DFL)
 # A short-lived process leaves the collecting of cycles to its end, and it starts with importing.
 gc.disable()
 
-from attncli.cli import main  # noqa: E402 - after the line above, which is for it too
+from attncli.cli import main  # noqa: E402 - after the lines above, which are for it too
 
 if __name__ == "__main__":
     main()

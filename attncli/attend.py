@@ -98,7 +98,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
     if rules.bias is not None and rules.bias.any():
-        bias = tape.given("bias", rules.bias, ("query", "key"), _heads_of(rules.bias, s))
+        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias))
         s = tape.record(f"biased{suffix}", Add(s, bias))
     n, m = s.array.shape[-2:]
     rows = None
@@ -107,7 +107,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     keep = rules.mask(n, m, rows)
     if keep is not None:
         keep = keep.astype(s.array.dtype)
-        mask = tape.given("mask", keep, ("query", "key"), _heads_of(keep, s))
+        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep))
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 
@@ -139,10 +139,10 @@ def _parameter(tape: Tape, name: str, value: Array | float) -> Step | float:
     return tape.given(shown, value[None, None], ("hidden", "feature"), as_written=True)
 
 
-def _heads_of(array: Array, s: Step) -> tuple[str, ...]:
+def _axes_of(array: Array) -> tuple[str, ...]:
     """Which of the axes batch and head a matrix has that broadcasts to the scores."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
-    return tuple(name for name, size in sizes if size > 1 and name in s.leading)
+    return tuple(name for name, size in sizes if size > 1)
 
 
 def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:

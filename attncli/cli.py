@@ -3,6 +3,7 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 import os
+import signal
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,14 +12,20 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from attncli.errors import InputError, did_you_mean, fail, visible
-from attncli.terminal import Color, leave, terminal_width, write_bytes, write_lines
+from attncli.terminal import (
+    BAD_INPUT,
+    READER_WENT_AWAY,
+    Color,
+    leave,
+    terminal_width,
+    write_bytes,
+    write_lines,
+)
 
 if TYPE_CHECKING:
     from attncli.loading import Overrides
     from attncli.problem import Problem
     from attncli.trace import Trace
-
-BAD_INPUT = 2
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
@@ -126,8 +133,9 @@ def compute(
         "round": round_,
     }
     sources = list(inputs or ())
+    out = None if str(out) == "-" else out
     if not sources and not matrix:
-        if sys.stdin.isatty():
+        if sys.stdin is not None and sys.stdin.isatty():
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
@@ -147,7 +155,7 @@ def compute(
         from attncli.rendering.record import Selection
 
         row = FORMATS[chosen_format]
-        write_bytes(row.write(traces, Selection(names, decimals)), out, row.binary)
+        write_bytes(row.write(traces, Selection(names, decimals, full, quiet)), out, row.binary)
     elif traces:
         from attncli.rendering.digits import DEFAULT_DECIMALS
         from attncli.rendering.table import Table
@@ -191,18 +199,24 @@ def _pairs(matrices: Sequence[str]) -> dict[str, str]:
 
 def _read(sources: Sequence[str], overrides: "Overrides") -> tuple[list["Problem"], bool]:
     """Return the problems of all files, and whether some could not be read."""
-    from attncli.loading import from_flags, load_all
+    from attncli.loading import from_flags, load_each
 
     problems: list[Problem] = []
     failed = False
     if not sources:
         return [from_flags(overrides)], False
+    stdin = sys.stdin.buffer if sys.stdin is not None else None
     for source in sources:
         try:
-            problems += load_all(source, overrides, sys.stdin.buffer)
+            found = load_each(source, overrides, stdin)
         except InputError as error:
-            _complain(error)
-            failed = True
+            found = [error]
+        for problem in found:
+            if isinstance(problem, InputError):
+                _complain(problem)
+                failed = True
+            else:
+                problems.append(problem)
     return problems, failed
 
 
@@ -235,7 +249,7 @@ def _warn(trace: "Trace", several: bool) -> None:
 def scores(
     color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
 ) -> None:
-    """Show the score functions, masks and normalisers with their formulas."""
+    """List score functions, masks and normalisers."""
     from attncli.rendering.catalogue import catalogue
 
     write_lines([catalogue()], color)
@@ -243,7 +257,7 @@ def scores(
 
 @app.command()
 def schema() -> None:
-    """Print a JSON Schema of the problem file, for editors that check while you type."""
+    """Print a JSON Schema of the problem file."""
     import json
 
     from attncli.schema import problem_schema
@@ -253,17 +267,26 @@ def schema() -> None:
 
 def _prepare(sources: Sequence[str]) -> None:
     """Before NumPy is imported: keep its threads off small problems, where they only cost time."""
-    paths = [Path(name) for name in sources]
-    if sum(path.stat().st_size for path in paths if path.is_file()) < LARGE_FILES:
+    try:
+        size = sum(Path(name).stat().st_size for name in sources if name != "-")
+    except OSError:  # whoever reads the file will tell what is wrong with it
+        size = 0
+    if size < LARGE_FILES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
 def main() -> None:
     """Run the command line; every error ends in one message and an exit status."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    stdout = sys.stdout
     try:
-        status = app(prog_name="attn", standalone_mode=True)
+        status = app(prog_name="attn")
     except SystemExit as end:
-        status = end.code
+        # typer puts another stream in its place when the reader of its help went away.
+        status = end.code if sys.stdout is stdout else READER_WENT_AWAY
+    except OSError as error:
+        _complain(fail(f"standard output cannot be written: {error.strerror}"))
+        status = BAD_INPUT
     except InputError as error:
         _complain(error)
         status = BAD_INPUT

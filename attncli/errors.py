@@ -107,9 +107,9 @@ def collected(faults: list[Fault]) -> Iterator[None]:
 
 
 def refuse(faults: list[Fault]) -> None:
-    """Raise an `InputError` of all faults, if there are any."""
+    """Raise an `InputError` of all faults, each told once, if there are any."""
     if faults:
-        raise InputError(*faults)
+        raise InputError(*{(f.message, f.path, f.hint): f for f in faults}.values())
 
 
 @contextmanager
@@ -147,6 +147,11 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
 
     lower = {w.lower(): w for w in known}
     return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text as editors count them: at LF, CR LF and CR, and nowhere else."""
+    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
 
 
 def visible(text: str) -> str:

@@ -126,6 +126,27 @@ def parse(text: str, names: Collection[str] = ()) -> Expression:
     return _Parser(text, names).whole()
 
 
+def words_of(line: str) -> list[tuple[int, str]]:
+    """Return the numbers of a line, parted by blanks or commas, each with where it starts.
+
+    Inside parentheses nothing parts: `sqrt( 4 )` is one number. Where they do not match, they
+    hold nothing together, so that each piece is judged, and refused, by itself.
+
+    >>> words_of("1, sqrt( 4 ) 1/2")
+    [(0, '1'), (3, 'sqrt( 4 )'), (13, '1/2')]
+    """
+    whole = line.count("(") == line.count(")")
+    words, depth, start = [], 0, 0
+    for index, character in enumerate(line + " "):
+        if whole and character in "()":
+            depth += 1 if character == "(" else -1
+        elif depth <= 0 and (character.isspace() or character == ","):
+            if index > start:
+                words.append((start, line[start:index]))
+            start = index + 1
+    return words
+
+
 def evaluate(expression: Expression, names: Mapping[str, float] | None = None) -> float:
     """Return the value of an expression.
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail, located
+from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.keys import KEYS
 from attncli.problem import Problem
 from attncli.reading import matrix_file, read, read_bytes
@@ -83,10 +83,31 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
+    problems = load_each(source, overrides, stdin)
+    faults = [fault for p in problems if isinstance(p, InputError) for fault in p.faults]
+    refuse(faults)
+    return [problem for problem in problems if not isinstance(problem, InputError)]
+
+
+def load_each(
+    source: str | os.PathLike[str],
+    overrides: Overrides | None = None,
+    stdin: BinaryIO | None = None,
+) -> list[Problem | InputError]:
+    """Read every problem of a file, each by itself: one that is wrong stands for its error.
+
+    Raises:
+        InputError: for a file that cannot be read at all.
+    """
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: form == "labels" for k, form in forms.items() if form not in ("matrix", "vector")}
-    documents = read(source, stdin, options)
-    return [_problem(document, overrides or Overrides()) for document in documents]
+    found: list[Problem | InputError] = []
+    for document in read(source, stdin, options):
+        try:
+            found.append(_problem(document, overrides or Overrides()))
+        except InputError as error:
+            found.append(error)
+    return found
 
 
 def from_flags(overrides: Overrides) -> Problem:
@@ -177,7 +198,8 @@ def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
         if isinstance(value, dict) and key in ("score", "mask"):
             for part, inner in list(value.items()):
                 if _names_file(inner):
-                    _set_matrix(values, places, f"{key}.{part}", _matrix(key, str(inner), folder))
+                    name = f"{key}.{part}"
+                    _set_matrix(values, places, name, _matrix(name, str(inner), folder))
         elif _names_file(value) and KEYS.get(key, KEYS["title"]).form in (
             "matrix",
             "vector",
@@ -219,7 +241,7 @@ def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
 
 def _flag_value(key: str, text: str, flag: str) -> Raw:
     """Return a flag's value; a mapping or list is written as in YAML."""
-    if not text.lstrip().startswith(("{", "[")):
+    if KEYS[key].form == "text" or not text.lstrip().startswith(("{", "[")):
         return text
     document = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")[0]
     return document.values[key]

@@ -119,12 +119,10 @@ def window(mask: Mask, grid: Grid) -> Array | None:
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(causal, "j ≤ i + offset", "no query looks ahead"),
-    "keep": MaskForm(keep, "keep[i, j] = 1", "a 0/1 matrix, 1 where a query may attend"),
-    "block": MaskForm(block, "block[i, j] = 0", "a 0/1 matrix, 1 where a query may not attend"),
-    "lengths": MaskForm(lengths, "j < length", "how many keys are real; one a batch element"),
-    "window": MaskForm(
-        window, "p − left ≤ j ≤ p + right", "[left, right] around the query; −1: no bound"
-    ),
+    "keep": MaskForm(keep, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
+    "block": MaskForm(block, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"),
+    "lengths": MaskForm(lengths, "j < length", "how many keys are real, or one a batch"),
+    "window": MaskForm(window, "p − left ≤ j ≤ p + right", "[left, right] of the query; −1: open"),
 }
 
 
@@ -142,6 +140,7 @@ class Masked(Operation):
 
     operand: Expression
     mask: Expression
+    blocks = True
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts."""

@@ -8,18 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
 
 from attncli.errors import Fault, InputError, KeyPath, visible
-from attncli.expressions import NumberError, number
+from attncli.expressions import NumberError, number, words_of
 from attncli.trace import Array
 
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
+TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
+"""What a mask may be made of, too."""
+
 MAX_AXES = 4
+MAX_DEPTH = 64
+LARGEST_COUNT = 2**31
 EXCERPT = 40
 
 
@@ -38,12 +44,13 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
     """
     if isinstance(raw, str):
-        raw = [_words(line) for line in raw.splitlines() if line.strip()]
+        raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
+    if (axes := _axes(raw)) > MAX_AXES:
+        message = f"{_name(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
+        raise InputError(Fault(f"{message}; {MAX_AXES} is the most", path))
     array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
         raise InputError(Fault(f"{_name(path)} is empty", path, "write at least one number"))
-    if array.ndim > MAX_AXES:
-        raise InputError(Fault(f"{_name(path)} has {array.ndim} axes; 4 is the most", path))
     bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
@@ -79,7 +86,7 @@ def to_number(raw: object, path: KeyPath) -> float:
     elif isinstance(raw, bool) or not isinstance(raw, int | float | np.number):
         raise InputError(Fault(f"{_name(path)} must be a number", path))
     else:
-        value = float(raw)
+        value = _element(raw, path, _name(path))
     if not np.isfinite(value):
         raise InputError(Fault(f"{_name(path)} must be a finite number", path))
     return value
@@ -92,22 +99,23 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
         InputError: if it is none.
     """
     value = to_number(raw, path)
-    if value != int(value) or (least is not None and value < least):
+    if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise InputError(Fault(f"{_name(path)} must be {kind}, not {visible(str(raw))}", path))
+        raise InputError(
+            Fault(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", path)
+        )
     return int(value)
 
 
 def _from_numpy(raw: Any, path: KeyPath) -> Array:
-    array = np.asarray(raw)
+    array = np.atleast_1d(np.asarray(raw))
     if array.dtype.kind not in "fiub":
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
         raise InputError(Fault(f"{_name(path)} holds {kind}", path))
     if array.dtype == np.float32:
         return array
     with np.errstate(over="ignore"):
-        array = array.astype(np.float64)
-    return array.reshape(1, 1) if array.ndim == 0 else array
+        return array.astype(np.float64)
 
 
 def _from_lists(raw: object, path: KeyPath) -> Array:
@@ -134,14 +142,29 @@ def _from_lists(raw: object, path: KeyPath) -> Array:
 
 
 def _is_list(item: object) -> bool:
-    return isinstance(item, Sequence | np.ndarray) and not isinstance(item, str | bytes)
+    if isinstance(item, np.ndarray):
+        return item.ndim > 0
+    return isinstance(item, Sequence) and not isinstance(item, str | bytes)
+
+
+def _axes(raw: Any) -> int:
+    """Return how many axes the first number of a matrix has around it, at most MAX_DEPTH + 1."""
+    if isinstance(raw, np.ndarray):
+        return raw.ndim
+    count = 0
+    while _is_list(raw) and len(raw) and count <= MAX_DEPTH:
+        raw = raw[0]
+        count += 1
+    return count
 
 
 def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> list[float]:
     try:
         texts: Sequence[str] = items  # type: ignore[assignment]  # the join refuses other types
         if PLAIN.fullmatch(" ".join(texts)):
-            return [float(text) for text in texts]
+            numbers = [float(text) for text in texts]
+            if all(map(isfinite, numbers)):  # 1e400 is a slip, not infinity
+                return numbers
     except (TypeError, ValueError):
         pass
     return [
@@ -153,7 +176,9 @@ def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> l
 def _element(item: object, path: KeyPath, cell: str) -> float:
     if isinstance(item, str):
         return _written(item, path, cell)
-    if isinstance(item, int | float | np.number):  # True and False are 1 and 0 in a mask
+    if isinstance(item, np.ndarray) and item.ndim == 0:
+        item = item.item()
+    if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
         try:
             return float(item)
         except OverflowError:
@@ -162,12 +187,14 @@ def _element(item: object, path: KeyPath, cell: str) -> float:
 
 
 def _written(text: str, path: KeyPath, cell: str) -> float:
+    if text in TRUTHS:
+        return TRUTHS[text]
     try:
         return number(text)
     except NumberError as error:
         shown = visible(text.strip())
         shown = shown if len(shown) <= EXCERPT else shown[:EXCERPT] + "…"
-        if not shown or shown in ("~", "null", "_", "?"):
+        if not shown or shown.lower() in ("~", "null", "_", "?"):
             message = f"{cell or _name(path)} is blank"
             raise InputError(Fault(message, path, "write a number there")) from None
         raise InputError(Fault(f"{cell or _name(path)}: {error}", path)) from None
@@ -190,21 +217,6 @@ def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> Fault:
 
 def _count(n: int, noun: str) -> str:
     return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
-def _words(line: str) -> list[str]:
-    # Commas and blanks part numbers, but not inside the parentheses of an expression.
-    words, depth, start = [], 0, 0
-    for index, character in enumerate(line + " "):
-        if character == "(":
-            depth += 1
-        elif character == ")":
-            depth -= 1
-        elif depth <= 0 and (character.isspace() or character == ","):
-            if index > start:
-                words.append(line[start:index])
-            start = index + 1
-    return words
 
 
 def _name(path: KeyPath) -> str:

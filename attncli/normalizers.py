@@ -87,7 +87,7 @@ def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
 def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The nearest point of the probability simplex."""
     del tape, suffix
-    return Sparsemax(_tempered(scores, settings), settings.along)
+    return Sparsemax(scores, settings.along, settings.temperature)
 
 
 def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -114,11 +114,9 @@ def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
 
 
 NORMALIZERS: dict[str, Normalizer] = {
-    "softmax": Normalizer(softmax, "e^s / Σ e^s", "the weights of a row are positive, sum 1"),
+    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1"),
     "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
-    "sparsemax": Normalizer(
-        sparsemax, "max(s − τ, 0), Σ = 1", "like softmax, but small weights become exactly 0"
-    ),
+    "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
     "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
     "none": Normalizer(nothing, "s", "the scores are the weights"),
 }
@@ -200,6 +198,8 @@ class Total(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
+        if arrays[0].dtype.kind == "f":
+            return precision.total(arrays[0], self.along)
         result: Array = arrays[0].sum(axis=self.along, keepdims=True)
         return result
 
@@ -249,6 +249,7 @@ class Sparsemax(Operation):
 
     operand: Expression
     along: int
+    temperature: float = 1.0
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape; a row that is wholly blocked gets zeros."""
@@ -256,7 +257,7 @@ class Sparsemax(Operation):
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
         # Only differences matter; from the largest down they lose no digits.
-        shifted = scores - np.where(blocked, 0.0, largest)
+        shifted = (scores - np.where(blocked, 0.0, largest)) / self.temperature
         ordered = -np.sort(-shifted, axis=-1)
         count = np.arange(1, ordered.shape[-1] + 1)
         sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
@@ -268,4 +269,7 @@ class Sparsemax(Operation):
 
     def notation(self, write: Writer) -> str:
         """`max(scaled − τ, 0)`."""
-        return f"max({write(self.operand)} − τ, 0), τ so that each sums to 1"
+        scores = write(self.operand)
+        if self.temperature != 1:
+            scores = f"{scores} / {self.temperature:g}"
+        return f"max({scores} − τ, 0), τ so that each sums to 1"

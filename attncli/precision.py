@@ -43,9 +43,38 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
     if temperature != 1:
         lost = (lost + _remainder(difference, exponent, temperature)) / temperature
     result = np.exp(exponent) if base == np.e else np.power(base, exponent)
-    correction = 1 + lost * np.log(base)
-    # Where the result is 0 the correction may be ∞ − ∞; there is nothing to correct.
+    # Next to the end of the range the correction itself may be ∞ − ∞; it is then far below a digit.
+    correction = 1 + np.where(np.isfinite(lost), lost, 0.0) * np.log(base)
     return np.where(result > 0, result * correction, result).astype(scores.dtype)
+
+
+def total(array: Array, along: int) -> Array:
+    """Return the sum along an axis, which stays with size 1, correct to about a unit.
+
+    Neighbours are added in pairs, and what each addition rounds away is kept and added at the
+    end (Knuth's two-sum). A running sum would lose a digit or two over hundreds of keys.
+    """
+    high = np.moveaxis(array, along, -1)
+    low = np.zeros_like(high)
+    while high.shape[-1] > 1:
+        if high.shape[-1] % 2:
+            odd = np.zeros_like(high[..., :1])
+            high, low = np.concatenate([high, odd], axis=-1), np.concatenate([low, odd], axis=-1)
+        a, b = high[..., ::2], high[..., 1::2]
+        high = a + b
+        lost = _two_difference_error(a, -b, high)
+        low = low[..., ::2] + low[..., 1::2] + lost
+    return np.moveaxis(high + low, -1, along)
+
+
+def of_ordinary_size(rows: Array) -> Array:
+    """Return rows scaled by powers of two to about 1, which loses no digit and no direction."""
+    if rows.dtype.kind != "f":
+        return rows
+    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    _, exponent = np.frexp(largest)
+    scaled: Array = np.ldexp(rows, -exponent)
+    return scaled
 
 
 def _two_difference_error(a: Array, b: Array | float, difference: Array) -> Array:

@@ -65,7 +65,7 @@ class Problem:
     source: Callable[[KeyPath], Place]
     given: tuple[str, ...]
 
-    def __init__(self, **given: Any) -> None:
+    def __init__(self, /, **given: Any) -> None:
         faults: list[Fault] = []
         given = {key: raw for key, raw in given.items() if raw is not None}
         values: dict[str, Any] = dict(DEFAULTS)
@@ -121,20 +121,19 @@ class Problem:
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
         array = self.__dict__[key]
-        if self.columns and array.ndim > 1 and not KEYS[key].as_written:
+        if self.columns and array.ndim > 1 and _turns(key):
             array = np.swapaxes(array, -1, -2)
         return self._lifted(array, key, 1 if KEYS[key].form == "vector" else 2)
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return which of the axes "batch" and "head" a matrix has."""
         extra = self.__dict__[key].ndim - (1 if KEYS[key].form == "vector" else 2)
-        if extra == 0:
-            return ()
-        if extra == 2:
-            return ("batch", "head")
-        stack = KEYS[key].stack
-        by_head = stack == "head" or (stack == "either" and self.heads > 1)
-        return ("head",) if by_head else ("batch",)
+        found: tuple[str, ...] = ("batch", "head") if extra == 2 else ()
+        if extra == 1:
+            stack = KEYS[key].stack
+            by_head = stack == "head" or (stack == "either" and self.heads > 1)
+            found = ("head",) if by_head else ("batch",)
+        return tuple(name for name in found if name != "head" or self.heads > 1)
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
@@ -243,8 +242,7 @@ class Problem:
     def _row_shape(self, key: str, array: Array) -> tuple[int, ...]:
         """Return the shape of a matrix with its tokens in rows."""
         *lead, row, column = (1, *array.shape)
-        flips = self.columns and array.ndim > 1 and not key.startswith("score")
-        if flips and not (key in KEYS and KEYS[key].as_written):
+        if self.columns and array.ndim > 1 and _turns(key):
             row, column = column, row
         return (*lead, row, column)[1:]
 
@@ -256,7 +254,7 @@ class Problem:
         q, k = sizes.bound["d_q"], sizes.bound["d_k"]
         if q.size != k.size:
             message = f"{name} needs queries and keys of one size, but "
-            message += f"a query has {q.size} numbers ({q.words}) and a key {k.size} ({k.words})"
+            message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
             hint = "the score functions general, additive and concat take different sizes"
             sizes.faults.append(Fault(message, (k.key,), hint, related=(q.key,)))
 
@@ -378,6 +376,14 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
     chain = dict.fromkeys((shown, numbers, rounded))
     note = " = ".join(chain) if len(chain) > 1 else ""
     return Factor(times, over, words, note)
+
+
+def _turns(key: str) -> bool:
+    """Whether a matrix stands the other way round where a token is a column."""
+    if key.startswith("score."):
+        return False
+    row = KEYS.get(key)
+    return row is None or not (row.as_written or row.form == "vector")
 
 
 def _nowhere(path: KeyPath) -> Place:

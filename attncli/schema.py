@@ -78,7 +78,12 @@ def _mask() -> dict[str, Any]:
 FORMS: dict[str, dict[str, Any]] = {
     "text": {"type": "string"},
     "truth": {"type": "boolean"},
-    "labels": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
+    "labels": {
+        "anyOf": [
+            {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
+            {"type": "string"},
+        ]
+    },
     "count": {"type": "integer", "minimum": 1},
     "number": _ref("number"),
     "scale": {"type": ["number", "string"]},
@@ -92,12 +97,18 @@ FORMS: dict[str, dict[str, Any]] = {
         {"temperature": _ref("number"), "base": _ref("number"), "axis": {"enum": list(AXES)}},
     ),
     "round": {
-        "type": "object",
-        "properties": {
-            "decimals": {"type": "integer", "minimum": 0},
-            "significant": {"type": "integer", "minimum": 1},
-            "half": {"enum": list(HALVES)},
-        },
-        "additionalProperties": False,
+        "anyOf": [
+            {"type": "integer", "minimum": 0},
+            {"type": "string", "pattern": "^[0-9]+(sf)?$"},
+            {
+                "type": "object",
+                "properties": {
+                    "decimals": {"type": "integer", "minimum": 0},
+                    "significant": {"type": "integer", "minimum": 1},
+                    "half": {"enum": list(HALVES)},
+                },
+                "additionalProperties": False,
+            },
+        ]
     },
 }

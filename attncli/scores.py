@@ -11,8 +11,9 @@ from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from attncli import precision
 from attncli.errors import fail, visible
-from attncli.operations import Add, Divide, MatMul, Tanh, Transposed, dot
+from attncli.operations import Add, MatMul, Tanh, Transposed, dot
 from attncli.records import Record
 from attncli.trace import (
     ATOM,
@@ -81,7 +82,7 @@ def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
     del p, suffix
     for side in (q, k):
         refuse_zero_rows(tape, side)
-    return Divide(dot(q, k), dot(Lengths(q), Lengths(k)))
+    return Cosine(q, k)
 
 
 def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
@@ -184,29 +185,34 @@ def _plus_bias(pairs: Operation, parameters: Parameters) -> Operation:
     return Add(pairs, _matrix(parameters, "b")) if "b" in parameters else pairs
 
 
-class Lengths(Operation):
-    """The Euclidean length of each row."""
+class Cosine(Operation):
+    """The dot product of every query and key, divided by their lengths."""
 
-    operand: Expression
+    q: Expression
+    k: Expression
+    binds = PRODUCT
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """One number a row."""
-        return (self.operand.trailing[-2], "length")
+        """Queries by keys."""
+        return (self.q.trailing[-2], self.k.trailing[-2])
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, d) gives (…, n, 1)."""
-        squares = (arrays[0] * arrays[0]).sum(axis=-1, keepdims=True)
-        lengths: Array = np.sqrt(squares)
-        return lengths
+        """(…, n, d) and (…, m, d) give (…, n, m)."""
+        q, k = (precision.of_ordinary_size(array) for array in arrays)
+        lengths = [np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k)]
+        cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (
+            lengths[0] * np.swapaxes(lengths[1], -1, -2)
+        )
+        return cosines
 
     def notation(self, write: Writer) -> str:
-        """`‖Q‖`."""
-        return f"‖{write(self.operand)}‖"
-
-    def transposed_notation(self, write: Writer) -> str:
-        """The same: the bars say that it is a number a row."""
-        return self.notation(write)
+        """`Q Kᵀ / (‖Q‖ ‖K‖)`."""
+        q, k = write(self.q, PRODUCT), write(self.k, PRODUCT)
+        product = " ".join(
+            [write.transposed(self.k), q] if write.columns else [q, write.transposed(self.k)]
+        )
+        return f"{product} / (‖{q}‖ ‖{k}‖)"
 
 
 class GaussianExponent(Operation):

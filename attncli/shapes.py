@@ -169,8 +169,7 @@ class Sizes:
     def _fault(self, key: str, message: str, other: str, hint: str = "") -> None:
         related = tuple(other.split(".")) if other else ()
         fault = Fault(message, tuple(key.split(".")), hint, related)
-        if fault not in self.faults:
-            self.faults.append(fault)
+        self.faults.append(fault)
 
 
 def _as_written(key: str) -> bool:

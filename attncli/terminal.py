@@ -13,6 +13,8 @@ from attncli.errors import fail, visible
 
 Line = list[tuple[str, str]]
 
+BAD_INPUT = 2
+
 READER_WENT_AWAY = 141
 """What a shell reports of a program ended by SIGPIPE: 128 + 13."""
 
@@ -45,7 +47,7 @@ STYLES = {
 
 def terminal_width() -> int | None:
     """Return how many columns the terminal has; None where output is no terminal."""
-    if not sys.stdout.isatty():
+    if sys.stdout is None or not sys.stdout.isatty():
         return None
     # A width of 0 comes from terminals that do not know their own.
     return os.get_terminal_size(sys.stdout.fileno()).columns or 80
@@ -59,11 +61,15 @@ def is_coloured(color: Color) -> bool:
         return False
     if os.environ.get("FORCE_COLOR"):
         return True
-    return sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def write_lines(pages: Iterable[Iterable[Line]], color: Color) -> None:
-    """Print pages of lines, a blank line between them."""
+    """Print pages of lines, a blank line between them.
+
+    Raises:
+        InputError: if standard output cannot be written.
+    """
     coloured = is_coloured(color)
     texts = []
     for page in pages:
@@ -78,25 +84,30 @@ def write_bytes(data: bytes, out: Path | None, binary: bool = False) -> None:
     Raises:
         InputError: if the file cannot be written, or binary data would go to a terminal.
     """
-    if out is not None and str(out) != "-":
+    if out is not None:
         _write_file(data, out)
         return
-    if binary and sys.stdout.isatty():
+    if binary and sys.stdout is not None and sys.stdout.isatty():
         raise fail("this format is not for a terminal", hint="name a file with -o FILE")
     _print(data)
 
 
 def leave(status: int) -> NoReturn:
     """End the process at once; taking down NumPy piece by piece takes longer than a homework."""
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except BrokenPipeError:
-        status = READER_WENT_AWAY
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            if stream is not None:
+                stream.flush()
+        except BrokenPipeError:
+            status = READER_WENT_AWAY
+        except OSError:
+            status = status or BAD_INPUT
     os._exit(status)
 
 
 def _print(data: bytes) -> None:
+    if sys.stdout is None:
+        raise fail("standard output is closed", hint="write to a file with -o FILE")
     try:
         rest = memoryview(data)
         while rest:  # an unbuffered stream may take only a part
@@ -104,30 +115,47 @@ def _print(data: bytes) -> None:
         sys.stdout.buffer.flush()
     except BrokenPipeError:
         os._exit(READER_WENT_AWAY)  # nobody reads, so there is nothing to say or to flush
+    except OSError as error:
+        raise fail(f"standard output cannot be written: {_reason(error)}") from None
+
+
+def _reason(error: OSError) -> str:
+    return (error.strerror or str(error)).lower()
 
 
 def _write_file(data: bytes, out: Path) -> None:
     try:
+        if out.is_dir():
+            raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
         if out.exists() and not out.is_file():
-            if out.is_dir():
-                raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
             out.write_bytes(data)  # a device or a named pipe has no "beside"
             return
-        import tempfile
-
-        handle, name = tempfile.mkstemp(prefix=f".{out.name}.", dir=out.parent)
-        try:
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-            mode = out.stat().st_mode & 0o777 if out.exists() else 0o666 & ~_umask()
-            Path(name).chmod(mode)
-            Path(name).replace(out)
-        except BaseException:
-            Path(name).unlink(missing_ok=True)
-            raise
+        if out.exists() and sys.stdout is not None and out.samefile(_stdout_file()):
+            _print(data)
+            return
+        _replace(out.resolve(), data)  # a link stays one, and what it points to is written
     except OSError as error:
-        reason = (error.strerror or str(error)).lower()
-        raise fail(f"{visible(str(out))} cannot be written: {reason}") from None
+        raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
+
+
+def _stdout_file() -> Path:
+    return Path(f"/dev/fd/{sys.stdout.fileno()}")
+
+
+def _replace(out: Path, data: bytes) -> None:
+    """Write a temporary file beside the one that is wanted, then rename it."""
+    import tempfile
+
+    handle, name = tempfile.mkstemp(prefix=f".{out.name[:40]}.", dir=out.parent)
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        mode = out.stat().st_mode & 0o777 if out.exists() else 0o666 & ~_umask()
+        Path(name).chmod(mode)
+        Path(name).replace(out)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
 
 
 def _umask() -> int:

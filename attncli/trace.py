@@ -38,6 +38,7 @@ class Operation(Record):
     """
 
     binds: ClassVar[int] = ATOM
+    blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -199,6 +200,16 @@ def array_of(expression: Expression) -> Array:
     return evaluate(expression, lambda step: step.array)
 
 
+def _is_held(operation: Expression, array: Array) -> bool:
+    """Whether a result has no number that a float cannot hold; −∞ may block a cell."""
+    if not (array < np.inf).all():
+        return False
+    if not (array == -np.inf).any() or isinstance(operation, Step) or operation.blocks:
+        return True
+    operands = (array_of(operand) for operand in operation.operands)
+    return any((operand == -np.inf).any() for operand in operands)
+
+
 class Tape:
     """Records a calculation.
 
@@ -267,7 +278,7 @@ class Tape:
             InputError: if a number is beyond what a float holds.
         """
         array = array_of(operation)
-        if array.dtype.kind == "f" and not (array < np.inf).all():
+        if array.dtype.kind == "f" and not _is_held(operation, array):
             raise fail(
                 f"{name} holds a number that is beyond what a float can hold",
                 hint="make the numbers of the problem smaller",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,15 @@ ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_inputs"
 
 # These change colours, widths or help texts.
-NOT_INHERITED = ("COLUMNS", "LINES", "NO_COLOR", "FORCE_COLOR", "GITHUB_ACTIONS", "PY_COLORS")
+NOT_INHERITED = (
+    "PYTHONDONTWRITEBYTECODE",
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "GITHUB_ACTIONS",
+    "PY_COLORS",
+)
 
 
 @dataclass(frozen=True)
@@ -33,7 +42,9 @@ Attn = Callable[..., Result]
 def environment(**more: str) -> dict[str, str]:
     """Return the environment without what would change the output, and with `more`."""
     kept = {key: value for key, value in os.environ.items() if key not in NOT_INHERITED}
-    return kept | {"PYTHONIOENCODING": "utf-8"} | more
+    # Compiled once and kept, as an installed program is; each run would compile it anew.
+    cache = {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "attn-tests-pycache")}
+    return kept | {"PYTHONIOENCODING": "utf-8"} | cache | more
 
 
 @pytest.fixture

@@ -117,7 +117,7 @@ def concat_hidden(q: Vector, k: Vector, W: Matrix, b: Vector | None = None) -> V
     return tanh(inner if b is None else plus(inner, b))
 
 
-def distance(q: Vector, k: Vector, width: Number = mp.mpf(1)) -> Number:
+def distance(q: Vector, k: Vector, width: Number = 1) -> Number:
     """−‖q − k‖² / (2·width²)."""
     return -mp.fsum((x - y) ** 2 for x, y in zip(q, k, strict=True)) / (2 * width**2)
 
@@ -142,7 +142,7 @@ def position(i: int, n: int, m: int, mask: Keys) -> int:
 
 
 def in_window(p: int, j: int, left: int, right: int) -> bool:
-    """P − left ≤ j ≤ p + right, where −1 is no bound."""
+    """Whether p − left ≤ j ≤ p + right, where −1 is no bound."""
     return (left == -1 or p - left <= j) and (right == -1 or j <= p + right)
 
 
@@ -217,13 +217,13 @@ def unblocked(row: Vector) -> Vector:
 
 
 def divided_by_sum(row: Vector, temperature: Number, base: Number) -> Vector:
-    """S / Σ s."""
+    """Each s / Σ s."""
     del temperature, base
     return shares(unblocked(row))
 
 
 def nothing(row: Vector, temperature: Number, base: Number) -> Vector:
-    """S itself, at its temperature."""
+    """Each s itself, at its temperature."""
     del base
     return [s / temperature for s in unblocked(row)]
 
@@ -243,13 +243,14 @@ NORMALIZERS: dict[str, Callable[[Vector, Number, Number], Vector]] = {
 def solve(**given: Any) -> dict[str, Any]:
     """Return the steps of a problem, in their order: [batch][head][row][column]."""
     keys = read(given)
-    steps: dict[str, list[list[Any]]] = {}
+    steps: dict[str, list[Any]] = {}
     for b in range(batches(keys)):
         for name, heads in solve_one(keys, b).items():
             steps.setdefault(name, []).append(heads)
-    left_out = [name for name, value in steps.items() if not any(any(heads) for heads in value)]
-    # A step is shown for all batch elements where it changes anything in one.
-    return {name: value for name, value in steps.items() if name not in left_out}
+    before = list(steps)[list(steps).index("weights") - 1]
+    if keys["normalize"]["name"] == "none" and steps["weights"] == steps[before]:
+        del steps["weights"]
+    return steps
 
 
 def read(given: Keys) -> Keys:
@@ -265,8 +266,8 @@ def read(given: Keys) -> Keys:
     parts = keys["score"].items()
     keys["score"] = {key: value if key == "name" else exact(value) for key, value in parts}
     mask = keys.get("mask", {})
-    if mask == "causal":
-        mask = {"causal": True}
+    if isinstance(mask, str):
+        mask = {mask: True}
     mask = dict(mask) if isinstance(mask, dict) else {"keep": mask}
     for key in ("keep", "block"):
         if key in mask:
@@ -281,8 +282,9 @@ def batches(keys: Keys) -> int:
     for key in ("X", "memory"):
         if key in keys and depth(keys[key]) == 3:
             found.add(len(keys[key]))
-    matrices = {key: keys[key] for key in ("Q", "K", "V", "scores", "bias") if key in keys}
-    matrices |= {key: keys["mask"][key] for key in ("keep", "block") if key in keys["mask"]}
+    several = ["Q", "K", "V", "scores", "bias"]
+    matrices = {key: keys[key] for key in several if key in keys}
+    matrices |= {key: part for key, part in keys["mask"].items() if key in ("keep", "block")}
     for matrix in matrices.values():
         if depth(matrix) == 4 or (depth(matrix) == 3 and keys["heads"] == 1):
             found.add(len(matrix))
@@ -333,36 +335,34 @@ def value_of_scale(text: object, sizes: dict[str, int]) -> Number:
 
 
 def solve_one(keys: Keys, b: int) -> dict[str, list[Any]]:
-    """Return the steps of one batch element, each a list of heads; [] for a step left out."""
+    """Return the steps of one batch element, each a list of heads; with `weights` always."""
     steps: dict[str, list[Any]] = {}
-    count, times_shared = keys["heads"], keys["heads"] // keys["kv_heads"]
-    sizes: dict[str, int] = {}
-    queries: Heads = []
-    shared: Heads = []
+    group = keys["heads"] // keys["kv_heads"]
     if "scores" not in keys:
-        queries, shared = project(keys, "Q", b), project(keys, "K", b)
-        steps |= {"Q": queries, "K": shared}
-        sizes |= {"n": len(queries[0]), "m": len(shared[0]), "d_k": len(shared[0][0])}
-    values = project(keys, "V", b)
-    steps["V"] = values
-    if "X" in keys:
-        sizes["d_model"] = len(keys["X"][0][0] if depth(keys["X"]) == 3 else keys["X"][0])
-    sizes["d_v"] = len(values[0][0])
+        steps["Q"], steps["K"] = project(keys, "Q", b), project(keys, "K", b)
+    steps["V"] = project(keys, "V", b)
+    sizes = sizes_of(keys, steps)
     contexts: Heads = []
-    for h in range(count):
+    for h in range(keys["heads"]):
         if "scores" in keys:
             found: dict[str, Any] = {"scores": of_head(keys["scores"], b, h, keys)}
         else:
-            found = scores(queries[h], shared[h // times_shared], keys["score"])
-        for name, matrix in weigh(found["scores"], keys, b, h, sizes).items():
-            found[name] = matrix
-        weights = found.pop("mixing")
+            found = scores(steps["Q"][h], steps["K"][h // group], keys["score"])
+        found |= weigh(found["scores"], keys, b, h, sizes)
         for name, matrix in found.items():
             steps.setdefault(name, []).append(matrix)
-        contexts.append(product(weights, values[h // times_shared]))
-    # One head's step that changes nothing is shown where another head's changes something.
-    steps = {name: heads if any(heads) else [] for name, heads in steps.items()}
+        contexts.append(product(found["weights"], steps["V"][h // group]))
     return steps | finish(contexts, keys, b)
+
+
+def sizes_of(keys: Keys, steps: dict[str, list[Any]]) -> dict[str, int]:
+    """Return the sizes that a scale expression may name, for one head."""
+    sizes = {"d_v": len(steps["V"][0][0])}
+    if "K" in steps:
+        sizes["d_k"] = len(steps["K"][0][0])
+    if "X" in keys:
+        sizes["d_model"] = len(keys["X"][0][0] if depth(keys["X"]) == 3 else keys["X"][0])
+    return sizes
 
 
 def scores(q: Matrix, k: Matrix, score: Keys) -> dict[str, Any]:
@@ -378,7 +378,7 @@ def scores(q: Matrix, k: Matrix, score: Keys) -> dict[str, Any]:
 
 
 def weigh(s: Matrix, keys: Keys, b: int, h: int, sizes: dict[str, int]) -> dict[str, Matrix]:
-    """Return what comes after `scores` up to `weights`, and the weights again as `mixing`."""
+    """Return what comes after `scores`, up to `weights`."""
     n, m = len(s), len(s[0])
     sizes = sizes | {"n": n, "m": m}
     steps: dict[str, Matrix] = {}
@@ -426,7 +426,7 @@ def any_blocked(n: int, m: int, keys: Keys) -> bool:
 
 
 def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
-    """Return `exp`, `sum` and `weights` as far as the normaliser has them, and `mixing`."""
+    """Return `weights`, and `exp` and `sum` before them where the normaliser has them."""
     name = settings["name"]
     temperature = mp.mpf(settings.get("temperature", 1))
     base = settings.get("base", "e")
@@ -442,10 +442,8 @@ def normalize(s: Matrix, settings: Keys) -> dict[str, Matrix]:
         steps["sum"] = turn([[mp.fsum(row)] for row in exponentials])
     if name == "sum":
         steps["sum"] = turn([[mp.fsum(unblocked(row))] for row in rows])
-    weights = turn([NORMALIZERS[name](row, temperature, base) for row in rows])
-    if name != "none" or weights != s:
-        steps["weights"] = weights
-    return steps | {"mixing": weights}
+    steps["weights"] = turn([NORMALIZERS[name](row, temperature, base) for row in rows])
+    return steps
 
 
 def finish(contexts: Heads, keys: Keys, b: int) -> dict[str, list[Any]]:

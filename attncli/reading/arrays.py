@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import json
-import zipfile
 from typing import Any
 
 from attncli.errors import fail
@@ -20,13 +19,9 @@ def read_npz(data: bytes) -> dict[str, Raw]:
     Raises:
         InputError: for a file that is damaged, or needs pickle.
     """
-    import numpy as np
-
-    try:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {key: file[key] for key in file.files}
-    except (ValueError, OSError, EOFError, KeyError, zipfile.BadZipFile, zipfile.zlib.error) as e:  # type: ignore[attr-defined]
-        raise _damaged(e) from None
+    arrays = _loaded(data)
+    if not isinstance(arrays, dict):
+        raise fail(DAMAGED)
     about = arrays.pop(ABOUT, None)
     values: dict[str, Raw] = {}
     if about is None:
@@ -35,11 +30,11 @@ def read_npz(data: bytes) -> dict[str, Raw]:
         return values
     try:
         known = json.loads(str(about), parse_float=str, parse_int=str)
-        inputs = known["inputs"]
-        values = {"title": known["title"], "notes": known["notes"], "options": known["options"]}
-    except (ValueError, KeyError, TypeError) as error:
-        raise fail(f"the array {ABOUT} was not written by attn: {error}") from None
-    values["inputs"] = {key: _plain(arrays[key]) for key in inputs if key in arrays}
+        inputs = {str(key) for key in known["inputs"]}
+        values = {key: known[key] for key in ("title", "notes", "options")}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        raise fail(f"the array {ABOUT} was not written by attn") from None
+    values["inputs"] = {key: _plain(array) for key, array in arrays.items() if key in inputs}
     values["steps"] = {key: array for key, array in arrays.items() if key not in inputs}
     return values
 
@@ -50,22 +45,45 @@ def read_npy(data: bytes) -> dict[str, Raw]:
     Raises:
         InputError: for a file that is damaged, or needs pickle.
     """
+    return {"X": _loaded(data)}
+
+
+def _loaded(data: bytes) -> Any:
+    """Return what NumPy loads: one array, or the arrays of a zip file by name."""
+    import warnings
+
     import numpy as np
 
+    if not data.startswith((b"PK", b"\x93NUMPY")):
+        raise fail(DAMAGED)
     try:
-        return {"X": np.load(io.BytesIO(data), allow_pickle=False)}
-    except (ValueError, OSError, EOFError) as error:
-        raise _damaged(error) from None
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # how old the file's header is concerns nobody here
+            found = np.load(io.BytesIO(data), allow_pickle=False)
+            if isinstance(found, np.ndarray):
+                return found
+            with found:
+                arrays = {key: found[key] for key in found.files}
+    # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
+    except Exception as error:
+        if "allow_pickle" in str(error):
+            hint = "save plain arrays"
+            raise fail("the file holds Python objects, not numbers", hint=hint) from None
+        raise fail(DAMAGED) from None
+    if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+        raise fail(DAMAGED)
+    return arrays
+
+
+DAMAGED = "the file is damaged, or no NumPy file"
 
 
 def _plain(array: Any) -> Raw:
-    if array.dtype.kind not in "US":
-        return array
-    words: Raw = array.astype(str).tolist()
-    return words
+    """Return a matrix as it is, and a single value or words as a text file would give them."""
+    if array.dtype.kind == "S":
+        import numpy as np
 
-
-def _damaged(error: Exception) -> Exception:
-    if "allow_pickle" in str(error):
-        return fail("the file holds Python objects, not numbers", hint="save plain arrays")
-    return fail("the file is damaged, or no NumPy file")
+        array = np.char.decode(array, "utf-8", "replace")
+    if array.dtype.kind == "U" or array.ndim == 0:
+        return array.tolist()
+    return array

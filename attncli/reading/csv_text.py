@@ -9,13 +9,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attncli.errors import Fault, InputError, KeyPath, Place, visible
+from attncli.errors import Fault, InputError, KeyPath, Place, lines_of, visible
 from attncli.expressions import NumberError, number
 from attncli.reading.document import Labels, Raw, assign
 
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 QUOTED = re.compile(r'"[^"]*"')
-HEADER = re.compile(r"(.+?)((?:\[\d+\])*)")
+HEADER = re.compile(r"(.+?)((?:\[\d{1,6}\])*)", re.DOTALL)
 BLANK = ("", "~", "_", "?")
 RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
@@ -64,7 +64,7 @@ def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
     """
     delimiter, lines = _delimiter(text)
     parts: list[list[Row]] = [[]]
-    for row in _rows(text, delimiter, lines):
+    for row in _rows(text, name, delimiter, lines):
         if row.cells == ["---"]:
             parts.append([])
         else:
@@ -74,7 +74,7 @@ def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
 
 def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
     """Return the place of a key, a row or a cell of a table that was read from the text."""
-    lines = text.splitlines()
+    lines = lines_of(text)
     words = tuple(part for part in path if isinstance(part, str))
     places = tuple(part for part in path if isinstance(part, int))
     dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
@@ -100,33 +100,35 @@ def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
 
 def _delimiter(text: str) -> tuple[str, int]:
     """Return what parts the cells, and how many lines to skip (Excel's `sep=;`)."""
-    first = text.split("\n", 1)[0].strip().lower()
-    if first.startswith("sep=") and len(first) == len("sep=;"):
-        return first[-1], 1
-    lines = QUOTED.sub("", text).splitlines()
+    told = re.match(r'"?sep=([^"\r\n])"?[\r\n]', text + "\n", re.IGNORECASE)
+    if told:
+        return told[1], 1
+    lines = lines_of(QUOTED.sub("", text))
     # What parts cells stands in most lines; a comma may also be a decimal point, so it comes last.
     counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
     best = max(counts, key=lambda delimiter: counts[delimiter])
     return (best, 0) if counts[best] else (" ", 0)
 
 
-def _rows(text: str, delimiter: str, skip: int) -> list[Row]:
+def _rows(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
     """Return the lines that are not blank, without the empty cells that spreadsheets add."""
     if delimiter == " ":
-        pairs = [(n, line.split()) for n, line in enumerate(text.splitlines(), 1)]
+        pairs = [(n, line.split()) for n, line in enumerate(lines_of(text), 1)]
     else:
         csv.field_size_limit(max(len(text), 131072))
         source = io.StringIO(text, newline="")
-        reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True)
+        reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
         pairs = []
         before = 0
         try:
             for cells in reader:
                 pairs.append((before + 1, [cell.strip() for cell in cells]))
                 before = reader.line_num
-        except csv.Error as error:
-            message = f"this is no CSV: {error}"
-            raise InputError(Fault(message, place=Place("", before + 1))) from None
+        except csv.Error:
+            place = Place(name, before + 1, 0, lines_of(text)[before])
+            message = "a quotation mark is not closed, or stands inside a cell"
+            hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
+            raise InputError(Fault(message, hint=hint, place=place)) from None
     rows = []
     for line, cells in pairs:
         while cells and not cells[-1]:
@@ -157,23 +159,41 @@ def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -
             assert match is not None  # it matches any text
             places = tuple(int(p) - 1 for p in re.findall(r"\d+", match[2]))
             key = (RESULTS, match[1], *places) if in_results else (match[1], *places)
-            if key in table.blocks:
-                lines = text.splitlines()
-                known = table.blocks[key].header
-                message = f"{visible(first)} stands twice; it stood in line {known} already"
-                place = Place(name, row.line, 1, lines[row.line - 1])
-                raise InputError(Fault(message, place=place))
+            for other, known in table.blocks.items():
+                if other[: len(key)] == key or key[: len(other)] == other:
+                    raise _twice(first, row.line, known.header, text, name)
             block = table.blocks[key] = Block(row.line)
         elif block is not None:
             block.rows.append(row)
-        elif has_headers or first.split(".")[0] in options:
+        elif _is_option(row, has_headers, options):
+            if first in table.lines:
+                raise _twice(first, row.line, table.lines[first], text, name)
             is_list = len(row.cells) > 2 or options.get(first, False)
             assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
             table.lines[first] = row.line
+        elif has_headers:
+            place = Place(name, row.line, 0, lines_of(text)[row.line - 1])
+            hint = "write the key of the matrix, such as X, alone on the line before"
+            raise InputError(Fault("these numbers belong to no matrix", hint=hint, place=place))
         else:
             block = table.blocks[("X",)] = Block(0, [row])
     _finish(table, in_results, name)
     return table
+
+
+def _is_option(row: Row, has_headers: bool, options: Mapping[str, bool]) -> bool:
+    """Whether a line before the first block sets an option, and is no row of X."""
+    if len(row.cells) < 2 or not _is_word(row.cells[0]):
+        return False
+    key = row.cells[0]
+    known = key.split(".")[0] in options
+    # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
+    return has_headers or (known and (len(row.cells) == 2 or "." in key or options[key]))
+
+
+def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
+    message = f"{visible(word)} stands twice; it stood in line {known} already"
+    return InputError(Fault(message, place=Place(name, line, 1, lines_of(text)[line - 1])))
 
 
 def _finish(table: Table, in_results: bool, name: str) -> None:
@@ -218,10 +238,12 @@ def _without_labels(block: Block) -> Any:
         return []
     columns = None
     corner = len(rows[0]) > 1 and rows[0][0] == ""
-    if corner or (len(rows) > 1 and all(_is_word(cell) for cell in rows[0])):
+    if corner or (len(rows) > 1 and _are_labels(rows[0])):
         columns, rows = rows[0], rows[1:]
         block.top = 1
-    labelled = corner or all(len(row) > 1 and _is_word(row[0]) for row in rows)
+    labelled = corner or (
+        all(len(row) > 1 for row in rows) and _are_labels([row[0] for row in rows])
+    )
     words = None
     if labelled and rows:
         words = [row[0] for row in rows]
@@ -233,18 +255,25 @@ def _without_labels(block: Block) -> Any:
     return rows
 
 
+def _are_labels(cells: list[str]) -> bool:
+    """Whether cells are words: one at least that cannot be a number, and none that must be."""
+    return any(_is_word(cell) for cell in cells) and not any(
+        not cell or (any(c.isdigit() for c in cell) and not _is_word(cell)) for cell in cells
+    )
+
+
 def _is_header(row: Row) -> bool:
     return len(row.cells) == 1 and _is_word(row.cells[0])
 
 
 def _is_word(cell: str) -> bool:
-    if cell in BLANK:
-        return False
+    """Whether a cell cannot be meant as a number; 1..2 is a slip, not a word."""
+    if cell in BLANK or not any(c not in "0123456789.,+-eE_ " for c in cell):
+        return len(cell) > 1 and cell.isalpha()
     try:
         number(cell)
     except NumberError:
-        # A slip such as 1..2 is a wrong number, not a label.
-        return not cell[0].isdigit()
+        return True
     return False
 
 
@@ -256,10 +285,11 @@ def _column(line: str, delimiter: str, index: int) -> int:
     quoted = False
     cell = 0
     for at, character in enumerate(line):
-        if cell == index and not character.isspace():
+        ends = character == delimiter and not quoted
+        if cell == index and (ends or not character.isspace()):
             return at + 1
         if character == '"':
             quoted = not quoted
-        elif character == delimiter and not quoted:
+        elif ends:
             cell += 1
     return max(1, len(line))

@@ -46,7 +46,11 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     """
     head, dot, tail = key.partition(".")
     if not dot:
-        values[key] = raw
+        inside = values.get(key)
+        # score,general may come after score.W: the word is the name of what is there already.
+        values[key] = (
+            {"name": raw} | inside if isinstance(inside, dict) and isinstance(raw, str) else raw
+        )
         return
     inner = values.get(head, {})
     if isinstance(inner, str):

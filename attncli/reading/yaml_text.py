@@ -13,9 +13,11 @@ from typing import Any
 import yaml
 
 from attncli.errors import Fault, InputError, KeyPath, Place, visible
+from attncli.expressions import words_of
 from attncli.reading.document import Raw
 
 MAX_DEPTH = 64
+TOO_DEEP = f"more than {MAX_DEPTH} brackets or levels inside each other"
 MAX_EXPANSION = 5_000_000
 """How many values aliases may stand for beyond what is written."""
 
@@ -51,8 +53,11 @@ def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
     Inside a text block the path goes on with the row and the column.
     """
     best, depth, block = (1, 0), 0, None
+    rooted = False
     try:
         for found, event, is_key in _walk(text, number):
+            if not rooted:
+                rooted, best = True, (event.start_mark.line + 1, 0)
             if path[: len(found)] != found or len(found) < depth:
                 continue
             if len(found) > depth:  # of a key and its value, the key is where a person looks
@@ -67,7 +72,7 @@ def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
     rest = path[depth:]
     if block is not None and rest and all(isinstance(part, int) for part in rest):
         best = _in_block(text, block, rest) or best
-    lines = text.splitlines()
+    lines = _lines(text)
     line, column = best
     return Place(name, line, column, lines[line - 1] if line <= len(lines) else "")
 
@@ -82,8 +87,9 @@ class _Builder:
         self.stack: list[Any] = []  # open lists and mappings
         self.keys: list[str | None] = []  # for each: the key that waits for its value
         self.lines: list[dict[str, int]] = []  # for each: where its keys stand
-        self.anchors: dict[str, tuple[Any, int]] = {}
+        self.anchors: dict[str, tuple[Any, int, int]] = {}  # value, scalars, levels in it
         self.opened: list[tuple[str | None, int]] = []
+        self.heights = [0]  # for the document and each open collection: levels in it so far
         self.count = 0
         self.expanded = 0
 
@@ -99,7 +105,7 @@ class _Builder:
             in_list = bool(self.stack) and isinstance(self.stack[-1], list)
             value: Any = Missing() if is_null and not in_list else event.value
             if event.anchor:
-                self.anchors[event.anchor] = (value, 1)
+                self.anchors[event.anchor] = (value, 1, 0)
             self._add(value)
         elif isinstance(event, yaml.CollectionStartEvent):
             self._open(event)
@@ -108,8 +114,10 @@ class _Builder:
             self.keys.pop()
             self.lines.pop()
             anchor, before = self.opened.pop()
+            height = self.heights.pop() + 1
+            self.heights[-1] = max(self.heights[-1], height)
             if anchor:
-                self.anchors[anchor] = (value, self.count + self.expanded - before)
+                self.anchors[anchor] = (value, self.count + self.expanded - before, height)
             self._add(value)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
@@ -121,16 +129,20 @@ class _Builder:
         if self._awaits_key():
             raise self._error(event, "a key must be a word", "put the list or mapping after a key")
         if len(self.stack) >= MAX_DEPTH:
-            raise self._error(event, f"more than {MAX_DEPTH} brackets or levels inside each other")
+            raise self._error(event, TOO_DEEP)
         self.stack.append([] if isinstance(event, yaml.SequenceStartEvent) else {})
         self.keys.append(None)
         self.lines.append({})
         self.opened.append((event.anchor, self.count + self.expanded))
+        self.heights.append(0)
 
     def _alias(self, event: Any) -> None:
         if self._awaits_key() or event.anchor not in self.anchors:
             raise self._error(event, f"*{visible(event.anchor)} stands for nothing here")
-        value, size = self.anchors[event.anchor]
+        value, size, height = self.anchors[event.anchor]
+        if len(self.stack) + height > MAX_DEPTH:
+            raise self._error(event, TOO_DEEP)
+        self.heights[-1] = max(self.heights[-1], height)
         self.expanded += size
         if self.expanded > MAX_EXPANSION:
             message = f"aliases expand to more than {MAX_EXPANSION:,} values"
@@ -153,7 +165,7 @@ class _Builder:
         if not self.stack:
             self.documents.append(value)
         elif isinstance(self.stack[-1], list):
-            self.stack[-1].append(value)
+            self.stack[-1].append("~" if isinstance(value, Missing) else value)
         else:
             if not isinstance(value, Missing):
                 self.stack[-1][self.keys[-1]] = value
@@ -223,7 +235,7 @@ class _Walker:
 
 def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     """Return the line and column of a word of a text block, by row and column from 0."""
-    lines = text.splitlines()
+    lines = _lines(text)
     start, end = event.start_mark.line, event.end_mark.line
     literal = event.style in ("|", ">")
     numbers = [i for i in range(start + literal, min(end + 1, len(lines))) if lines[i].strip()]
@@ -233,13 +245,19 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     if row >= len(numbers):
         return None
     line = lines[numbers[row]]
-    offset = event.start_mark.column if numbers[row] == start else 0
-    words = [m.start() for m in re.finditer(r"[^\s,\"']+", line[offset:])]
-    return (numbers[row] + 1, offset + words[column] + 1) if column < len(words) else None
+    first = numbers[row] == start and not literal
+    offset = event.start_mark.column + (event.style in ("'", '"')) if first else 0
+    starts = [at for at, _ in words_of(line[offset:])]
+    return (numbers[row] + 1, offset + starts[column] + 1) if column < len(starts) else None
+
+
+def _lines(text: str) -> list[str]:
+    """Return the lines as the parser counts them."""
+    return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
 
 
 def _place(text: str, name: str, line: int, column: int) -> Place:
-    lines = text.splitlines()
+    lines = _lines(text)
     return Place(name, line + 1, column + 1, lines[line] if line < len(lines) else "")
 
 
@@ -248,9 +266,8 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         found = re.search(CONTROL, text)
-        at = found.start() if found else 0
-        line = text.count("\n", 0, at)
-        place = _place(text, name, line, at - (text.rfind("\n", 0, at) + 1))
+        above = _lines(text[: found.start() if found else 0])
+        place = _place(text, name, len(above) - 1, len(above[-1]))
         character = f" ({visible(found[0])})" if found else ""
         message = f"a control character{character} cannot stand in YAML"
         return InputError(Fault(message, (), 'write it as "\\x1b" in double quotes', place=place))
@@ -259,7 +276,8 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     context_mark = getattr(error, "context_mark", None)
     place = _place(text, name, mark.line, mark.column)
     hint = ""
-    if "\\t" in problem or (place.text and "\t" in place.text[: max(place.column, 1)]):
+    before = place.text[: place.column]
+    if "\\t" in problem or ("\t" in before and not before.strip()):
         problem = "a tab where YAML takes only blanks"
         hint = "indent with blanks"
     elif context and "flow" in str(context) and context_mark is not None:

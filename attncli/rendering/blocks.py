@@ -155,7 +155,7 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
     inner = sum(widths) + sum(len(s) for s in separators)
     width = lead + inner + 2
     lines: list[Line] = []
-    name = f"{matrix.name}, {note}" if note else matrix.name
+    name = ", ".join(part for part in (matrix.name, note) if part)
     if name:
         width = max(width, cell_width(name))
         lines.append(_centred(name, "name", width, lead))

@@ -32,7 +32,7 @@ def as_table(traces: Sequence[Trace], selection: Selection) -> bytes:
     from attncli.rendering.table import Table
 
     decimals = DEFAULT_DECIMALS if selection.decimals is None else selection.decimals
-    table = Table(decimals, only=selection.only)
+    table = Table(decimals, selection.full, None, selection.only, selection.quiet)
     texts = ["\n".join(plain_text(line) for line in table.lines(trace)) for trace in traces]
     return ("\n\n".join(texts) + "\n").encode()
 

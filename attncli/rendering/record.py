@@ -16,10 +16,14 @@ class Selection(Record):
     Attributes:
         only: the names of the steps, all by default.
         decimals: digits after the point; None for every digit.
+        full: whether tables show large matrices whole.
+        quiet: whether tables leave out the title.
     """
 
     only: tuple[str, ...] = ()
     decimals: int | None = None
+    full: bool = False
+    quiet: bool = False
 
     def steps(self, trace: Trace) -> list[Step]:
         """Return the steps in the order of computation."""

@@ -51,7 +51,11 @@ class Table(Record):
     quiet: bool = False
 
     def lines(self, trace: Trace) -> Iterator[Line]:
-        """Yield the lines of a trace."""
+        """Yield the lines of a trace; titles and notes folded to the terminal's width."""
+        for line in self._lines(trace):
+            yield from _folded(line, self.width)
+
+    def _lines(self, trace: Trace) -> Iterator[Line]:
         page = _Page(self, trace)
         lines: list[Line] = []
         if not self.quiet and not self.only:
@@ -384,6 +388,30 @@ def _shared(expression: Expression | None) -> list[Shared]:
         inner = [o for o in expression.operands if isinstance(o, Operation)]
         return [found for operand in inner for found in _shared(operand)][:1]
     return []
+
+
+def _folded(line: Line, width: int | None) -> Iterator[Line]:
+    """Yield a title, note or label line in pieces where the terminal is too narrow for it.
+
+    The lines of matrices are laid out to fit already.
+    """
+    size = sum(cell_width(text) for text, _ in line)
+    if width is None or size <= width or not line or line[0][1] not in FOLDED:
+        yield line
+        return
+    piece: Line = []
+    used = 0
+    for word, style in [(word, style) for text, style in line for word in text.split()]:
+        if used and used + 1 + cell_width(word) > width:
+            yield piece
+            piece, used = [("  ", "")], 1
+        piece += [(" ", ""), (word, style)] if used > 1 else [(word, style)]
+        used += 1 + cell_width(word)
+    yield piece
+
+
+FOLDED = ("title", "faint")
+"""The styles of lines that are sentences or formulas."""
 
 
 def _made_from(step: Step, other: Step) -> bool:
