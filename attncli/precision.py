@@ -36,7 +36,9 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
         shift: broadcasts to scores; 0 for none.
         temperature: positive.
     """
-    scores = np.asarray(scores)
+    if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
+        plain: Array = np.exp(scores) if base == np.e else np.power(base, scores)
+        return plain
     difference = scores - shift
     lost = _two_difference_error(scores, shift, difference)
     exponent = difference / temperature
@@ -51,19 +53,21 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
 def total(array: Array, along: int) -> Array:
     """Return the sum along an axis, which stays with size 1, correct to about a unit.
 
-    Neighbours are added in pairs, and what each addition rounds away is kept and added at the
-    end (Knuth's two-sum). A running sum would lose a digit or two over hundreds of keys.
+    One half is added to the other again and again, and what each addition rounds away is kept
+    and added at the end (Knuth's two-sum). A running sum would lose digits over many keys.
     """
     high = np.moveaxis(array, along, -1)
     low = np.zeros_like(high)
     while high.shape[-1] > 1:
-        if high.shape[-1] % 2:
-            odd = np.zeros_like(high[..., :1])
-            high, low = np.concatenate([high, odd], axis=-1), np.concatenate([low, odd], axis=-1)
-        a, b = high[..., ::2], high[..., 1::2]
+        half, odd = divmod(high.shape[-1], 2)
+        rest_high, rest_low = high[..., 2 * half :], low[..., 2 * half :]
+        a, b = high[..., :half], high[..., half : 2 * half]
         high = a + b
         lost = _two_difference_error(a, -b, high)
-        low = low[..., ::2] + low[..., 1::2] + lost
+        low = low[..., :half] + low[..., half : low.shape[-1] - odd] + lost
+        if odd:
+            high = np.concatenate([high, rest_high], axis=-1)
+            low = np.concatenate([low, rest_low], axis=-1)
     return np.moveaxis(high + low, -1, along)
 
 

@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -70,3 +71,15 @@ def attn() -> Attn:
         return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return run
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Print what tests measured, from whichever process they ran in."""
+    measured = [
+        f"{name}: {value}"
+        for report in terminalreporter.stats.get("passed", [])
+        for name, value in report.user_properties
+    ]
+    if measured:
+        terminalreporter.section("measured")
+        terminalreporter.write_line("\n".join(measured))
