@@ -482,7 +482,7 @@ def test_place_in_json(text: str, place: str, line: str, tmp_path: Path) -> None
     [
         ('{"X": [[1]], "X": [[2]]}', "f.json:1:14: X stands twice; it stood in line 1 already"),
         ('{"X": null, "X": [[2]]}', "f.json:1:13: X stands twice; it stood in line 1 already"),
-        ('{"X": [[1]]}\n{"X": 1, "X": 2}', "f.json:2:10: X stands twice; it stood in line"),
+        ('{"X": [[1]]}\n{"X": 1, "X": 2}', "f.json:2:10: X stands twice; it stood in line 2"),
         ('{"X": [[1, 2}\n}', "f.json:1:13: a bracket is not closed"),
         ('{\n\t"X": [[1, 2}\n}', "f.json:2:13: a bracket is not closed"),
         ('{"X": [[1]]}\n{"X": [[1}\n', "f.json:2:10: a bracket is not closed"),

@@ -131,48 +131,33 @@ def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> li
     if text.lstrip()[:1] in ("{", "["):
         from attncli.reading import json_text
 
-        try:
-            found = json_text.documents(text)
-        except json_text.NotJsonError as error:
-            if error.at:  # JSON lines, of which a later one is wrong
-                _complain_of_part(text, name, error.at)
-        else:
-            return [
-                Document(name, folder, _mapping(raw, name), _json_locator(text, name, start, end))
+        found, at = json_text.documents(text)
+        if at == len(text) or text[at] in "{[":
+            documents = [
+                _document(raw, name, folder, _json_locator(text, name, start, end))
                 for raw, start, end in found
             ]
+            if at < len(text):
+                documents += _yaml_only(_blanked(text, at), name, folder)
+            return documents
+    return _yaml_only(text, name, folder)
+
+
+def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
     from attncli.reading import yaml_text
 
     def locator(number: int) -> Callable[[KeyPath], Place]:
         return lambda path: yaml_text.locate(text, name, number, path)
 
-    values = yaml_text.documents(text, name)
     return [
-        Document(name, folder, _mapping(raw, name, locator(number)(())), locator(number))
-        for number, raw in enumerate(values)
+        _document(raw, name, folder, locator(number))
+        for number, raw in enumerate(yaml_text.documents(text, name))
     ]
 
 
-def _complain_of_part(text: str, name: str, at: int) -> None:
-    """Raise what the YAML reader finds wrong with a text from a place on, if anything."""
-    from attncli.reading import yaml_text
-
-    try:
-        yaml_text.documents(text[at:], name)
-    except InputError as error:
-        moved = (replace(f, place=_moved(f.place, text, at)) for f in error.faults)
-        raise InputError(*moved) from None
-
-
-def _moved(place: Place | None, text: str, at: int) -> Place | None:
-    """Return a place in a part of a text as the place in the whole text."""
-    if place is None or not place.line:
-        return place
-    above = lines_of(text[:at])
-    column = place.column + len(above[-1]) if place.line == 1 and place.column else place.column
-    line = place.line + len(above) - 1
-    lines = lines_of(text)
-    return Place(place.file, line, column, lines[line - 1] if line <= len(lines) else "")
+def _blanked(text: str, end: int) -> str:
+    """Return a text with blanks up to an offset, so that every place after it stays the same."""
+    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
 def _json_locator(text: str, name: str, start: int, end: int) -> Callable[[KeyPath], Place]:
@@ -181,25 +166,27 @@ def _json_locator(text: str, name: str, start: int, end: int) -> Callable[[KeyPa
     def locate(path: KeyPath) -> Place:
         from attncli.reading import yaml_text
 
-        part = text[start:end]
-        # YAML does not join the two halves of a large character; any other will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", part)
-        place = yaml_text.locate(part, name, 0, path if part.startswith("{") else path[1:])
-        return _moved(place, text, start) or place
+        # YAML does not join the two halves of a large character, and ends lines at more signs;
+        # any other characters will do for the place.
+        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
+        part = re.sub("[\x85\u2028\u2029]", "-", part)
+        path = path if text[start] == "{" else path[1:]
+        place = yaml_text.locate(_blanked(part, start), name, 0, path)
+        return replace(place, text=lines_of(text)[place.line - 1])
 
     return locate
 
 
-def _mapping(raw: Raw, name: str, place: Place | None = None) -> dict[str, Raw]:
-    """Return the mapping that a document is; a bare list is X."""
-    if isinstance(raw, dict):
-        return raw
+def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:
+    """Return a document of a mapping; a bare list is X."""
     if isinstance(raw, list):
-        return {"X": raw}
+        raw = {"X": raw}
+    if isinstance(raw, dict):
+        return Document(name, folder, raw, locate)
     hint = "write such as X: [[1, 0], [0, 1]]"
     shown = visible(str(raw)[:40])
     message = f"a problem is a mapping of keys to values, not: {shown}"
-    raise InputError(Fault(message, hint=hint, place=Place(name, place.line if place else 1)))
+    raise InputError(Fault(message, hint=hint, place=Place(name, locate(()).line)))
 
 
 def _csv(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
@@ -249,7 +236,8 @@ MAGIC: dict[bytes, _Binary] = {b"PK": NPZ, b"\x93N": NPY}
 
 def _sniffed(text: str) -> TextReader:
     """Tell the form of a text without a telling name."""
-    start = text.lstrip()[:1]
-    has_key = re.search(r"^(\"[^\"]*\"|[^\s,;\"'][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
-    is_yaml = start in ("{", "[", "%", "#") or text.startswith("---\n") or has_key
+    # A line that starts with # may be a comment of YAML, or a token such as ##ing.
+    start = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()[:1]
+    has_key = re.search(r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
+    is_yaml = start in ("{", "[", "%") or text.startswith("---\n") or has_key
     return _yaml if is_yaml else _csv

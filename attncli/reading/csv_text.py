@@ -15,7 +15,7 @@ from attncli.reading.document import Labels, Raw, assign
 
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 QUOTED = re.compile(r'"[^"]*"')
-HEADER = re.compile(r"(.+?)((?:\[\d{1,6}\])*)", re.DOTALL)
+HEADER = re.compile(r"(.+?)((?:\[\d{1,6}\]){0,4})", re.DOTALL)
 BLANK = ("", "~", "_", "?")
 RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
@@ -159,9 +159,8 @@ def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -
             assert match is not None  # it matches any text
             places = tuple(int(p) - 1 for p in re.findall(r"\d+", match[2]))
             key = (RESULTS, match[1], *places) if in_results else (match[1], *places)
-            for other, known in table.blocks.items():
-                if other[: len(key)] == key or key[: len(other)] == other:
-                    raise _twice(first, row.line, known.header, text, name)
+            if known := _known(key, table):
+                raise _twice(first, row.line, known, text, name)
             block = table.blocks[key] = Block(row.line)
         elif block is not None:
             block.rows.append(row)
@@ -189,6 +188,18 @@ def _is_option(row: Row, has_headers: bool, options: Mapping[str, bool]) -> bool
     known = key.split(".")[0] in options
     # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
     return has_headers or (known and (len(row.cells) == 2 or "." in key or options[key]))
+
+
+def _known(key: KeyPath, table: Table) -> int:
+    """Return the line where a block, a slice of it, or a part of its mapping stands; 0 for none."""
+    for other, block in table.blocks.items():
+        inside = str(other[0]).startswith(f"{key[0]}.")
+        if inside or other[: len(key)] == key or key[: len(other)] == other:
+            return block.header
+    for word, line in table.lines.items():
+        if word == key[0] or word.startswith(f"{key[0]}."):
+            return line
+    return 0
 
 
 def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
@@ -257,8 +268,9 @@ def _without_labels(block: Block) -> Any:
 
 def _are_labels(cells: list[str]) -> bool:
     """Whether cells are words: one at least that cannot be a number, and none that must be."""
-    return any(_is_word(cell) for cell in cells) and not any(
-        not cell or (any(c.isdigit() for c in cell) and not _is_word(cell)) for cell in cells
+    return any(_is_word(cell) for cell in cells) and all(
+        _is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))
+        for cell in cells
     )
 
 
@@ -283,13 +295,15 @@ def _column(line: str, delimiter: str, index: int) -> int:
         starts = [m.start() for m in re.finditer(r"\S+", line)]
         return starts[index] + 1 if index < len(starts) else 1
     quoted = False
-    cell = 0
+    cell, is_quoted_cell, begins = 0, False, True
     for at, character in enumerate(line):
         ends = character == delimiter and not quoted
         if cell == index and (ends or not character.isspace()):
             return at + 1
-        if character == '"':
-            quoted = not quoted
-        elif ends:
-            cell += 1
+        if ends:
+            cell, is_quoted_cell, begins = cell + 1, False, True
+            continue
+        is_quoted_cell |= begins and character == '"'  # elsewhere it is a character like others
+        quoted ^= is_quoted_cell and character == '"'
+        begins &= character == " "
     return max(1, len(line))

@@ -11,23 +11,19 @@ from attncli.reading.document import Raw
 MAX_DEPTH = 63
 """Of lists inside each other; what is deeper is left to the YAML reader, which tells the place."""
 
-SURROGATE = re.compile(r"\\u[dD][89abAB]\w\w(?!\\u[dD][c-fC-F])|(?<!\w{4})\\u[dD][c-fC-F]\w\w")
-"""Half of a character, which no file can hold."""
+ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F])|.)", re.DOTALL)
+"""An escape, taken whole, so that each is told from what follows; its group is half a character."""
 
 
 class NotJsonError(Exception):
-    """The text is no JSON from a place on; it may be YAML that starts with a bracket."""
-
-    def __init__(self, at: int = 0) -> None:
-        super().__init__()
-        self.at = at
+    """The text is no JSON; it may be YAML that starts with a bracket."""
 
 
-def documents(text: str) -> list[tuple[Raw, int, int]]:
-    """Return each JSON value of a text, one after the other, and where it starts and ends.
+def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
+    """Return the JSON values that stand one after the other, and where what is no JSON starts.
 
-    Raises:
-        NotJsonError: if it is none, or has a fault whose place the YAML reader will tell.
+    Each value is given with where it starts and ends. What is no JSON, or has a fault, is left to
+    the YAML reader, which tells the place; it starts at the text's length where there is none.
     """
     decoder = json.JSONDecoder(
         object_pairs_hook=_mapping,
@@ -35,8 +31,6 @@ def documents(text: str) -> list[tuple[Raw, int, int]]:
         parse_int=str,
         parse_constant=str,
     )
-    if SURROGATE.search(text):
-        raise NotJsonError
     found = []
     at = 0
     try:
@@ -45,11 +39,20 @@ def documents(text: str) -> list[tuple[Raw, int, int]]:
                 at += 1
                 continue
             value, end = decoder.raw_decode(text, at)
+            if _has_half_a_character(text[at:end]):
+                break
             found.append((_text(value), at, end))
             at = end
-    except (ValueError, RecursionError, NotJsonError):
-        raise NotJsonError(at) from None
-    return found
+    except (NotJsonError, ValueError, RecursionError):
+        pass
+    return found, at
+
+
+def _has_half_a_character(text: str) -> bool:
+    """Whether a text escapes a surrogate without its other half, which no file can hold."""
+    if "\\ud" not in text and "\\uD" not in text:
+        return False
+    return any(escape[1] for escape in ESCAPE.finditer(text))
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:

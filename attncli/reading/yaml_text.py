@@ -90,7 +90,7 @@ class _Builder:
         self.anchors: dict[str, tuple[Any, int, int]] = {}  # value, scalars, levels in it
         self.opened: list[tuple[str | None, int]] = []
         self.heights = [0]  # for the document and each open collection: levels in it so far
-        self.count = 0
+        self.count = 0  # of scalars and collections: a tree of empty lists is large too
         self.expanded = 0
 
     def take(self, event: Any) -> None:
@@ -134,6 +134,7 @@ class _Builder:
         self.keys.append(None)
         self.lines.append({})
         self.opened.append((event.anchor, self.count + self.expanded))
+        self.count += 1
         self.heights.append(0)
 
     def _alias(self, event: Any) -> None:
@@ -280,6 +281,12 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     if "\\t" in problem or ("\t" in before and not before.strip()):
         problem = "a tab where YAML takes only blanks"
         hint = "indent with blanks"
+    elif context and "quoted" in str(context) and "end of stream" in problem and context_mark:
+        place = _place(text, name, context_mark.line, context_mark.column)
+        problem = "a quotation mark is not closed"
+    elif "cannot start any token" in problem:
+        problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
+        hint = "put it between quotes"
     elif context and "flow" in str(context) and context_mark is not None:
         problem = "a bracket is not closed"
         hint = f"it opens in line {context_mark.line + 1}, column {context_mark.column + 1}"
