@@ -18,10 +18,11 @@ MAX_LENGTH = 500
 MAX_DEPTH = 50
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
-TOKEN = re.compile(
+TOKEN = (
     r"(?P<number>0[xX][0-9a-fA-F]+|0o[0-7]+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)",
+    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)"
 )
+"""Compiled when there is more than a plain number to read; most files hold nothing else."""
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-", "π": "pi", "∞": "inf"}
 FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
 CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
@@ -123,6 +124,8 @@ def parse(text: str, names: Collection[str] = ()) -> Expression:
     """
     if len(text) > MAX_LENGTH:
         raise NumberError(f"a number of {len(text)} characters is too long")
+    if text.isdecimal() and text.isascii():
+        return Number(text)
     return _Parser(text, names).whole()
 
 
@@ -229,12 +232,13 @@ class _Parser:
         self.names = names
         self.depth = 0
         self.tokens: list[tuple[str, str, int]] = []
+        token = re.compile(TOKEN)
         lowered = text.strip().lower()
         if lowered.lstrip("+-") == ".inf":  # YAML's way
             text = text.replace(".", "", 1)
         at = 0
         while at < len(text):
-            match = TOKEN.match(text, at)
+            match = token.match(text, at)
             if match is None:
                 raise self._no_number(at)
             kind = match.lastgroup or ""
