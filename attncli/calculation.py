@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 
 from attncli.errors import did_you_mean, fail, located, visible
-from attncli.methods import METHODS
+from attncli.methods import method_of
 from attncli.problem import Problem
 from attncli.rounding import Rounding
 from attncli.trace import Array, Tape, Trace
@@ -44,7 +44,7 @@ def compute(
         settle = Rounding(**problem.round)
     tape = Tape({}, problem.columns, settle, wanted)
     with located(problem.source):
-        METHODS[problem.kind](tape, problem)
+        method_of(problem.kind)(tape, problem)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, tuple(tape.warnings))
         for name in only or ():
             if name not in trace:

@@ -3,18 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from importlib import import_module
 
-from attncli.methods.attention import attention
-from attncli.methods.co_attention import co_attention
-from attncli.methods.pooling import pooling
-from attncli.methods.recurrent import recurrent
 from attncli.problem import Problem
 from attncli.trace import Tape
 
-METHODS: dict[str, Callable[[Tape, Problem], None]] = {
-    "self": attention,
-    "cross": attention,
-    "pooling": pooling,
-    "co_attention": co_attention,
-    "recurrent": recurrent,
+METHODS = {
+    "self": "attention",
+    "cross": "attention",
+    "pooling": "pooling",
+    "co_attention": "co_attention",
+    "recurrent": "recurrent",
 }
+"""The file of each kind, and the function of the same name in it; only that one is imported."""
+
+
+def method_of(kind: str) -> Callable[[Tape, Problem], None]:
+    """Return the function that records a kind's calculation on a tape."""
+    name = METHODS[kind]
+    method: Callable[[Tape, Problem], None] = getattr(
+        import_module(f"attncli.methods.{name}"), name
+    )
+    return method
