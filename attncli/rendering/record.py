@@ -31,7 +31,7 @@ class Selection(Record):
 
 
 def record(trace: Trace, selection: Selection, infinity: object = "Infinity") -> dict[str, Any]:
-    """Return the mapping of SPEC section 3, and `inputs`, so that it can be read back as a problem.
+    """Return title, options, inputs, steps and warnings; it can be read back as a problem.
 
     Args:
         trace: what to write.
