@@ -93,3 +93,14 @@ SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
 """The sizes that a scale expression may use."""
 
 BROADCASTS = ("bias", "mask.keep", "mask.block")
+
+
+def turns(key: str) -> bool:
+    """Return whether a matrix stands the other way round where a token is a column.
+
+    Vectors, the parameters of score functions and what is applied from the left do not.
+    """
+    if key.startswith("score."):
+        return False
+    row = KEYS.get(key)
+    return row is None or not (row.as_written or row.form == "vector")

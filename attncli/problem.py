@@ -15,7 +15,7 @@ import numpy as np
 from attncli import expressions
 from attncli.attend import Factor, Rules
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
-from attncli.keys import KEYS, SCALE_NAMES
+from attncli.keys import KEYS, SCALE_NAMES, turns
 from attncli.kinds import COMMON_OPTIONS, KINDS, UPDATE_SHAPES, Shapes
 from attncli.masks import MASKS, Mask
 from attncli.normalizers import Normalize
@@ -121,7 +121,7 @@ class Problem:
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
         array = self.__dict__[key]
-        if self.columns and array.ndim > 1 and _turns(key):
+        if self.columns and array.ndim > 1 and turns(key):
             array = np.swapaxes(array, -1, -2)
         return self._lifted(array, key, 1 if KEYS[key].form == "vector" else 2)
 
@@ -130,9 +130,7 @@ class Problem:
         extra = self.__dict__[key].ndim - (1 if KEYS[key].form == "vector" else 2)
         found: tuple[str, ...] = ("batch", "head") if extra == 2 else ()
         if extra == 1:
-            stack = KEYS[key].stack
-            by_head = stack == "head" or (stack == "either" and self.heads > 1)
-            found = ("head",) if by_head else ("batch",)
+            found = ("head",) if self._is_by_head(key) else ("batch",)
         return tuple(name for name in found if name != "head" or self.heads > 1)
 
     def matrices(self) -> dict[str, Array]:
@@ -242,7 +240,7 @@ class Problem:
     def _row_shape(self, key: str, array: Array) -> tuple[int, ...]:
         """Return the shape of a matrix with its tokens in rows."""
         *lead, row, column = (1, *array.shape)
-        if self.columns and array.ndim > 1 and _turns(key):
+        if self.columns and array.ndim > 1 and turns(key):
             row, column = column, row
         return (*lead, row, column)[1:]
 
@@ -311,9 +309,12 @@ class Problem:
             return array[None, None]
         if extra == 2:
             return array
+        return array[None] if self._is_by_head(key) else array[:, None]
+
+    def _is_by_head(self, key: str) -> bool:
+        """Whether a third axis of a matrix is its heads, and not a batch."""
         stack = KEYS[key].stack
-        by_head = stack == "head" or (stack == "either" and self.heads > 1)
-        return array[None] if by_head else array[:, None]
+        return stack == "head" or (stack == "either" and self.heads > 1)
 
 
 DEFAULTS: dict[str, object] = {
@@ -376,14 +377,6 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
     chain = dict.fromkeys((shown, numbers, rounded))
     note = " = ".join(chain) if len(chain) > 1 else ""
     return Factor(times, over, words, note)
-
-
-def _turns(key: str) -> bool:
-    """Whether a matrix stands the other way round where a token is a column."""
-    if key.startswith("score."):
-        return False
-    row = KEYS.get(key)
-    return row is None or not (row.as_written or row.form == "vector")
 
 
 def _nowhere(path: KeyPath) -> Place:

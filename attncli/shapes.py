@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from attncli.errors import Fault
-from attncli.keys import BROADCASTS, KEYS
+from attncli.keys import BROADCASTS, KEYS, turns
 from attncli.records import Record, replace
 
 
@@ -61,7 +61,7 @@ class Sizes:
             for letter, size in zip(letters, own, strict=True)
         )
         if fitting != own:
-            flips = self.columns and not _as_written(key)
+            flips = self.columns and turns(key)
             own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
             hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
             wrong = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
@@ -157,7 +157,7 @@ class Sizes:
     def _noun(self, key: str, place: int, axes: int) -> str:
         if axes == 1:
             return "numbers"
-        flipped = self.columns and not _as_written(key)
+        flipped = self.columns and turns(key)
         return "columns" if (place == 1) != flipped else "rows"
 
     def _why(self, letter: str, key: str, other: str) -> str:
@@ -170,11 +170,6 @@ class Sizes:
         related = tuple(other.split(".")) if other else ()
         fault = Fault(message, tuple(key.split(".")), hint, related)
         self.faults.append(fault)
-
-
-def _as_written(key: str) -> bool:
-    is_parameter = key.startswith("score.")
-    return is_parameter or (key in KEYS and KEYS[key].as_written)
 
 
 def _times(shape: tuple[int, ...]) -> str:
