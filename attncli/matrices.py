@@ -107,6 +107,20 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     return int(value)
 
 
+def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
+    """Return the number that is written in a cell; it may be infinite.
+
+    Args:
+        text: what is written.
+        path: the matrix.
+        place: the cell in it, for messages.
+
+    Raises:
+        InputError: if it is no number.
+    """
+    return _written(text, (*path, *place), _cell(path, place))
+
+
 def _from_numpy(raw: Any, path: KeyPath) -> Array:
     array = np.atleast_1d(np.asarray(raw))
     if array.dtype.kind not in "fiub":

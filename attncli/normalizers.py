@@ -7,6 +7,7 @@ operation whose result is the step `weights`, and give it a row in `NORMALIZERS`
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from attncli.errors import fail
 from attncli.operations import Divide, Scale
 from attncli.records import Record
 from attncli.trace import ATOM, Array, Expression, Operation, Tape, Writer, array_of
+
+LARGE_EXPONENT = 300.0
+"""From where on ranges of e^s would leave the range of a float."""
 
 QUERIES, KEYS = -2, -1
 """The axes of a score matrix along which a normaliser works."""
@@ -145,6 +149,11 @@ def _tempered(scores: Expression, settings: Normalize) -> Expression:
     return Scale(scores, 1.0, settings.temperature, f"/ {settings.temperature:g}")
 
 
+def _middle(scores: Any) -> Array:
+    middle: Array = np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
+    return middle
+
+
 class Power(Operation):
     """base^(s / temperature), softmax's first step.
 
@@ -170,6 +179,16 @@ class Power(Operation):
             largest = scores.max(axis=self.shift_along, keepdims=True)
             shift = np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
         return precision.power(self.base, scores, shift, self.temperature)
+
+    def bounds(self, *operands: Any) -> Any:
+        """As `apply`; from 300 on the largest score is subtracted first, whatever the base."""
+        (scores,) = operands
+        largest = scores.high.max(axis=-1, keepdims=True)
+        if self.shift_along is not None:
+            largest = scores.high.max(axis=self.shift_along, keepdims=True)
+        elif not np.abs(largest[largest > -np.inf]).max(initial=0.0) > LARGE_EXPONENT:
+            return self.apply(scores)
+        return self.apply(scores - np.where(largest == -np.inf, 0.0, largest))
 
     def notation(self, write: Writer) -> str:
         """`e^scaled`, `2^(scaled / 0.5)`."""
@@ -239,6 +258,15 @@ class Hardmax(Operation):
         np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
         return result
 
+    def bounds(self, *operands: Any) -> Any:
+        """1 for what is the largest for sure, 0 for what is not; else either."""
+        (scores,) = operands
+        first = self.apply(_middle(scores))
+        largest_low = scores.low.max(axis=self.along, keepdims=True)
+        rivals = (scores.high >= largest_low).sum(axis=self.along, keepdims=True) > 1
+        may_be = rivals & (scores.high >= largest_low) & (scores.high > -np.inf)
+        return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
+
     def notation(self, write: Writer) -> str:
         """`hardmax(scaled)`."""
         return f"1 at the largest of {write(self.operand)}, else 0"
@@ -266,6 +294,14 @@ class Sparsemax(Operation):
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
         result = np.where(blocked, 0.0, np.maximum(shifted - threshold, 0.0))
         return np.moveaxis(result, -1, self.along).astype(arrays[0].dtype)
+
+    def bounds(self, *operands: Any) -> Any:
+        """As a projection it moves no farther than its scores do, all of a row together."""
+        (scores,) = operands
+        middle = self.apply(_middle(scores))
+        away = np.where(np.isinf(scores.low), 0.0, scores.high - scores.low) / 2
+        radius = np.sqrt((away**2).sum(axis=self.along, keepdims=True)) / self.temperature
+        return type(scores)(np.maximum(middle - radius, 0.0), np.minimum(middle + radius, 1.0))
 
     def notation(self, write: Writer) -> str:
         """`max(scaled − τ, 0)`."""

@@ -66,6 +66,13 @@ class Operation(Record):
         """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
         raise NotImplementedError
 
+    def bounds(self, *operands: Any) -> Any:
+        """Return the ranges of the result where operands are ranges (`attncli.ranges`).
+
+        What `apply` does with them is right wherever it does nothing that only numbers can.
+        """
+        return self.apply(*operands)
+
     def notation(self, write: Writer) -> str:
         """Return the right-hand side of the formula; `write` gives the text of an operand."""
         raise NotImplementedError
@@ -125,9 +132,20 @@ class Step(Record):
     @property
     def value(self) -> Array:
         """The numbers as they stand on paper, one axis for each of `axes`."""
-        value = without_missing_axes(self.array, self.leading, len(self.trailing))
+        return self.on_paper(self.array)
+
+    def on_paper(self, array: Array) -> Array:
+        """Return an array of the step's layout, (batch, head, row, column), as it is written."""
+        return self._turned(without_missing_axes(array, self.leading, len(self.trailing)))
+
+    def from_paper(self, value: Array) -> Array:
+        """Return what is written, with one axis for each of `axes`, in the step's layout."""
+        return self._turned(value).reshape(self.array.shape)
+
+    def _turned(self, value: Array) -> Array:
+        """Return rows and columns changed about where a token is a column."""
         if self.columns and len(self.trailing) >= 2:
-            value = np.swapaxes(value, len(self.leading), len(self.leading) + 1)
+            return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
         return value
 
     @property
@@ -186,18 +204,24 @@ def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) 
     return kept.reshape(kept.shape[: len(leading)] + kept.shape[kept.ndim - trailing :])
 
 
-def evaluate(expression: Expression, value_of: Callable[[Step], Array]) -> Array:
-    """Return the array of an expression, with `value_of` giving the array of each named value."""
+def evaluate(expression: Expression, value_of: Callable[[Step], Any]) -> Any:
+    """Return the array of an expression, with `value_of` giving the array of each named value.
+
+    Where a value is one of ranges, so is the result.
+    """
     if isinstance(expression, Step):
         return value_of(expression)
     arrays = [evaluate(operand, value_of) for operand in expression.operands]
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
-        return expression.apply(*arrays)
+        if all(isinstance(array, np.ndarray) for array in arrays):
+            return expression.apply(*arrays)
+        return expression.bounds(*arrays)
 
 
 def array_of(expression: Expression) -> Array:
     """Return the array of an expression of recorded values."""
-    return evaluate(expression, lambda step: step.array)
+    array: Array = evaluate(expression, lambda step: step.array)
+    return array
 
 
 def _is_held(operation: Expression, array: Array) -> bool:

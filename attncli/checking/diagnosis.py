@@ -1,0 +1,217 @@
+"""What went wrong in a step: the catalogue's calculations, held against the student's numbers.
+
+No mistake is named whose calculation, on the student's own operands, does not give the student's
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from attncli.checking.answers import Written
+from attncli.checking.judging import MISSING, WRONG, Judge, Judged, sources
+from attncli.checking.mistakes import MISTAKES, Change
+from attncli.checking.slips import slip
+from attncli.ranges import Ranges, ranges
+from attncli.records import Record, replace
+from attncli.trace import Array, Step, Trace, evaluate
+
+
+class Finding(Record):
+    """A mistake that explains a step.
+
+    Attributes:
+        id: its name in the catalogue.
+        message: what was done, in one sentence.
+        advice: what to do.
+        also: other mistakes that give the same numbers.
+    """
+
+    id: str
+    message: str
+    advice: str
+    also: tuple[Finding, ...] = ()
+
+
+def diagnose(judge: Judge, judged: Judged) -> Finding | None:
+    """Return the simplest mistake that gives the numbers of a wrong step, if there is one.
+
+    Args:
+        judge: with every step up to this one judged.
+        judged: a step with a wrong cell.
+    """
+    if judged.misfit is not None:
+        fault = judged.misfit.fault
+        if judged.misfit.transposed:
+            return Finding("transposed", f"{fault.message}.", "Let rows and columns change places.")
+        return Finding("wrong_shape", f"{fault.message}.", f"{fault.hint}.")
+    found = {finding.id: finding for finding in _findings(judge, judged)}
+    if found:
+        first, *others = found.values()
+        return replace(first, also=tuple(others))
+    small = slip(judge, judged)
+    return Finding(*small) if small else None
+
+
+def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
+    """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it."""
+    partly = []
+    for id_, words, fits in _fitting(judge, judged):
+        row = MISTAKES[id_]
+        finding = Finding(id_, row.sentence.format(**words), row.advice)
+        if fits.all():
+            yield finding
+        elif where := _whole_lines(judged, fits):
+            partly.append(replace(finding, message=f"In {where}: {_small(finding.message)}"))
+    yield from partly
+
+
+def _small(sentence: str) -> str:
+    """Return a sentence that goes on after a colon; K and Q stay capitals."""
+    starts_with_word = sentence[1:2].islower()
+    return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
+
+
+def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, str], Array]]:
+    """Yield each mistake that gives every wrong cell, and which cells it gives."""
+    assert judged.written is not None  # by a wrong cell
+    wrong = judged.codes == WRONG
+    open_ = judge.left_out_before(judged.step)
+    for id_, row in MISTAKES.items():
+        for step in (judged.step, *reversed(open_)):
+            for change, words in row.changes(step, judge.trace):
+                found = with_change(judged.step, change, open_, judge.own)
+                if found is None:
+                    continue
+                fits = _fits(judged, judged.written, ranges(found))
+                if fits[wrong].all():
+                    yield id_, words, fits | (judged.codes == MISSING)
+
+
+def with_change(
+    step: Step,
+    change: Change,
+    between: Sequence[Step],
+    known: Callable[[Step], Array | Ranges],
+) -> Array | Ranges | None:
+    """Return what a step becomes when it, or steps before it, are made otherwise.
+
+    Args:
+        step: the step that is asked for.
+        change: what is made otherwise.
+        between: the steps that are made anew, in the order of computation, where the change
+            touches them; all others are known.
+        known: the value of a step.
+
+    Returns:
+        An array, or ranges, of the step's shape; None where the shapes do not go together.
+    """
+    made: dict[str, Array | Ranges] = {}
+
+    def value(source: Step) -> Array | Ranges:
+        return made[source.name] if source.name in made else known(source)
+
+    try:
+        for source in (*between, step):
+            expression = change.get(source.name)
+            if expression is None and any(o.name in made for o in sources(source)):
+                expression = source.operation
+            if expression is not None:
+                made[source.name] = evaluate(expression, value)
+    except ValueError:  # shapes that do not go together
+        return None
+    found = made.get(step.name)
+    if found is None or found.shape == step.array.shape:
+        return found
+    if found.ndim != step.array.ndim:
+        return None
+    try:
+        wide: Array = np.broadcast_to(found, step.array.shape)  # type: ignore[arg-type]  # ranges too
+    except ValueError:
+        return None
+    return wide
+
+
+def _fits(judged: Judged, written: Written, found: Ranges) -> Array:
+    """Return which cells a calculation gives.
+
+    In a wrong cell its range must also be narrower than the difference that it explains: what
+    may be anything explains nothing.
+    """
+    values = written.values
+    size = np.abs(np.where(np.isfinite(found.low), found.low, 0.0))
+    slack = written.slack * size + 1e-3 * written.slack * size.max(initial=0.0)
+    more = written.unit / 2 + slack
+    with np.errstate(invalid="ignore"):
+        inside = (values >= found.low - more) & (values <= found.high + more)
+        wide = found.high - found.low > np.abs(values - judged.yours)
+    same = np.isinf(values) & (values == found.low) & (values == found.high)
+    fits: Array = (inside & ~(wide & (judged.codes == WRONG))) | same
+    return fits
+
+
+def _whole_lines(judged: Judged, fits: Array) -> str:
+    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
+
+    A single cell may be a coincidence.
+    """
+    wrong = judged.codes == WRONG
+    step = judged.step
+    if "head" in step.leading:
+        heads = [h for h in range(wrong.shape[1]) if wrong[:, h].any()]
+        if len(heads) < wrong.shape[1] and fits[:, heads].all() and wrong.sum() > 1:
+            return _listed("head", [str(h + 1) for h in heads])
+    if wrong.ndim != 4:
+        return ""
+    rows = [r for r in range(wrong.shape[2]) if wrong[:, :, r].any()]
+    enough = all(wrong[:, :, r].sum() > 1 for r in rows)
+    if wrong.shape[2] > len(rows) and enough and fits[:, :, rows].all():
+        labels = step.labels.get(step.trailing[-2], ()) if len(step.trailing) > 1 else ()
+        names = [labels[r] if r < len(labels) else str(r + 1) for r in rows]
+        return _listed("column" if step.columns else "row", names)
+    return ""
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    if len(names) == 1:
+        return f"{noun} {names[0]}"
+    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+def unseen(trace: Trace, decimals: int) -> dict[str, list[str]]:
+    """Return the mistakes that the right numbers of a problem do not show, with where they hide.
+
+    Args:
+        trace: the right calculation.
+        decimals: to how many decimals answers are written.
+
+    Returns:
+        By the id of each mistake that leaves every number as it is, the steps that it was made in.
+    """
+    hidden: dict[str, list[str]] = {}
+    for id_, row in MISTAKES.items():
+        places: list[str] = []
+        is_seen = False
+        for step in trace:
+            for change, _ in row.changes(step, trace):
+                seen = _shows(step, change, trace, decimals)
+                is_seen |= seen is True
+                if seen is False:
+                    places.append(step.name)
+        if places and not is_seen:
+            hidden[id_] = list(dict.fromkeys(places))
+    return hidden
+
+
+def _shows(step: Step, change: Change, trace: Trace, decimals: int) -> bool | None:
+    """Whether a change is seen in a step; None where it cannot be made."""
+    before = [s for s in trace if s.name in change and s is not step]
+    between = before and list(trace)[: list(trace).index(step)]
+    found = with_change(step, change, between, lambda source: source.array)
+    if found is None:
+        return None
+    with np.errstate(invalid="ignore"):
+        near = np.abs(found - step.array) <= 0.5 * 10.0**-decimals
+    return not bool((near | (found == step.array)).all())

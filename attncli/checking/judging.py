@@ -1,0 +1,311 @@
+"""Every cell of a student's answers against the right number and against what follows.
+
+A student's matrices take the place of the computed ones on the tape: each operation is evaluated
+on the student's own operands, so that a slip is told apart from what only follows from it. A
+written number stands for the numbers that it may be a rounding of, so operands are ranges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+
+import numpy as np
+
+from attncli.checking.answers import Misfit, Written, significant
+from attncli.ranges import Ranges, hull, ranges
+from attncli.records import Record
+from attncli.trace import Array, Step, Trace, evaluate
+
+STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
+CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
+
+LIKE_BLOCKED = -1e4
+"""Programs write a number as low as this where a hand writes −∞ for a blocked cell."""
+
+SPARE = 0.1
+"""How far beyond its rounding a number may lie, in halves of its last digit: whoever goes on with
+one digit more than is written is off by as much."""
+
+
+class Judged(Record):
+    """One step of a student's answers, in the layout of the step's array.
+
+    Attributes:
+        step: the step of the right calculation.
+        written: the student's numbers; None where the step was not given, or does not fit.
+        misfit: what was written, where its shape is wrong.
+        codes: the status of each cell, an index of `STATUSES`.
+        yours: what the student's own earlier numbers give; None where nobody had to ask.
+        follows: the ranges of that.
+    """
+
+    step: Step
+    written: Written | None
+    misfit: Misfit | None
+    codes: Array
+    yours: Array | None = None
+    follows: Ranges | None = None
+
+    @property
+    def status(self) -> str:
+        """The status of the step: that of its worst cell."""
+        if self.misfit is not None:
+            return "wrong"
+        for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
+            if (self.codes == code).any():
+                return STATUSES[code]
+        return "missing"
+
+
+class Judge:
+    """Judges one student's answers, step by step in the order of computation.
+
+    Args:
+        trace: the right calculation.
+        others: calculations that are right as well, such as the one without rounding.
+        given: the student's matrices by step.
+
+    Attributes:
+        judged: the steps so far.
+    """
+
+    def __init__(
+        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | Misfit]
+    ) -> None:
+        self.trace = trace
+        self.others = others
+        self.given = given
+        self.judged: dict[str, Judged] = {}
+        self._middles: dict[str, Array] = {}
+        self._ranges: dict[str, Array | Ranges] = {}
+        self._digits: tuple[float, int] | None = None
+
+    def steps(self) -> Iterator[Judged]:
+        """Judge every step of the trace."""
+        for step in self.trace:
+            found = self._judge(step)
+            self.judged[step.name] = found
+            yield found
+
+    def middle(self, step: Step) -> Array:
+        """Return the student's own numbers of a step; where there are none, what they lead to."""
+        if step.operation is None:
+            return step.array
+        if step.name not in self._middles:
+            self._fill(step)
+        return self._middles[step.name]
+
+    def own(self, step: Step) -> Array | Ranges:
+        """Return the ranges that the student's own numbers of a step stand for."""
+        if step.operation is None:
+            return step.array
+        if step.name not in self._ranges:
+            self._fill(step)
+        return self._ranges[step.name]
+
+    def left_out_before(self, step: Step) -> list[Step]:
+        """Return the steps between a step and those that were given, in their order."""
+        wanted = set(names_of(step))
+        found = []
+        for source in reversed(self.judged.values()):
+            if source.step.name in wanted and source.written is None and source.misfit is None:
+                found.append(source.step)
+                wanted.update(names_of(source.step))
+        return found[::-1]
+
+    def _judge(self, step: Step) -> Judged:
+        written = self.given.get(step.name)
+        if not isinstance(written, Written):
+            codes = np.full(step.array.shape, MISSING, np.int8)
+            return Judged(step, None, written, codes)
+        values = _without_stand_ins(written.values, step.array)
+        right = [step.array, *(other[step.name].array for other in self.others)]
+        slack = _slack(step.array, written.slack)
+        unit = self._unit(written, step.array)
+        off = np.minimum.reduce([_difference(values, r) for r in right])
+        codes = np.full(values.shape, WRONG, np.int8)
+        is_exact = _is_exact(step.array, unit, slack)
+        if not is_exact:
+            codes[off <= unit + slack] = LAST_DIGIT
+        codes[off <= unit / 2 + slack] = CORRECT
+        codes[written.missing] = MISSING
+        if not np.isin(codes, (WRONG, LAST_DIGIT)).any():
+            return Judged(step, written, None, codes)
+        assert step.operation is not None  # inputs are no steps
+        yours = evaluate(step.operation, self.middle)
+        follows = _around(yours, evaluate(step.operation, self.own))
+        slack = np.maximum(slack, _slack(yours, written.slack))
+        open_ = (codes == WRONG) | (codes == LAST_DIGIT)
+        if not is_exact:
+            codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
+        codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
+        return Judged(step, written, None, codes, yours, follows)
+
+    def _unit(self, written: Written, right: Array) -> Array:
+        """Return the units of the written digits, where 1200000 may stand for 1202604."""
+        values, unit = written.values, written.unit
+        whole = (np.abs(values) >= 1000) & (values % 10 == 0) & (unit > 0.01) & (right % 1 != 0)
+        if not whole.any():
+            return unit
+        digits = max(3, significant(iter(written.texts[~written.missing].tolist())))
+        with np.errstate(divide="ignore"):
+            size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
+        return np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
+
+    def _fill(self, wanted: Step) -> None:
+        """Find the student's own numbers of all steps up to one, in their order."""
+        for step in self.trace:
+            if step.name not in self._middles and step.operation is not None:
+                self._find(step)
+            if step.name == wanted.name:
+                return
+
+    def _find(self, step: Step) -> None:
+        assert step.operation is not None  # by _fill
+        judged = self.judged.get(step.name)
+        if judged is not None and judged.misfit is not None:
+            # Nothing can follow from a matrix that does not fit: go on from the right one.
+            self._middles[step.name] = self._ranges[step.name] = step.array
+            return
+        if judged is None or judged.written is None:
+            self._middles[step.name] = evaluate(step.operation, self.middle)
+            self._ranges[step.name] = self._perhaps_rounded(
+                _around(self._middles[step.name], evaluate(step.operation, self.own))
+            )
+            return
+        self._middles[step.name], self._ranges[step.name] = self._of_written(judged)
+
+    def _of_written(self, judged: Judged) -> tuple[Array, Array | Ranges]:
+        """Return a given step's numbers, and the ranges that they stand for."""
+        written, step = judged.written, judged.step
+        assert written is not None  # by _find
+        assert step.operation is not None
+        right = step.array
+        values = _without_stand_ins(written.values, right)
+        slack = _slack(right, written.slack)
+        unit = self._unit(written, right)
+        same = (judged.codes == CORRECT) & (_difference(values, right) <= slack)
+        values = np.where(same, right, values)
+        if same.all():
+            return right, right
+        half = np.where(_is_exact(right, unit, slack), 0.0, unit / 2)
+        may_be = Ranges(values - half, values + half)
+        # A right number may be what was written or what it was rounded from, and little else.
+        spare = np.where(same, 0.0, half * SPARE)
+        others = [other[step.name].array for other in self.others]
+        known = (judged.codes == CORRECT) | (judged.codes == LAST_DIGIT)
+        near = hull(values, right, *others)
+        low = np.where(known, near.low - spare, may_be.low)
+        high = np.where(known, near.high + spare, may_be.high)
+        if judged.follows is not None:
+            mine = judged.codes == FOLLOWS
+            low = np.where(mine, np.minimum(values, np.maximum(low, judged.follows.low)), low)
+            high = np.where(mine, np.maximum(values, np.minimum(high, judged.follows.high)), high)
+        if written.missing.any():
+            yours = evaluate(step.operation, self.middle)
+            follows = _around(yours, evaluate(step.operation, self.own))
+            values = np.where(written.missing, yours, values)
+            low = np.where(written.missing, follows.low, low)
+            high = np.where(written.missing, follows.high, high)
+        return values, Ranges(low, high)
+
+    def _perhaps_rounded(self, found: Ranges) -> Array | Ranges:
+        """Return the ranges of a step that was left out, rounded before it was used or not."""
+        finest, digits = self._habit()
+        size = np.maximum(np.abs(found.low), np.abs(found.high))
+        with np.errstate(all="ignore"):
+            unit = 10.0 ** (np.floor(np.log10(size)) + 1 - digits)
+        unit = np.where(np.isfinite(unit), np.maximum(unit, finest), finest)
+        if not finest:
+            return found.low if np.array_equal(found.low, found.high) else found
+        parts = [found]
+        for end in (found.low, found.high):
+            near = np.round(end / unit) * unit
+            near = np.where(np.isfinite(end), near, end)
+            moved = np.abs(near - end) > 1e-9 * np.abs(end)
+            spare = np.where(moved, SPARE * unit / 2, 0.0)
+            near = np.where(moved, near, end)
+            parts.append(Ranges(near - spare, near + spare))
+        wide = hull(*parts)
+        return wide.low if np.array_equal(wide.low, wide.high) else wide
+
+    def _habit(self) -> tuple[float, int]:
+        """Return to what the student rounds: the finest unit, and how many significant digits.
+
+        Only numbers with a point tell; a whole number may be exact. Where all have as many
+        decimals, that is the habit; else few significant digits may be.
+        """
+        if self._digits is None:
+            all_given = [w for w in self.given.values() if isinstance(w, Written)]
+            cells = list(chain.from_iterable(w.texts.ravel().tolist() for w in all_given))
+            units = [w.unit[(w.unit > 0) & (w.unit < 1)] for w in all_given]
+            found = np.concatenate([np.zeros(0), *units])
+            finest = float(found.min(initial=1.0)) if found.size else 0.0
+            digits = significant(text for text in cells if "." in text)
+            by_digits = 3 <= digits <= 4 and bool((found > finest * 1.5).any())
+            self._digits = finest, digits if by_digits else 17
+        return self._digits
+
+
+def sources(step: Step) -> list[Step]:
+    """Return the steps and inputs that a step is made from at once."""
+    found: list[Step] = []
+    rest = [step.operation]
+    while rest:
+        part = rest.pop()
+        if isinstance(part, Step):
+            found.append(part)
+        elif part is not None:
+            rest.extend(part.operands)
+    return found
+
+
+def names_of(step: Step) -> list[str]:
+    """Return the names of the steps, but for inputs, that a step is made from at once."""
+    return [source.name for source in sources(step) if source.operation is not None]
+
+
+def _without_stand_ins(values: Array, right: Array) -> Array:
+    """Return the numbers with −∞ where a blocked cell was given a very low number instead."""
+    return np.where((right == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
+
+
+def _difference(values: Array, right: Array) -> Array:
+    """Return how far two numbers are apart; equal infinities are not at all."""
+    with np.errstate(invalid="ignore"):
+        return np.where(values == right, 0.0, np.abs(values - right))
+
+
+def _slack(right: Array, relative: float) -> Array:
+    """Return by how much a number may be off for reasons that no hand has."""
+    size = np.where(np.isfinite(right), np.abs(right), 0.0)
+    slack: Array = relative * size + relative * 1e-3 * size.max(initial=0.0)
+    return slack
+
+
+def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
+    """Whether every right number of a step has no more digits than were written.
+
+    Then nothing was rounded, and a number that is off by one is wrong.
+    """
+    kept = np.isfinite(right) & (unit > 0)
+    if not kept.any():
+        return False
+    right, unit = right[kept], unit[kept]
+    near = np.round(right / unit) * unit
+    return bool((np.abs(near - right) <= np.broadcast_to(slack, kept.shape)[kept]).all())
+
+
+def _around(middle: Array, found: Array | Ranges) -> Ranges:
+    """Return ranges that hold the numbers from which they were made, whatever a float did."""
+    wide = ranges(found)
+    return Ranges(np.fmin(wide.low, middle), np.fmax(wide.high, middle))
+
+
+def _holds(found: Ranges, values: Array, more: Array) -> Array:
+    """Return which numbers lie in their range, or within so much of it."""
+    with np.errstate(invalid="ignore"):
+        inside: Array = (values >= found.low - more) & (values <= found.high + more)
+    inside |= np.isinf(values) & (values == found.low) & (values == found.high)
+    return inside

@@ -1,0 +1,324 @@
+"""Slips: one number or one line that went wrong, and the small thing that explains it.
+
+A slip is looked for where no mistake of the catalogue fits. Places are told as they stand on
+paper, with the words of the problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.checking.judging import MISSING, WRONG, Judge, Judged
+from attncli.errors import visible
+from attncli.heads import Cut, Shared
+from attncli.normalizers import Total
+from attncli.operations import Add, Divide, MatMul
+from attncli.records import Record
+from attncli.trace import Array, Expression, evaluate
+
+Found: TypeAlias = tuple[str, str, str]
+"""The id of a slip, its sentence and the advice."""
+
+AGAIN = "Calculate it again."
+
+
+def slip(judge: Judge, judged: Judged) -> Found | None:
+    """Return the slip that a step's wrong cells are, if they are one."""
+    look = Look(judge, judged)
+    wrong = look.wrong
+    if len(wrong) == 1:
+        return look.of_cell(tuple(wrong[0]))
+    for find in (look.of_signs, look.of_factor, look.of_other_step, look.of_exchange):
+        if found := find():
+            return found
+    for axis in (-2, -1):
+        if judged.codes.ndim == 4 and len({(*w[:2], w[axis]) for w in wrong.tolist()}) == 1:
+            return look.of_line(axis)
+    return None
+
+
+class Look(Record):
+    """A step that is looked at for slips."""
+
+    judge: Judge
+    judged: Judged
+
+    @property
+    def wrong(self) -> Array:
+        """The places of the wrong cells in the step's layout, one a row."""
+        return np.argwhere(self.judged.codes == WRONG)
+
+    @property
+    def given(self) -> Array:
+        """The student's numbers."""
+        assert self.judged.written is not None  # by a wrong cell
+        return self.judged.written.values
+
+    @property
+    def yours(self) -> Array:
+        """What the student's earlier numbers give."""
+        assert self.judged.yours is not None  # by a wrong cell
+        return self.judged.yours
+
+    def fits(self, numbers: Array, places: Array | None = None) -> bool:
+        """Whether the wrong cells (or those of a mask) are what some numbers round to."""
+        written, follows = self.judged.written, self.judged.follows
+        assert written is not None  # by a wrong cell
+        assert follows is not None
+        chosen = self.judged.codes == WRONG if places is None else places
+        numbers = np.broadcast_to(numbers, self.given.shape)[chosen]
+        spread = (follows.high - follows.low)[chosen]
+        slack = written.slack * (1 + np.abs(numbers))
+        with np.errstate(invalid="ignore"):
+            near = np.abs(self.given[chosen] - numbers)
+        return bool((near <= written.unit[chosen] / 2 + spread + slack).all())
+
+    def of_cell(self, place: tuple[int, ...]) -> Found:
+        """Name one wrong cell, and what explains its number."""
+        name, given, yours = self.cell(place), self.given[place], self.yours[place]
+        if not self._is_near(place, 0.0) and self._is_near(place, -yours):
+            return "sign_slip", f"{name} has the wrong sign.", "Mind the sign."
+        for power in (1, 2, 3, -1, -2, -3):
+            if yours and self._is_near(place, yours * 10.0**power):
+                message = f"The decimal point of {name} stands in the wrong place."
+                return "decimal_point_slip", message, AGAIN
+        if sentence := self._of_digits(place):
+            return "digits_swapped", sentence, "Copy the number again."
+        for id_, words in self._of_terms(place, float(given - yours)):
+            return id_, f"{name} is wrong: {words}.", AGAIN
+        return "single_cell_slip", f"Only {name} is wrong.", AGAIN
+
+    def of_signs(self) -> Found | None:
+        """Every wrong cell has the wrong sign."""
+        wrong = self.judged.codes == WRONG
+        if self.yours[wrong].any() and self.fits(-self.yours):
+            count = int(wrong.sum())
+            where = "Every number" if wrong.all() else f"{count} numbers"
+            has = "has" if wrong.all() else "have"
+            return "sign_slip", f"{where} {has} the wrong sign.", "Mind the sign."
+        return None
+
+    def of_factor(self) -> Found | None:
+        """Every number is the same multiple of the right one."""
+        kept = (self.judged.codes != MISSING) & np.isfinite(self.yours) & (self.yours != 0)
+        if kept.sum() < 3 or not (self.judged.codes[kept] == WRONG).all():
+            return None
+        largest = np.unravel_index(np.argmax(np.abs(np.where(kept, self.yours, 0))), kept.shape)
+        factor = float(self.given[largest] / self.yours[largest])
+        if factor and np.isfinite(factor) and self.fits(self.yours * factor, kept):
+            message = f"Every number is {factor:.4g} times what it should be."
+            return "constant_factor", message, "Look for a factor that is one too many."
+        return None
+
+    def of_other_step(self) -> Found | None:
+        """The numbers are those of another step."""
+        kept = self.judged.codes != MISSING
+        for step in self.judge.trace:
+            if step.name == self.judged.step.name or step.array.shape != self.given.shape:
+                continue
+            if kept.sum() > 1 and self.fits(step.array, kept):
+                message = f"These are the numbers of {step.name}."
+                return "another_step", message, f"Write the numbers of {self.judged.step.name}."
+        return None
+
+    def of_exchange(self) -> Found | None:
+        """Two rows, or two columns, have changed places."""
+        wrong = self.wrong
+        for axis in (-2, -1):
+            lines = sorted({int(place[axis]) for place in wrong})
+            if len(lines) == 2 and len(wrong) > 1:
+                order = list(range(self.given.shape[axis]))
+                order[lines[0]], order[lines[1]] = lines[1], lines[0]
+                swapped = np.take(self.yours, order, axis=axis)
+                noun = self.noun(axis)
+                names = " and ".join(self.line(axis, line) for line in lines)
+                if self.fits(swapped):
+                    message = f"The {noun}s {names} have changed places."
+                    return f"{noun}s_swapped", message, f"Keep the order of the {noun}s."
+        return None
+
+    def of_line(self, axis: int) -> Found:
+        """Name the one row or column that is wrong, and what explains its numbers."""
+        place = tuple(int(i) for i in self.wrong[0])
+        noun, line = self.noun(axis), self.line(axis, place[axis])
+        start = f"Only {noun} {line}{self.head(place)} is wrong"
+        for words in (*self._like_another(axis, place), *self._by_a_sum(axis, place)):
+            return f"{noun}_slip", f"{start}: {words}.", AGAIN
+        for words in self._miscopied(axis, place):
+            return "miscopied_number", f"{start}: {words}.", "Copy the number again."
+        return f"{noun}_slip", f"{start}.", AGAIN
+
+    def noun(self, axis: int) -> str:
+        """What an axis of the layout is on paper: a row or a column."""
+        return "row" if (axis == -2) != self.judged.step.columns else "column"
+
+    def line(self, axis: int, line: int) -> str:
+        """The name of a row or column: its word, or its number from 1."""
+        step = self.judged.step
+        if len(step.trailing) < -axis:
+            return str(line + 1)
+        labels = step.labels.get(step.trailing[axis], ())
+        return visible(labels[line]) if line < len(labels) else str(line + 1)
+
+    def head(self, place: Sequence[int]) -> str:
+        """` of head 2`, where there are heads."""
+        step = self.judged.step
+        parts = [f"{axis} {place[i] + 1}" for i, axis in enumerate(("batch", "head"))]
+        shown = [part for part in parts if part.split()[0] in step.leading]
+        return f" of {', '.join(shown)}" if shown else ""
+
+    def cell(self, place: Sequence[int]) -> str:
+        """`scores[am, I]`, as it stands on paper."""
+        step = self.judged.step
+        names = [self.line(i - len(place), place[i]) for i in range(2, len(place))]
+        names = names[-len(step.trailing) :]
+        names = names[::-1] if step.columns and len(names) == 2 else names
+        return f"{step.name}[{', '.join(names)}]{self.head(place)}"
+
+    def _is_near(self, place: tuple[int, ...], value: float) -> bool:
+        places = np.zeros(self.given.shape, bool)
+        places[place] = True
+        numbers = np.full(self.given.shape, value)
+        return self.fits(numbers, places) and not self.fits(self.yours, places)
+
+    def _of_digits(self, place: tuple[int, ...]) -> str:
+        """Two neighbouring digits have changed places: 41 for 14."""
+        written = self.judged.written
+        assert written is not None  # by a wrong cell
+        unit = float(written.unit[place])
+        if not unit:
+            return ""
+        digits = [f"{round(abs(x) / unit):d}" for x in (self.yours[place], self.given[place])]
+        right, mine = digits
+        for i in range(min(len(right), len(mine)) - 1):
+            swapped = right[:i] + right[i + 1] + right[i] + right[i + 2 :]
+            if swapped == mine and right != mine and len(right) > 1:
+                return f"Two digits of {self.cell(place)} have changed places."
+        return ""
+
+    def _of_terms(self, place: tuple[int, ...], off: float) -> Iterator[tuple[str, str]]:
+        """Yield what one product or addend, taken otherwise, makes of a number."""
+        pairs = _terms(self.judged.step.operation, place, self.judge)
+        base = self.yours[place]
+        for a, b in pairs:
+            product, shown = a * b, f"{_signed(number(a))}·{_signed(number(b))}"
+            if b == 1.0 and len({y for _, y in pairs}) == 1:
+                shown = number(a)  # an addend, not a product
+            if product and self._is_near(place, base - 2 * product):
+                yield "sign_slip", f"{shown} was taken as {number(-product)}"
+            if product and self._is_near(place, base - product):
+                yield "single_cell_slip", f"{shown} was left out"
+            if product and self._is_near(place, base + product):
+                yield "single_cell_slip", f"{shown} was counted twice"
+            if self._is_near(place, base - product + a + b) and "·" in shown:
+                yield "single_cell_slip", f"{shown} was taken as {number(a + b)}, the sum"
+        if pairs and abs(off) in (1, 10, 100) and self._is_near(place, base + off):
+            side = "large" if off > 0 else "small"
+            yield "single_cell_slip", f"it is {abs(off):g} too {side}"
+
+    def _like_another(self, axis: int, place: tuple[int, ...]) -> Iterator[str]:
+        """Yield that a line holds the numbers of another line."""
+        chosen = self._line_of(axis, place)
+        for other in range(self.given.shape[axis]):
+            if other != place[axis]:
+                numbers = np.take(self.yours, [other], axis=axis)
+                if self.fits(numbers, chosen):
+                    yield f"it holds the numbers of {self.line(axis, other)}"
+
+    def _by_a_sum(self, axis: int, place: tuple[int, ...]) -> Iterator[str]:
+        """Yield by which sum a line was divided, where that explains it."""
+        made = self.judged.step.operation
+        if not isinstance(made, Divide):
+            return
+        dividend = np.broadcast_to(evaluate(made.dividend, self.judge.middle), self.given.shape)
+        divisor = np.broadcast_to(evaluate(made.divisor, self.judge.middle), self.given.shape)
+        chosen = self._line_of(axis, place)
+        largest = max(np.argwhere(chosen).tolist(), key=lambda at: abs(float(dividend[tuple(at)])))
+        at = tuple(largest)
+        if not self.given[at]:
+            return
+        sums = dict.fromkeys([*np.unique(divisor).tolist(), float(dividend[at] / self.given[at])])
+        for total in sums:
+            if total and self.fits(dividend / total, chosen):
+                yield f"it was divided by {number(total)}, not by {number(float(divisor[at]))}"
+
+    def _miscopied(self, axis: int, place: tuple[int, ...]) -> Iterator[str]:
+        """Yield which number of an operand, read as another one, explains a line."""
+        product = _uncut(self.judged.step.operation)
+        if not isinstance(product, MatMul) or self.judged.step.operation is not product:
+            return
+        left, right = (evaluate(side, self.judge.middle) for side in (product.left, product.right))
+        mine, other = (
+            (left, right) if axis == -2 else (right.swapaxes(-1, -2), left.swapaxes(-1, -2))
+        )
+        off = np.take(self.given - self.yours, place[axis], axis=axis)[place[0], place[1]]
+        row = mine[min(place[0], len(mine) - 1), min(place[1], mine.shape[1] - 1), place[axis]]
+        factors = other[min(place[0], len(other) - 1), min(place[1], other.shape[1] - 1)]
+        chosen = self._line_of(axis, place)
+        for k, factor in enumerate(factors):
+            if np.count_nonzero(factor) < 2:
+                continue
+            by = float(off @ factor / (factor @ factor))
+            if abs(by) < 0.5 or abs(by - round(by)) > 1e-6:
+                continue
+            numbers = self.yours + np.expand_dims(by * factor, axis)
+            if self.fits(numbers, chosen):
+                words = f"{number(row[k] + by)}, not {number(row[k])}"
+                yield f"as if number {k + 1} of what it is made from were {words}"
+
+    def _line_of(self, axis: int, place: tuple[int, ...]) -> Array:
+        """Return which cells are in the same line and were given."""
+        chosen = np.zeros(self.given.shape, bool)
+        at: list[int | slice] = list(place)
+        at[-1 if axis == -2 else -2] = slice(None)
+        chosen[tuple(at)] = True
+        chosen &= self.judged.codes != MISSING
+        return chosen
+
+
+def _signed(text: str) -> str:
+    return f"({text})" if text.startswith("-") else text
+
+
+def _uncut(expression: Expression | None) -> Expression | None:
+    while isinstance(expression, Cut | Shared):
+        expression = expression.operand
+    return expression
+
+
+def _terms(
+    expression: Expression | None, place: tuple[int, ...], judge: Judge
+) -> list[tuple[float, float]]:
+    """Return the products whose sum is one cell; an addend is itself times 1."""
+    if isinstance(expression, Cut) and isinstance(expression.operand, MatMul | Add):
+        width = evaluate(expression, judge.middle).shape[-1]
+        place = (place[0], 0, place[2], place[1] * width + place[3])
+        return _terms(expression.operand, place, judge)
+    if isinstance(expression, Add):
+        addend = evaluate(expression.right, judge.middle)
+        return [*_terms(expression.left, place, judge), (_at(addend, place), 1.0)]
+    if isinstance(expression, MatMul):
+        left, right = (evaluate(side, judge.middle) for side in (expression.left, expression.right))
+        row = left[tuple(min(i, n - 1) for i, n in zip(place[:3], left.shape[:3], strict=False))]
+        at = tuple(min(i, n - 1) for i, n in zip(place[:2], right.shape[:2], strict=False))
+        column = right[at][:, min(place[3], right.shape[-1] - 1)]
+        return list(zip(row.tolist(), column.tolist(), strict=True))
+    if isinstance(expression, Total):
+        addends = evaluate(expression.operand, judge.middle)
+        line = list(place)
+        row = addends[tuple(line[:2])]
+        found = row[place[2]] if expression.along == -1 else row[:, place[3]]
+        return [(float(x), 1.0) for x in found]
+    return []
+
+
+def _at(array: Array, place: Sequence[int]) -> float:
+    return float(array[tuple(min(i, n - 1) for i, n in zip(place, array.shape, strict=True))])
+
+
+def number(value: float) -> str:
+    """Return a number as a sentence holds it."""
+    return f"{value:.6g}"

@@ -1,0 +1,110 @@
+"""Operations that nobody should do: what some mistakes calculate in the place of the right one."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.trace import Array, Expression, Operation, Writer
+
+
+class Wrong(Operation):
+    """A base for what no formula is ever written of."""
+
+    def notation(self, write: Writer) -> str:
+        """The name of what is done, with its operands."""
+        return f"{type(self).__name__}({', '.join(write(part) for part in self.operands)})"
+
+
+class Product(Wrong):
+    """Each number times the number at its own place."""
+
+    left: Expression
+    right: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """Broadcasts; −∞ times 0 is 0."""
+        product: Array = arrays[0] * arrays[1]
+        return product
+
+
+class Opposite(Wrong):
+    """1 for 0 and 0 for 1."""
+
+    mask: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        other: Array = 1 - arrays[0]
+        return other
+
+
+class Shifted(Wrong):
+    """Every row of a mask in the place of the row after it (or before it, with −1)."""
+
+    mask: Expression
+    rows: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m); the row that nothing is moved into blocks one key more (or one less)."""
+        mask = arrays[0]
+        n = mask.shape[-2]
+        shifted = np.roll(mask, self.rows, axis=-2)
+        edge = 0 if self.rows > 0 else n - 1
+        row = mask[..., edge, :]
+        last = np.minimum(row.sum(axis=-1).astype(int), row.shape[-1])
+        places = np.arange(row.shape[-1])
+        moved = last[..., None] - self.rows
+        shifted[..., edge, :] = (places < moved) * 1.0
+        return shifted
+
+
+class InterleavedCut(Wrong):
+    """Feature i to head i modulo the number of heads."""
+
+    operand: Expression
+    heads: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
+        batch, _, n, width = arrays[0].shape
+        pieces = arrays[0].reshape(batch, n, width // self.heads, self.heads)
+        return np.moveaxis(pieces, 3, 1)
+
+
+class InterleavedConcat(Wrong):
+    """The first feature of every head, then the second of every head, and so on."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
+        batch, heads, n, width = arrays[0].shape
+        return np.moveaxis(arrays[0], 1, 3).reshape(batch, 1, n, heads * width)
+
+
+class TakingTurns(Wrong):
+    """Key/value heads in turns: 1, 2, 1, 2 for 1, 1, 2, 2."""
+
+    operand: Expression
+    times: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
+        return np.concatenate([arrays[0]] * self.times, axis=1)
+
+
+class Reversed(Wrong):
+    """[k; q] for [q; k]: the two parts of every joined vector the other way round."""
+
+    pairs: Operation
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """Those of the pairs."""
+        return self.pairs.operands
+
+    def apply(self, *arrays: Array) -> Array:
+        """As `JoinedPairs`, (…, n, d_q) and (…, m, d_k) give (…, n, m, d_k + d_q)."""
+        size = arrays[0].shape[-1]
+        joined = self.pairs.apply(*arrays)
+        return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
