@@ -19,7 +19,8 @@ from attncli.errors import Fault, InputError, Place
 
 if TYPE_CHECKING:
     from attncli.calculation import compute
-    from attncli.loading import load, load_all
+    from attncli.checking import Report, check
+    from attncli.loading import load, load_all, load_answers
     from attncli.problem import Problem
     from attncli.trace import Step, Trace
 
@@ -30,20 +31,26 @@ __all__ = [
     "InputError",
     "Place",
     "Problem",
+    "Report",
     "Step",
     "Trace",
+    "check",
     "compute",
     "load",
     "load_all",
+    "load_answers",
 ]
 
 _HOMES = {
     "Problem": "problem",
+    "Report": "checking",
     "Step": "trace",
     "Trace": "trace",
+    "check": "checking",
     "compute": "calculation",
     "load": "loading",
     "load_all": "loading",
+    "load_answers": "loading",
 }
 
 

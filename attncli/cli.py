@@ -5,7 +5,7 @@
 import os
 import signal
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,6 +15,7 @@ from attncli.errors import InputError, did_you_mean, fail, visible
 from attncli.terminal import (
     BAD_INPUT,
     READER_WENT_AWAY,
+    WRONG_ANSWER,
     Color,
     leave,
     terminal_width,
@@ -25,7 +26,11 @@ from attncli.terminal import (
 if TYPE_CHECKING:
     from attncli.loading import Overrides
     from attncli.problem import Problem
+    from attncli.rendering.formats import Format
+    from attncli.rendering.grades import CheckFormat
     from attncli.trace import Trace
+
+    Formats = Mapping[str, Format] | Mapping[str, CheckFormat]
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
@@ -140,7 +145,9 @@ def compute(
             raise typer.Exit
         sources = ["-"]
     _prepare([*sources, *_pairs(matrix or ()).values()])
-    chosen_format = _format_name(format_, out)
+    from attncli.rendering.formats import FORMATS
+
+    chosen_format = _format_name(format_, out, FORMATS)
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
     from attncli.loading import Overrides
 
@@ -151,7 +158,6 @@ def compute(
         for trace in traces:
             _warn(trace, several=len(traces) > 1)
     if traces and (chosen_format != "table" or out is not None):
-        from attncli.rendering.formats import FORMATS
         from attncli.rendering.record import Selection
 
         row = FORMATS[chosen_format]
@@ -167,20 +173,83 @@ def compute(
         raise typer.Exit(BAD_INPUT)
 
 
-def _format_name(name: str | None, out: Path | None) -> str:
-    """Return the format that was asked for, or that the output file's name implies."""
-    from attncli.rendering.formats import FORMATS
+@app.command(epilog="Exit status: 0 right, 1 a wrong number, 2 something could not be read.")
+def check(
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The problem; - reads it.")],
+    answers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ANSWERS]...",
+            help="Hand-worked matrices by step name; by default INPUT's key answers.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A number off in its last digit is wrong, too.")
+    ] = False,
+    problem_only: Annotated[
+        bool,
+        typer.Option("--problem-only", help="List the mistakes that this problem cannot show."),
+    ] = False,
+    format_: Annotated[
+        str | None, typer.Option("--format", "-f", help="table, json, csv or markdown.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
+    ] = None,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict.")] = False,
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """Find the first wrong number in hand-worked answers, and say what went wrong."""
+    out = None if str(out) == "-" else out
+    _prepare([problem, *(answers or ())])
+    from attncli.checking import Report
+    from attncli.grading import errors_in, grade_all
+    from attncli.rendering.grades import FORMATS, pages
+    from attncli.rendering.record import Selection
+    from attncli.rendering.weaknesses import weaknesses
 
+    problems, failed = _read([problem], None)
+    if failed:
+        raise typer.Exit(BAD_INPUT)
+    chosen_format = _format_name(format_, out, FORMATS)
+    selection = Selection((), decimals, full, quiet)
+    if problem_only:
+        write_lines([weaknesses(one, decimals) for one in problems], color)
+        return
+    graded = []
+    stdin = sys.stdin.buffer if sys.stdin is not None else None
+    for one in grade_all(problems, answers or (), strict, stdin):
+        graded.append(one)
+        for error in errors_in(one):
+            _complain(error)
+    if chosen_format != "table" or out is not None:
+        write_bytes(FORMATS[chosen_format].write(graded, selection).encode(), out)
+    else:
+        write_lines(pages(graded, selection, terminal_width()), color)
+    if any(errors_in(one) for one in graded):
+        raise typer.Exit(BAD_INPUT)
+    if any(isinstance(one, Report) and one.verdict == "wrong" for one in graded):
+        raise typer.Exit(WRONG_ANSWER)
+
+
+def _format_name(name: str | None, out: Path | None, formats: "Formats") -> str:
+    """Return the format that was asked for, or that the output file's name implies."""
     if name is not None:
-        if name not in FORMATS:
-            raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, FORMATS))
+        if name not in formats:
+            raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, formats))
         return name
     if out is None:
         return "table"
-    for known, row in FORMATS.items():
+    for known, row in formats.items():
         if out.suffix.lower() in row.suffixes:
             return known
-    endings = ", ".join(suffix for row in FORMATS.values() for suffix in row.suffixes)
+    endings = ", ".join(suffix for row in formats.values() for suffix in row.suffixes)
     raise fail(
         f"the name {visible(str(out))} does not tell a format", hint=f"use -f, or one of {endings}"
     )
@@ -197,14 +266,14 @@ def _pairs(matrices: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _read(sources: Sequence[str], overrides: "Overrides") -> tuple[list["Problem"], bool]:
+def _read(sources: Sequence[str], overrides: "Overrides | None") -> tuple[list["Problem"], bool]:
     """Return the problems of all files, and whether some could not be read."""
-    from attncli.loading import from_flags, load_each
+    from attncli.loading import Overrides, from_flags, load_each
 
     problems: list[Problem] = []
     failed = False
     if not sources:
-        return [from_flags(overrides)], False
+        return [from_flags(overrides or Overrides())], False
     stdin = sys.stdin.buffer if sys.stdin is not None else None
     for source in sources:
         try:

@@ -10,14 +10,17 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.keys import KEYS
 from attncli.problem import Problem
 from attncli.reading import matrix_file, read, read_bytes
 from attncli.reading.document import Document, Raw, assign
-from attncli.records import Record
+from attncli.records import Record, replace
+
+if TYPE_CHECKING:
+    from attncli.checking import Sheet
 
 MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
@@ -108,6 +111,46 @@ def load_each(
         except InputError as error:
             found.append(error)
     return found
+
+
+def load_answers(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> list[Sheet]:
+    """Read every sheet of hand-worked answers of a file.
+
+    Args:
+        source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
+            `attn compute` wrote; "-" for standard input.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    from attncli.checking.answers import ABOUT, sheet_of
+
+    documents = read(source, stdin, dict.fromkeys(ABOUT, False))
+    sheets = []
+    for number, document in enumerate(documents, 1):
+        name = document.name if len(documents) == 1 else f"{document.name}, {number}"
+        with located(document.locate):
+            sheet = sheet_of(document.values, name, document.locate, bool(document.labels))
+            sheets.append(_with_matrix_files(sheet, document.folder))
+    return sheets
+
+
+def _with_matrix_files(sheet: Sheet, folder: Path) -> Sheet:
+    """Return a sheet with the names of matrix files replaced by what they hold."""
+    matrices = dict(sheet.matrices)
+    files: dict[str, Document] = {}
+    for word, raw in matrices.items():
+        if _names_file(raw):
+            files[word] = _matrix(word, raw, folder)
+            matrices[word] = files[word].values["X"]
+
+    def locate(path: KeyPath) -> Place:
+        if path and path[0] in files:
+            return files[str(path[0])].locate(("X", *path[1:]))
+        return sheet.locate(path)
+
+    return replace(sheet, matrices=matrices, locate=locate) if files else sheet
 
 
 def from_flags(overrides: Overrides) -> Problem:

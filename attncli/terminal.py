@@ -13,6 +13,7 @@ from attncli.errors import fail, visible
 
 Line = list[tuple[str, str]]
 
+WRONG_ANSWER = 1
 BAD_INPUT = 2
 
 READER_WENT_AWAY = 141
@@ -41,6 +42,9 @@ STYLES = {
     "label": "cyan",
     "faint": "dim",
     "mixture": "",
+    "right": "green",
+    "wrong": "bold red",
+    "near": "yellow",
     **SHADES,
 }
 

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 from attncli.calculation import compute
 from attncli.checking.answers import Misfit, Sheet, Written, read_sheet, sheet_of
-from attncli.checking.diagnosis import Finding, diagnose, unseen
+from attncli.checking.diagnosis import Finding, diagnose
 from attncli.checking.judging import LAST_DIGIT, STATUSES, WRONG, Judge, Judged
+from attncli.checking.weakness import unseen
 from attncli.errors import Fault, InputError, located
 from attncli.records import Record
 

@@ -16,7 +16,7 @@ from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
 from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
-from attncli.trace import Array, Step, Trace, evaluate
+from attncli.trace import Array, Step, evaluate
 
 
 class Finding(Record):
@@ -178,40 +178,3 @@ def _listed(noun: str, names: list[str]) -> str:
     if len(names) == 1:
         return f"{noun} {names[0]}"
     return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
-
-
-def unseen(trace: Trace, decimals: int) -> dict[str, list[str]]:
-    """Return the mistakes that the right numbers of a problem do not show, with where they hide.
-
-    Args:
-        trace: the right calculation.
-        decimals: to how many decimals answers are written.
-
-    Returns:
-        By the id of each mistake that leaves every number as it is, the steps that it was made in.
-    """
-    hidden: dict[str, list[str]] = {}
-    for id_, row in MISTAKES.items():
-        places: list[str] = []
-        is_seen = False
-        for step in trace:
-            for change, _ in row.changes(step, trace):
-                seen = _shows(step, change, trace, decimals)
-                is_seen |= seen is True
-                if seen is False:
-                    places.append(step.name)
-        if places and not is_seen:
-            hidden[id_] = list(dict.fromkeys(places))
-    return hidden
-
-
-def _shows(step: Step, change: Change, trace: Trace, decimals: int) -> bool | None:
-    """Whether a change is seen in a step; None where it cannot be made."""
-    before = [s for s in trace if s.name in change and s is not step]
-    between = before and list(trace)[: list(trace).index(step)]
-    found = with_change(step, change, between, lambda source: source.array)
-    if found is None:
-        return None
-    with np.errstate(invalid="ignore"):
-        near = np.abs(found - step.array) <= 0.5 * 10.0**-decimals
-    return not bool((near | (found == step.array)).all())

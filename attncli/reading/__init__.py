@@ -146,6 +146,9 @@ def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> li
 def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
     from attncli.reading import yaml_text
 
+    if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
+        text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
+
     def locator(number: int) -> Callable[[KeyPath], Place]:
         return lambda path: yaml_text.locate(text, name, number, path)
 

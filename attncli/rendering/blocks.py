@@ -6,7 +6,7 @@ into colours, or drops them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
@@ -24,6 +24,9 @@ LIMIT = 12
 """An axis with more places than this is shown with its middle left out."""
 
 GAP = "  "
+
+
+NO_CELLS: Mapping[tuple[int, int], Span] = {}
 
 
 class Block(Record):
@@ -46,6 +49,7 @@ class Matrix(Record):
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
         is_blank: which cells are empty.
+        cells: the cells that are shown otherwise, each a text with its style.
     """
 
     values: Array
@@ -56,6 +60,7 @@ class Matrix(Record):
     bars: Sequence[int] = ()
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
+    cells: Mapping[tuple[int, int], Span] = NO_CELLS
 
 
 def kept(length: int, full: bool) -> list[int | None]:
@@ -147,7 +152,8 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
     cells = [[_cell(matrix, row, column) for column in columns] for row in rows]
     tops = ["…" if c is None else heads[c] if heads else "" for c in columns]
     widths = [
-        max([label_width(head), *(len(row[i]) for row in cells)]) for i, head in enumerate(tops)
+        max([label_width(head), *(cell_width(row[i]) for row in cells)])
+        for i, head in enumerate(tops)
     ]
     left = max((label_width(label) for label in labels), default=0)
     lead = left + 1 if left else 0
@@ -174,7 +180,8 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
         line.append((opening, ""))
         for i, (separator, text, size) in enumerate(zip(separators, texts, widths, strict=True)):
             line.append((separator, ""))
-            line.append((text.rjust(size), _style(matrix, row, columns[i])))
+            filled = " " * (size - cell_width(text)) + text
+            line.append((filled, _style(matrix, row, columns[i])))
         line.append((closing, ""))
         lines.append(_filled(line, width, lead + inner + 2))
     return Block(lines, width, top)
@@ -183,6 +190,8 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
     if row is None or column is None:
         return "⋱" if row is column else "…" if column is None else "⋮"
+    if (row, column) in matrix.cells:
+        return matrix.cells[row, column][0]
     if matrix.is_blank(row, column):
         return ""
     return matrix.write(float(matrix.values[row, column]))
@@ -197,6 +206,8 @@ def _separator(matrix: Matrix, columns: Sequence[int | None], index: int) -> str
 def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
     if row is None or column is None or matrix.is_blank(row, column):
         return "faint"
+    if (row, column) in matrix.cells:
+        return matrix.cells[row, column][1]
     value = float(matrix.values[row, column])
     if np.isinf(value):
         return "faint"

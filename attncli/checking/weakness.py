@@ -1,0 +1,64 @@
+"""Which mistakes a problem's numbers cannot show: a homework that hides them teaches less."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.checking.diagnosis import with_change
+from attncli.checking.mistakes import MISTAKES, Change
+from attncli.masks import Masked
+from attncli.problem import Problem
+from attncli.trace import Step, Trace
+
+OF_SCALE = ("not_scaled", "scaled_by_d_k", "scaled_twice", "scale_inverted")
+OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "mask_after_softmax")
+
+
+def unseen(trace: Trace, decimals: int) -> dict[str, str]:
+    """Return the mistakes that the right numbers of a problem do not show, and why.
+
+    Args:
+        trace: the right calculation.
+        decimals: to how many decimals answers are written.
+
+    Returns:
+        A reason by the id of each mistake of the catalogue that can be made in this problem and
+        leaves every number of every step as it is.
+    """
+    hidden = _without_effect(trace.problem, trace)
+    for id_, row in MISTAKES.items():
+        places: list[str] = []
+        is_seen = False
+        for step in trace:
+            for change, _ in row.changes(step, trace):
+                seen = _shows(step, change, trace, decimals)
+                is_seen |= seen is True
+                if seen is False:
+                    places.append(step.name)
+        if places and not is_seen:
+            hidden[id_] = f"no difference in {', '.join(dict.fromkeys(places))}"
+    return {id_: hidden[id_] for id_ in MISTAKES if id_ in hidden}
+
+
+def _without_effect(problem: Problem, trace: Trace) -> dict[str, str]:
+    """Return the mistakes in a step that is left out, as it changes nothing here."""
+    hidden = {}
+    scales = problem.score["name"] == "scaled_dot" and "scores" not in problem.given
+    if scales and problem.rules.scale is None and "d_k" in problem.sizes:
+        reason = f"d_k = {problem.sizes['d_k']}, so the scale is 1"
+        hidden.update(dict.fromkeys(OF_SCALE, reason))
+    if problem.mask and not any(isinstance(step.operation, Masked) for step in trace):
+        hidden.update(dict.fromkeys(OF_MASK, "the mask blocks nothing"))
+    return hidden
+
+
+def _shows(step: Step, change: Change, trace: Trace, decimals: int) -> bool | None:
+    """Whether a change is seen in a step; None where it cannot be made."""
+    before = [s for s in trace if s.name in change and s is not step]
+    between = before and list(trace)[: list(trace).index(step)]
+    found = with_change(step, change, between, lambda source: source.array)
+    if found is None:
+        return None
+    with np.errstate(invalid="ignore"):
+        near = np.abs(found - step.array) <= 0.5 * 10.0**-decimals
+    return not bool((near | (found == step.array)).all())

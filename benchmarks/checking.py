@@ -1,0 +1,104 @@
+"""Measure how long 120 answer files of one problem take to check.
+
+Run `python benchmarks/checking.py` in an environment where attncli is installed. The problem has
+6 tokens and 2 heads; every student gives every step in two decimals, and two of three make a
+mistake: the scale is left out, a projection is transposed, or a number is off. The bound is three
+times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command.
+"""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+ROUNDS = 9
+FILES = 120
+TOKENS, WIDTH, HEADS = 6, 8, 2
+ATTN = str(Path(sys.executable).parent / "attn")
+
+
+def work(x: np.ndarray, w: dict[str, np.ndarray], mistake: int) -> dict[str, np.ndarray]:
+    """Return the steps of a student, with one of the mistakes."""
+    w_k = w["W_k"].T if mistake == 1 else w["W_k"]
+    q, k, v = (np.stack(np.split(x @ m, HEADS, axis=1)) for m in (w["W_q"], w_k, w["W_v"]))
+    scores = q @ k.transpose(0, 2, 1)
+    if mistake == 2:
+        scores[1, 3, 2] += 1
+    scaled = scores if mistake == 3 else scores / np.sqrt(WIDTH / HEADS)
+    exp = np.exp(scaled)
+    weights = exp / exp.sum(-1, keepdims=True)
+    context = weights @ v
+    concat = np.concatenate(list(context), axis=1)
+    return {
+        **{"Q": q, "K": k, "V": v, "scores": scores, "scaled": scaled, "weights": weights},
+        **{"context": context, "concat": concat, "output": concat @ w["W_o"]},
+    }
+
+
+def write(folder: Path) -> tuple[str, list[str]]:
+    """Write the problem and the answers; return the names of the files."""
+    draw = np.random.default_rng(1)
+    x = draw.integers(-2, 3, (TOKENS, WIDTH)) / 2
+    w = {n: draw.integers(-2, 3, (WIDTH, WIDTH)) / 4 for n in ("W_q", "W_k", "W_v", "W_o")}
+    matrices = {"X": x, **w}
+    problem = {key: m.tolist() for key, m in matrices.items()} | {"heads": HEADS}
+    (folder / "problem.json").write_text(json.dumps(problem))
+    names = []
+    for number in range(FILES):
+        steps = work(x, w, number % 6)
+        lines = []
+        for name, value in steps.items():
+            rows = [
+                [f"{number:.2f}" for number in row] for row in value.reshape(-1, value.shape[-1])
+            ]
+            if value.ndim == 3:
+                cut = [rows[i : i + TOKENS] for i in range(0, len(rows), TOKENS)]
+                text = ", ".join(
+                    "[" + ", ".join(f"[{', '.join(r)}]" for r in part) + "]" for part in cut
+                )
+            else:
+                text = ", ".join(f"[{', '.join(row)}]" for row in rows)
+            lines.append(f"{name}: [{text}]\n")
+        path = folder / f"student_{number:03}.yaml"
+        path.write_text("".join(lines))
+        names.append(str(path))
+    return str(folder / "problem.json"), names
+
+
+def once(command: list[str]) -> float:
+    """Return the seconds of one run of a whole process."""
+    start = time.perf_counter()
+    found = subprocess.run(command, check=False, capture_output=True)
+    if found.returncode not in (0, 1):
+        raise SystemExit(found.stderr.decode())
+    return time.perf_counter() - start
+
+
+def main() -> None:
+    """Print the medians and the bound."""
+    with tempfile.TemporaryDirectory() as name:
+        problem, answers = write(Path(name))
+        numpy = [sys.executable, "-c", "import numpy"]
+        check = [ATTN, "check", problem, *answers]
+        once(check)
+        base, whole = [], []
+        for _ in range(ROUNDS):
+            base.append(once(numpy))
+            whole.append(once(check))
+    start, seconds = statistics.median(base), statistics.median(whole)
+    bound = 3 * start + 0.005 * FILES
+    print(f"medians of {ROUNDS} interleaved runs")
+    print(f'python -c "import numpy"   {start * 1000:7.1f} ms')
+    print(f"attn check, {FILES} files     {seconds * 1000:7.1f} ms")
+    print(f"bound                      {bound * 1000:7.1f} ms   ratio {seconds / bound:.2f}")
+
+
+if __name__ == "__main__":
+    main()
