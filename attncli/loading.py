@@ -150,7 +150,7 @@ def _with_matrix_files(sheet: Sheet, folder: Path) -> Sheet:
             return files[str(path[0])].locate(("X", *path[1:]))
         return sheet.locate(path)
 
-    return replace(sheet, matrices=matrices, locate=locate) if files else sheet
+    return replace(sheet, matrices=matrices, locate=locate, ragged=True) if files else sheet
 
 
 def from_flags(overrides: Overrides) -> Problem:

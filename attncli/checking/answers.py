@@ -12,7 +12,7 @@ import numpy as np
 from attncli.checking.names import step_named
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse, visible
 from attncli.matrices import written_number
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.trace import Array, Step, Trace
 
 PLAIN = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
@@ -101,7 +101,14 @@ def read_sheet(sheet: Sheet, trace: Trace) -> dict[str, Written | Misfit]:
     if not found:
         hint = f"write such as weights: [[0.5, 0.5]]; the steps are {', '.join(trace.steps)}"
         raise InputError(Fault("there are no answers", (), hint))
-    return {step.name: found[step.name] for step in trace if step.name in found}
+    return {step.name: _placed(found[step.name], sheet) for step in trace if step.name in found}
+
+
+def _placed(given: Written | Misfit, sheet: Sheet) -> Written | Misfit:
+    """Return a misfit with its place in the file."""
+    if isinstance(given, Written):
+        return given
+    return replace(given, fault=replace(given.fault, place=sheet.locate(given.fault.path)))
 
 
 def _of_step(step: Step, texts: Array, path: KeyPath) -> Written | Misfit:
@@ -203,8 +210,9 @@ def _squeezed(texts: Array, shape: tuple[int, ...]) -> Array | None:
 
 def _misfit(step: Step, texts: Array, shape: tuple[int, ...], path: KeyPath) -> Misfit:
     transposed = texts.shape[-2:] == shape[-2:][::-1] and texts.ndim == len(shape)
-    is_not = f"has the shape {_times(texts.shape)}, but {step.name} is {_times(shape)} here"
-    message = f"{visible(str(path[0]))} {is_not}"
+    message = f"the shape is {_times(texts.shape)}, but {step.name} is {_times(shape)} here"
+    if path[0] != step.name:
+        message = f"{visible(str(path[0]))}: {message}"
     hint = "rows and columns have changed places" if transposed else ""
     hint = hint or f"{step.name} has the axes {' × '.join(step.axes[-len(shape) :])}"
     return Misfit(texts, Fault(message, path, hint), transposed)
@@ -243,10 +251,7 @@ def _of_array(array: Array, path: KeyPath) -> Array:
     if array.dtype.kind not in "fiubOU":
         raise InputError(Fault(f"{visible(str(path[0]))} holds no numbers", path, EXAMPLE))
     texts = np.empty(array.shape, object)
-    if array.dtype == np.float32:
-        texts.ravel()[:] = [str(x) for x in array.ravel()]
-    else:
-        texts.ravel()[:] = [_text(x) for x in array.ravel().tolist()]
+    texts.ravel()[:] = [_text(cell) for cell in array.ravel().tolist()]
     return np.atleast_1d(texts)
 
 

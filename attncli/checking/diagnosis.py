@@ -45,8 +45,9 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if judged.misfit is not None:
         fault = judged.misfit.fault
         if judged.misfit.transposed:
-            return Finding("transposed", f"{fault.message}.", "Let rows and columns change places.")
-        return Finding("wrong_shape", f"{fault.message}.", f"{fault.hint}.")
+            advice = "Let rows and columns change places."
+            return Finding("transposed", _sentence(fault.message), advice)
+        return Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
     found = {finding.id: finding for finding in _findings(judge, judged)}
     if found:
         first, *others = found.values()
@@ -66,6 +67,11 @@ def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
         elif where := _whole_lines(judged, fits):
             partly.append(replace(finding, message=f"In {where}: {_small(finding.message)}"))
     yield from partly
+
+
+def _sentence(text: str) -> str:
+    """Return the words of a message as a sentence; names of steps stay as they are."""
+    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
 
 
 def _small(sentence: str) -> str:

@@ -145,7 +145,9 @@ class Judge:
     def _unit(self, written: Written, right: Array) -> Array:
         """Return the units of the written digits, where 1200000 may stand for 1202604."""
         values, unit = written.values, written.unit
-        whole = (np.abs(values) >= 1000) & (values % 10 == 0) & (unit > 0.01) & (right % 1 != 0)
+        with np.errstate(invalid="ignore"):
+            whole = (np.abs(values) >= 1000) & (values % 10 == 0) & (right % 1 != 0)
+        whole &= unit > 0.01
         if not whole.any():
             return unit
         digits = max(3, significant(iter(written.texts[~written.missing].tolist())))
@@ -279,6 +281,7 @@ def _difference(values: Array, right: Array) -> Array:
 
 def _slack(right: Array, relative: float) -> Array:
     """Return by how much a number may be off for reasons that no hand has."""
+    relative = max(relative, 1e-6) if right.dtype == np.float32 else relative
     size = np.where(np.isfinite(right), np.abs(right), 0.0)
     slack: Array = relative * size + relative * 1e-3 * size.max(initial=0.0)
     return slack

@@ -70,15 +70,18 @@ class Look(Record):
         assert follows is not None
         chosen = self.judged.codes == WRONG if places is None else places
         numbers = np.broadcast_to(numbers, self.given.shape)[chosen]
-        spread = (follows.high - follows.low)[chosen]
-        slack = written.slack * (1 + np.abs(numbers))
-        with np.errstate(invalid="ignore"):
+        with np.errstate(invalid="ignore"):  # −∞ fits nothing here
+            spread = (follows.high - follows.low)[chosen]
             near = np.abs(self.given[chosen] - numbers)
+        slack = written.slack * (1 + np.abs(numbers))
         return bool((near <= written.unit[chosen] / 2 + spread + slack).all())
 
     def of_cell(self, place: tuple[int, ...]) -> Found:
         """Name one wrong cell, and what explains its number."""
         name, given, yours = self.cell(place), self.given[place], self.yours[place]
+        if np.isinf(yours) or np.isinf(given):
+            words = "it is blocked, so it is −∞" if np.isinf(yours) else "it is not blocked"
+            return "single_cell_slip", f"Only {name} is wrong: {words}.", "Look at the mask again."
         if not self._is_near(place, 0.0) and self._is_near(place, -yours):
             return "sign_slip", f"{name} has the wrong sign.", "Mind the sign."
         for power in (1, 2, 3, -1, -2, -3):

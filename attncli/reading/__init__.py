@@ -64,7 +64,9 @@ def read_bytes(
         read_text = form or _sniffed(text)
         found = read_text(text, name, folder, options or {}) if text.strip() else []
         if not found:
-            raise fail("the file is empty", hint="write X: [[1, 0], [0, 1]] into it")
+            raise fail(
+                "the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]"
+            )
         return found
     except InputError as error:
         raise InputError(
