@@ -39,6 +39,7 @@ class Operation(Record):
 
     binds: ClassVar[int] = ATOM
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
+    unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
 
     @property
     def operands(self) -> tuple[Expression, ...]:
