@@ -245,6 +245,55 @@ def _warn(trace: "Trace", several: bool) -> None:
         typer.echo(f"warning: {name}{visible(warning)}", err=True)
 
 
+@app.command(epilog="Such as: attn explain homework.yaml 'weights[head 2][am, I]'")
+def explain(
+    input_: Annotated[
+        str, typer.Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
+    ],
+    cell: Annotated[
+        str,
+        typer.Argument(
+            metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."
+        ),
+    ],
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Go on to the operands, down to the input.")
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help="table, json, latex or markdown.")
+    ] = "table",
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Write long sums whole.")] = False,
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """Show how one number comes about, with the numbers put in."""
+    _prepare([input_])
+    from attncli.explaining.cells import find_cell
+    from attncli.loading import Overrides
+    from attncli.rendering.digits import DEFAULT_DECIMALS
+    from attncli.rendering.explanations import FORMATS, Request, lines
+
+    if format_ not in FORMATS:
+        raise fail(f"unknown format {visible(format_)}", hint=did_you_mean(format_, FORMATS))
+    problems, failed = _read([input_], Overrides())
+    traces, failed_too = _computed(problems, ())
+    digits = DEFAULT_DECIMALS if decimals is None else decimals
+    requests = []
+    for trace in traces:
+        _warn(trace, several=len(traces) > 1)
+        step, place = find_cell(trace, cell)
+        requests.append(Request(trace, step, place, digits, full, deep))
+    if requests and format_ == "table":
+        write_lines((lines(request) for request in requests), color)
+    elif requests:
+        write_bytes("".join(FORMATS[format_](request) for request in requests).encode(), None)
+    if failed or failed_too:
+        raise typer.Exit(BAD_INPUT)
+
+
 @app.command()
 def scores(
     color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,

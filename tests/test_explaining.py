@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 import attncli
 from attncli.explaining import Source, explain, explain_all
 from attncli.trace import Step, Trace
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, Attn
 from tests.worked import value_of
 
 FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
@@ -118,3 +119,146 @@ def test_what_a_mask_blocks() -> None:
     assert step_line(trace, trace["masked"], 0, 2) == ("masked[I, good] = -∞, as mask[I, good] = 0")
     sources = explain(trace, trace["masked"], (0, 2)).sources
     assert sources == (Source("mask", (0, 2)),)
+
+
+def explained(attn: Attn, *arguments: str) -> list[str]:
+    result = attn("explain", *arguments)
+    assert (result.status, result.err) == (0, "")
+    return result.out.splitlines()
+
+
+def test_the_command_prints_the_formula_and_the_cell(attn: Attn) -> None:
+    assert explained(attn, "sample_inputs/i_am_good.yaml", "scores[am, I]") == [
+        "scores = Q Kᵀ",
+        "scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["scores[2, 1]", "scores[am,1]", ' scores [2,"I"] '])
+def test_labels_and_numbers_name_the_same_cell(cell: str, attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", cell)
+    assert lines[-1].endswith("1·1 + 1·3 + 3·2 = 10")
+
+
+@pytest.mark.parametrize("cell", ["weights[head 2][p, q]", "weights[2][1, 2]"])
+def test_heads_have_brackets_of_their_own(cell: str, attn: Attn) -> None:
+    """Query head 2 reads key head 1: q_p = X[p, 2] = 0, so that both exponentials are 1."""
+    lines = explained(attn, "sample_inputs/heads_grouped.yaml", cell)
+    assert lines[-1] == (
+        "weights[head 2][p, q] = exp[head 2][p, q] / sum[head 2][p] = e^0 / (e^0 + e^0) "
+        "= 1 / 2 = 0.5"
+    )
+
+
+def test_deep_goes_down_to_the_input(attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", "exp[am, I]", "--deep")
+    assert lines == [
+        "exp = e^scores",
+        "exp[am, I] = e^scores[am, I] = e^10 = 22026.4658",
+        "  scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10",
+        "    Q[am, 1] = X[am, 1] = 1",
+        "    K[I, 1] = X[I, 1] = 1",
+        "    Q[am, 2] = X[am, 2] = 1",
+        "    K[I, 2] = X[I, 2] = 3",
+        "    Q[am, 3] = X[am, 3] = 3",
+        "    K[I, 3] = X[I, 3] = 2",
+    ]
+
+
+def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", "scores")
+    assert len(lines) == 1 + 9
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("score[1, 1]", "there is no step score; there are Q, K, V, scores"),
+        ("scores[am, you]", "there is no key you"),
+        ("scores[0, 1]", "there is no query 0"),
+        ("scores[4, 1]", "there is no query 4"),
+        ("scores[1]", "gives 1 of the places of scores, which are query, key"),
+        ("scores[1, 2, 3]", "gives 3 of the places"),
+        ("scores[2][1, 1]", "scores has only one matrix"),
+        ("scores[1, 1", "is not the name of a cell"),
+        ("scores[", "is not the name of a cell"),
+        ("", "there is no step"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(cell: str, message: str, attn: Attn) -> None:
+    result = attn("explain", "sample_inputs/i_am_good.yaml", cell)
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_a_long_sum_is_shown_whole_only_when_asked(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(f"X: [{list(range(1, 21))}]\nscore: dot\nnormalize: none\n")
+    short = explained(attn, str(path), "scores[1, 1]")[-1]
+    assert short == (
+        "scores[1, 1] = q · k = 1·1 + 2·2 + 3·3 + … 14 more terms … + 18·18 + 19·19 + 20·20 = 2870"
+    )
+    whole = explained(attn, str(path), "scores[1, 1]", "--full")[-1]
+    assert whole.count("·") == 21  # that of q · k too
+    assert value_of(whole.split(" = ")[2]) == 2870 == 20 * 21 * 41 / 6
+
+
+def test_json_has_the_parts_and_the_sources(attn: Attn) -> None:
+    found = json.loads(
+        attn("explain", "sample_inputs/i_am_good.yaml", "scores[am, I]", "-f", "json").out
+    )
+    assert found["cells"] == [
+        {
+            "name": "scores[am, I]",
+            "formula": "q_am · k_I",
+            "numbers": "1·1 + 1·3 + 3·2",
+            "result": "10",
+            "value": 10.0,
+            "sources": [
+                {"step": step, "index": [row, column]}
+                for column in range(3)
+                for step, row in (("Q", 1), ("K", 0))
+            ],
+        }
+    ]
+
+
+HOSTILE = ["<script>alert(1)</script>", "\x1b[31m$x_1^2$\\input{a}", "السلام"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "latex", "markdown"])
+def test_labels_are_always_text(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps({"X": [[1, 0], [0, 1], [1, 1]], "tokens": HOSTILE, "title": "`$_"}))
+    result = attn("explain", path, "weights[1, 2]", "-f", form, "--deep")
+    assert result.status == 0
+    assert "\x1b" not in result.out
+    if form in ("latex", "markdown"):
+        assert "<script>" not in result.out
+        assert "\\input{" not in result.out
+        assert result.out.count("{") - result.out.count("\\{") == result.out.count(
+            "}"
+        ) - result.out.count("\\}")
+
+
+def test_latex_of_a_weight(attn: Attn) -> None:
+    out = attn("explain", "sample_inputs/i_am_good.yaml", "weights[am, I]", "-f", "latex").out
+    assert out == (
+        "\\begin{align*}\n"
+        r"\mathit{weights}_{\text{am}, \text{I}} &= "
+        r"\frac{\mathit{exp}_{\text{am}, \text{I}}}{\mathit{sum}_{\text{am}}} = "
+        r"\frac{e^{10}}{e^{10} + e^{11} + e^{6}} = \frac{22026.4658}{82304.0363} = 0.2676"
+        "\n\\end{align*}\n"
+    )
+
+
+def test_rounded_steps_are_explained_with_the_number_before_rounding(
+    attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / "rounded.yaml"
+    path.write_text("X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nround: 2\n")
+    last = explained(attn, str(path), "scaled[2, 1]")[-1]
+    assert last == "scaled[2, 1] = scores[2, 1] / √3 = 10 / √3 = 5.7735 ≈ 5.77"
+    # e^5.77 = 320.5377…, as any table of exponentials has it
+    last = explained(attn, str(path), "exp[2, 1]")[-1]
+    assert last == "exp[2, 1] = e^scaled[2, 1] = e^5.77 = 320.5377 ≈ 320.54"

@@ -7,13 +7,13 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import partial
 from typing import Any
 
 import numpy as np
 
 from attncli.errors import fail
-from attncli.explaining.cells import Place, as_vectors, at_of, cell_name, place_of
+from attncli.explaining.cells import Names, Place, at_of, cell_name, place_of
+from attncli.explaining.latex import Latex, LatexNames
 from attncli.explaining.scripts import Script
 from attncli.explaining.terms import (
     FUNCTIONS,
@@ -73,6 +73,7 @@ class Explanation(Record):
             `e^10 / (e^10 + e^11 + e^6)`; or nothing.
         unrounded: the result before it was rounded by hand; or nothing.
         reason: what decided a choice, such as `mask[I, good] = 0`; or nothing.
+        given: whether the problem gave it.
         value: the number itself.
     """
 
@@ -84,6 +85,7 @@ class Explanation(Record):
     unfolded: str = ""
     unrounded: str = ""
     reason: str = ""
+    given: bool = False
     value: float = 0.0
 
     @property
@@ -101,8 +103,8 @@ class Explanation(Record):
         """The whole as one line."""
         *before, last = self.parts
         sign = " ≈ " if self.unrounded else " = "
-        reason = f", as {self.reason}" if self.reason else ""
-        return f"{' = '.join(before)}{sign}{last}{reason}"
+        more = f", as {self.reason}" if self.reason else " (given)" if self.given else ""
+        return f"{' = '.join(before)}{sign}{last}{more}"
 
 
 def explain(
@@ -158,12 +160,21 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
 class Explainer:
     """Explains cells of one trace; each step's operation is worked once."""
 
-    def __init__(self, trace: Trace, decimals: int = DEFAULT_DECIMALS, full: bool = False) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        decimals: int = DEFAULT_DECIMALS,
+        full: bool = False,
+        latex: bool = False,
+    ) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
         self.most = np.inf if full else LIMIT
         self.turned = trace.problem.columns
+        self.name = (LatexNames if latex else Names)(self.turned)
+        self.script = Latex if latex else Script
+        self.written = trace.problem.expressions
         self.inputs: dict[int, Array] = {}
         self.worked: dict[int, Array] = {}
         self.kept: list[Step] = []  # ids are of living steps
@@ -173,22 +184,23 @@ class Explainer:
         term = self.term(step, at_of(step, place))
         value = float(step.array[at_of(step, place)])
         result = number_text(value, self.decimals)
-        name = cell_name(step, place)
+        shown = self.script.number(result)
+        name = self.name.cell(step, place)
         sources = tuple(self._sources(step, term))
         if step.operation is None or _is_given(step):
-            return Explanation(name, "", result, result, sources, value=value)
+            return Explanation(name, "", shown, shown, sources, given=True, value=value)
         rounded = self.trace.problem.round is not None and term.value != value
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         return Explanation(
             name,
             self.names(term),
             self.numbers(term, unrounded or result),
-            result,
+            shown,
             sources,
             self.unfolded(term, unrounded or result),
-            unrounded,
-            "; ".join(self._reasons(term)),
-            value,
+            self.script.number(unrounded),
+            self.script.also.join(self._reasons(term)),
+            value=value,
         )
 
     def term(self, step: Step, at: Place) -> Term:
@@ -215,8 +227,8 @@ class Explainer:
         if isinstance(term, Chosen | Constant) and not any(found(term, Leaf)):
             return ""
         most = np.inf if self.full else MOST_NAMES
-        vectors = partial(as_vectors, turned=self.turned)
-        return Script(name_of, most, 2, vectors, self.turned)(term)
+        script = self.script(self.name.part, most, 2, self.name, self.turned, self.written)
+        return script(term)
 
     def numbers(self, term: Term, result: str) -> str:
         """Return the formula with numbers put in, with digits enough to give the result."""
@@ -235,7 +247,12 @@ class Explainer:
             (d for d in range(self.decimals, MOST_DIGITS) if self._prints(term, d, result)),
             MOST_DIGITS,
         )
-        script = Script(lambda part: number_text(part.value, digits), self.most, turned=self.turned)
+        script = self.script(
+            lambda part: self.script.number(number_text(part.value, digits)),
+            self.most,
+            turned=self.turned,
+            numbers=self.written,
+        )
         return script(term)
 
     def _prints(self, term: Term, digits: int, result: str) -> bool:
@@ -284,18 +301,23 @@ class Explainer:
     def _reasons(self, term: Term) -> Iterator[str]:
         """Yield what decided choices, and what letters stand for."""
         for named in found(term, Named):
-            numbers = self.numbers(named.operand, number_text(named.value, self.decimals))
-            yield f"{named.symbol} = {numbers} = {number_text(named.value, self.decimals)}"
+            result = number_text(named.value, self.decimals)
+            letter = self.name.letter(named.symbol)
+            numbers = self.numbers(named.operand, result)
+            yield f"{letter} = {numbers} = {self.script.number(result)}"
         for chosen in found(term, Chosen):
             if not chosen.words:
                 continue
-            texts = [number_text(t.value, self.decimals) for t in chosen.seen]
+            texts = [self._number(t) for t in chosen.seen]
             largest = max(chosen.seen, key=lambda t: t.value)
-            yield chosen.words.format(
+            yield self.script.words(chosen.words).format(
                 seen=f"{self.names(chosen.seen[0])} = {texts[0]}",
                 all=", ".join(texts),
-                largest=number_text(largest.value, self.decimals),
+                largest=self._number(largest),
             )
+
+    def _number(self, term: Term) -> str:
+        return self.script.number(number_text(term.value, self.decimals))
 
 
 def work(expression: Expression, leaves: Callable[[Step], Array]) -> Array:
@@ -336,13 +358,6 @@ def number_text(value: float, decimals: int) -> str:
     if value.is_integer() and abs(value) < TOO_LONG:
         return str(int(value))
     return style_of(np.array([value]), decimals)(value)
-
-
-def name_of(part: Leaf | Named) -> str:
-    """Return the name of the cell that a leaf is, or the letter of a term."""
-    if isinstance(part, Named):
-        return part.symbol
-    return cell_name(part.step, place_of(part.step, part.at))
 
 
 def _is_given(step: Step) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attncli.errors import did_you_mean, fail, visible
+from attncli.errors import fail, near_words, visible
 from attncli.explaining.scripts import ATOM, PRODUCT, Piece
-from attncli.explaining.terms import Binary, Function, Leaf, Term, summands
+from attncli.explaining.terms import Binary, Function, Leaf, Named, Term, summands
 from attncli.rendering.blocks import label_text
 from attncli.trace import LEADING, Step, Trace
 
@@ -38,14 +38,19 @@ def at_of(step: Step, place: Place) -> Place:
 
 def cell_name(step: Step, place: Place) -> str:
     """Return the name of a cell on paper, such as `weights[head 2][am, I]`."""
+    name, lead, words = cell_words(step, place)
+    before = "".join(f"[{axis} {i + 1}]" for axis, i in zip(step.leading, lead, strict=False))
+    return f"{name}{before}[{', '.join(words)}]" if words else f"{name}{before}"
+
+
+def cell_words(step: Step, place: Place) -> tuple[str, Place, list[str]]:
+    """Return the name of a cell's step, its place along batch and head, and its other words."""
     if step.name.isdigit():  # a start of zeros, which has no name of its own
-        return step.name
+        return step.name, (), []
     count = len(step.leading)
-    lead = "".join(f"[{axis} {i + 1}]" for axis, i in zip(step.leading, place[:count], strict=True))
     # The axis of sums has one place, which says nothing.
     pairs = [p for p in zip(step.axes[count:], place[count:], strict=True) if p[0] != "sum"]
-    words = ", ".join(word(step, axis, i) for axis, i in pairs)
-    return f"{step.name}{lead}[{words}]" if words else f"{step.name}{lead}"
+    return step.name, place[:count], [word(step, axis, i) for axis, i in pairs]
 
 
 def word(step: Step, axis: str, place: int) -> str:
@@ -59,50 +64,92 @@ def word(step: Step, axis: str, place: int) -> str:
     return str(place + 1)
 
 
-def row_name(step: Step, at: Place) -> str:
-    """Return the name of the vector that a cell is in, such as q_am."""
+class Names:
+    """How cells, rows of cells and their products are called in formulas.
+
+    Args:
+        turned: whether factors change places, as where a token is a column.
+    """
+
+    def __init__(self, turned: bool = False) -> None:
+        self.turned = turned
+
+    def part(self, part: Leaf | Named) -> str:
+        """Return the name of the cell that a leaf is, or the letter of a term."""
+        if isinstance(part, Named):
+            return self.letter(part.symbol)
+        return self.cell(part.step, place_of(part.step, part.at))
+
+    def cell(self, step: Step, place: Place) -> str:
+        """Return the name of a cell on paper."""
+        return cell_name(step, place)
+
+    def row(self, step: Step, at: Place) -> str:
+        """Return the name of the vector that a cell is in, such as q_am."""
+        name, words = row_words(step, at)
+        return f"{name}[{', '.join(words)}]" if len(words) > 1 else "_".join((name, *words))
+
+    def letter(self, symbol: str) -> str:
+        """Return a letter."""
+        return symbol
+
+    def dot(self, left: str, right: str) -> str:
+        """Return the product of two vectors."""
+        return f"{left} · {right}"
+
+    def length(self, vector: str) -> str:
+        """Return the length of a vector."""
+        return f"‖{vector}‖"
+
+    def squared(self, length: str) -> str:
+        """Return the square of a length."""
+        return f"{length}²"
+
+    def __call__(self, parts: Sequence[tuple[bool, Term]]) -> Piece | None:
+        """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am‖ for a length."""
+        terms = [term for minus, term in parts if not minus]
+        if len(terms) != len(parts):
+            return None
+        if len(terms) == 1:
+            root = terms[0]
+            if not isinstance(root, Function) or root.name != "sqrt":
+                return None
+            row = self._row(_squared([term for _, term in summands(root.operand)]))
+            return (self.length(row), ATOM) if row else None
+        if differences := [d for d in _squared(terms) if isinstance(d, Binary) and d.op == "-"]:
+            left = self._row([d.left for d in differences])
+            right = self._row([d.right for d in differences])
+            whole = left and right and len(differences) == len(terms)
+            return (self.squared(self.length(f"{left} − {right}")), ATOM) if whole else None
+        if row := self._row(_squared(terms)):
+            return self.squared(self.length(row)), ATOM
+        products = [t for t in terms if isinstance(t, Binary) and t.op == "*"]
+        if len(products) != len(terms):
+            return None
+        left, right = self._row([p.left for p in products]), self._row([p.right for p in products])
+        left, right = (right, left) if self.turned else (left, right)
+        return (self.dot(left, right), PRODUCT) if left and right else None
+
+    def _row(self, terms: Sequence[Term]) -> str:
+        """Return the name of the row that the terms are, cell by cell; or nothing."""
+        cells = [t for t in terms if isinstance(t, Leaf)]
+        if not cells or len(cells) != len(terms):
+            return ""
+        step, at = cells[0].step, cells[0].at[:-1]
+        if any(c.step is not step or c.at[:-1] != at for c in cells):
+            return ""
+        places = [c.at[-1] for c in cells]
+        return self.row(step, cells[0].at) if places == list(range(step.array.shape[-1])) else ""
+
+
+def row_words(step: Step, at: Place) -> tuple[str, list[str]]:
+    """Return the letter of the vector that a cell is in, and the words of its place."""
     name = step.name.lower() if len(step.name) == 1 else step.name
     axes = step.trailing[:-1]
-    if not axes:
-        return name
+    if axes and len(axes) == 1 and step.array.shape[-2] == 1 and axes[0] not in step.labels:
+        return name, []
     places = at[len(at) - len(step.trailing) : -1]
-    if len(axes) > 1:
-        return f"{name}[{', '.join(word(step, a, i) for a, i in zip(axes, places, strict=True))}]"
-    if step.array.shape[-2] == 1 and axes[0] not in step.labels:
-        return name
-    return f"{name}_{word(step, axes[0], places[0])}"
-
-
-def as_vectors(parts: Sequence[tuple[bool, Term]], turned: bool = False) -> Piece | None:
-    """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am‖ for a length.
-
-    Where the factors of products are `turned`, so are these: k_I · q_am.
-    """
-    terms = [term for minus, term in parts if not minus]
-    if len(terms) != len(parts):
-        return None
-    if len(terms) == 1:
-        root = terms[0]
-        if not isinstance(root, Function) or root.name != "sqrt":
-            return None
-        squares = _squared_row(root.operand)
-        return (f"‖{squares}‖", ATOM) if squares else None
-    products = [(t.left, t.right) for t in terms if isinstance(t, Binary) and t.op == "*"]
-    if len(products) == len(terms):
-        left = _whole_row([pair[0] for pair in products])
-        right = _whole_row([pair[1] for pair in products])
-        left, right = (right, left) if turned else (left, right)
-        return (f"{left} · {right}", PRODUCT) if left and right else None
-    differences = [
-        t.operand
-        for t in terms
-        if isinstance(t, Function) and t.name == "square" and isinstance(t.operand, Binary)
-    ]
-    if len(differences) == len(terms) and all(d.op == "-" for d in differences):
-        left = _whole_row([d.left for d in differences])
-        right = _whole_row([d.right for d in differences])
-        return (f"‖{left} − {right}‖²", ATOM) if left and right else None
-    return None
+    return name, [word(step, axis, i) for axis, i in zip(axes, places, strict=True)]
 
 
 def find_cell(trace: Trace, text: str) -> tuple[Step, Place | None]:
@@ -111,23 +158,23 @@ def find_cell(trace: Trace, text: str) -> tuple[Step, Place | None]:
     Raises:
         InputError: for a step or a cell that is not there; it lists what there is.
     """
-    name, _, rest = text.strip().partition("[")
+    name, bracket, rest = text.strip().partition("[")
     name = name.strip()
     if name not in trace:
-        hint = did_you_mean(name, trace.steps)
-        raise fail(f"there is no step {visible(name)} in this calculation", hint=hint)
+        message = f"there is no step {visible(name)}; there are {', '.join(trace.steps)}"
+        near = near_words(name, trace.steps)
+        raise fail(message, hint=f"did you mean {near[0]}?" if near else "")
     step = trace[name]
-    if not rest:
+    if not bracket:
         return step, None
     groups = _groups(f"[{rest}", text)
     *lead, last = groups
     count = len(step.leading)
     shape = step.value.shape
     if len(lead) != count:
-        axes = ", ".join(step.leading) or "no heads or batches"
-        sizes = " ".join(f"[{axis} 1]" for axis in step.leading)
-        hint = f"write {name}{sizes}[…]" if count else f"write {name}[row, column]"
-        raise fail(f"{visible(text)}: {name} has {axes}", hint=hint)
+        sizes = "".join(f"[{axis} 1]" for axis in step.leading)
+        has = " and ".join(f"an axis {axis}" for axis in step.leading) or "only one matrix"
+        raise fail(f"{visible(text)}: {name} has {has}", hint=f"write {name}{sizes}[{last}]")
     place = [
         _lead_place(axis, group, size, text)
         for axis, group, size in zip(step.leading, lead, shape[:count], strict=True)
@@ -163,21 +210,10 @@ def _is_clear(labels: Sequence[str], place: int) -> bool:
     )
 
 
-def _squared_row(term: Term) -> str:
-    squares = [t for minus, t in summands(term) if not minus]
-    inner = [t.operand for t in squares if isinstance(t, Function) and t.name == "square"]
-    return _whole_row(inner) if len(inner) == len(summands(term)) else ""
-
-
-def _whole_row(terms: Sequence[Term]) -> str:
-    """Return the name of the row that the terms are, cell by cell; or nothing."""
-    cells = [t for t in terms if isinstance(t, Leaf)]
-    if len(cells) != len(terms) or len({(id(c.step), c.at[:-1]) for c in cells}) != 1:
-        return ""
-    size = cells[0].step.array.shape[-1]
-    if [c.at[-1] for c in cells] != list(range(size)):
-        return ""
-    return row_name(cells[0].step, cells[0].at)
+def _squared(terms: Sequence[Term]) -> list[Term]:
+    """Return what the terms are squares of; nothing where one is no square."""
+    inner = [t.operand for t in terms if isinstance(t, Function) and t.name == "square"]
+    return inner if len(inner) == len(terms) else []
 
 
 def _groups(rest: str, text: str) -> list[str]:

@@ -7,8 +7,10 @@ A `Script` walks a tree of terms and writes it; what a leaf looks like is the ca
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 
+from attncli import expressions
 from attncli.explaining.terms import (
     Binary,
     Chosen,
@@ -36,10 +38,11 @@ class Script:
         ends: how many terms are left at either end then.
         whole: a shorter text of a sum as a whole, such as q_am · k_I, or nothing.
         turned: whether the factors of a product change places, as where a token is a column.
+        numbers: the operation's own numbers that were written as expressions.
     """
 
     times = "·"
-    infinity = "∞"
+    also = "; "
 
     def __init__(
         self,
@@ -48,12 +51,14 @@ class Script:
         ends: int = 3,
         whole: Callable[[Sequence[tuple[bool, Term]]], Piece | None] | None = None,
         turned: bool = False,
+        numbers: Mapping[float, expressions.Expression] = MappingProxyType({}),
     ) -> None:
         self.leaf = leaf
         self.most = most
         self.ends = ends
         self.whole = whole
         self.turned = turned
+        self.numbers = numbers
 
     def __call__(self, term: Term) -> str:
         """Return the text of a term."""
@@ -147,6 +152,16 @@ class Script:
         """Return a base to the power of a term."""
         return f"{base}^{self.inside(exponent, ATOM)}", POWER
 
+    @staticmethod
+    def number(text: str) -> str:
+        """Return a number as it is written in tables."""
+        return text
+
+    @staticmethod
+    def words(text: str) -> str:
+        """Return a sentence with places for numbers."""
+        return text
+
     def group(self, text: str) -> str:
         """Return a text in parentheses."""
         return f"({text})"
@@ -157,13 +172,18 @@ class Script:
 
     def constant(self, number: float) -> Piece:
         """Return a number of the operation itself, as it was written."""
-        tree = getattr(number, "tree", None)
-        if tree is not None:
-            text = str(tree)
-            return text, ATOM if text.lstrip("√").replace(".", "").isalnum() else SUM
+        tree = self.numbers.get(float(number))
+        if isinstance(tree, expressions.Binary | expressions.Negative):
+            return self.written(str(tree)), SUM
+        if isinstance(tree, expressions.Call | expressions.Name):
+            return self.written(str(tree)), ATOM
         if number == math.e:
             return "e", ATOM
-        return self.bound(every_digit(float(number)).replace("Infinity", self.infinity))
+        return self.bound(self.number(every_digit(float(number)).replace("Infinity", "∞")))
+
+    def written(self, text: str) -> str:
+        """Return a number of the operation as the problem has it."""
+        return text
 
     def bound(self, text: str) -> Piece:
         """Return the text of a number or a name and how tightly it binds."""
