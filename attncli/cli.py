@@ -109,7 +109,10 @@ def compute(
     activation: Annotated[str | None, typer.Option(help="Of kind pooling: tanh or none.")] = None,
     output_activation: Annotated[str | None, typer.Option(help="Of kind pooling.")] = None,
     enhance: Annotated[str | None, typer.Option(help="Of kind co_attention: true.")] = None,
-    round_: Annotated[str | None, typer.Option("--round", help="Round every step.")] = None,
+    round_: Annotated[
+        str | None,
+        typer.Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf."),
+    ] = None,
 ) -> None:
     """Show every step of a calculation."""
     options = {

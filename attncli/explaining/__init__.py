@@ -7,7 +7,6 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 
@@ -30,10 +29,10 @@ from attncli.explaining.terms import (
     summands,
     term_of,
 )
-from attncli.records import Record, replace
+from attncli.records import Record
 from attncli.rendering.blocks import LIMIT
 from attncli.rendering.digits import DEFAULT_DECIMALS, TOO_LONG, style_of
-from attncli.trace import Array, Expression, Operation, Step, Trace
+from attncli.trace import Array, Operation, Step, Trace, evaluate
 
 MOST_NAMES = 4
 """A sum of the names of more cells than this is shown with its middle left out."""
@@ -209,7 +208,7 @@ class Explainer:
             return term_of(self.leaves(step)[at])
         if id(step) not in self.worked:
             self.kept.append(step)
-            self.worked[id(step)] = work(step.operation, self.leaves)
+            self.worked[id(step)] = evaluate(step.operation, self.leaves, Constant)
         return term_of(np.broadcast_to(self.worked[id(step)], step.array.shape)[at])
 
     def leaves(self, step: Step) -> Array:
@@ -318,20 +317,6 @@ class Explainer:
 
     def _number(self, term: Term) -> str:
         return self.script.number(number_text(term.value, self.decimals))
-
-
-def work(expression: Expression, leaves: Callable[[Step], Array]) -> Array:
-    """Return the array of terms of an expression; the operation's own numbers are terms too."""
-    if isinstance(expression, Step):
-        return leaves(expression)
-    arrays = [work(operand, leaves) for operand in expression.operands]
-    numbers: dict[str, Any] = {
-        name: Constant(value)
-        for name in expression.fields
-        if isinstance(value := getattr(expression, name), float)
-    }
-    operation = replace(expression, **numbers) if numbers else expression
-    return operation.apply(*arrays)
 
 
 def evaluated(term: Term, value_of: Callable[[Term], float]) -> float:

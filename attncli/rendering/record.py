@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from attncli.records import Record
+from attncli.rounding import furthest
 from attncli.trace import Array, Step, Trace
 
 
@@ -58,6 +59,9 @@ def record(trace: Trace, selection: Selection, infinity: object = "Infinity") ->
         }
         for step in selection.steps(trace)
     }
+    if trace.unrounded is not None and trace.last.name in found["steps"]:
+        distance, place = furthest(trace)
+        found["rounding"] = {"step": trace.last.name, "off_by": distance, "at": list(place)}
     found["warnings"] = list(trace.warnings)
     return found
 
