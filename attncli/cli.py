@@ -23,6 +23,7 @@ from attncli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from attncli.explaining.exact import Exact
     from attncli.loading import Overrides
     from attncli.problem import Problem
     from attncli.trace import Trace
@@ -113,6 +114,9 @@ def compute(
         str | None,
         typer.Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf."),
     ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
+    ] = False,
 ) -> None:
     """Show every step of a calculation."""
     options = {
@@ -153,7 +157,9 @@ def compute(
     if not quiet:
         for trace in traces:
             _warn(trace, several=len(traces) > 1)
-    if traces and (chosen_format != "table" or out is not None):
+    if exact:
+        _write_exact(traces, chosen_format, out, names, decimals, color)
+    elif traces and (chosen_format != "table" or out is not None):
         from attncli.rendering.formats import FORMATS
         from attncli.rendering.record import Selection
 
@@ -168,6 +174,43 @@ def compute(
         write_lines((table.lines(trace) for trace in traces), color)
     if failed or failed_too:
         raise typer.Exit(BAD_INPUT)
+
+
+def _write_exact(
+    traces: Sequence["Trace"],
+    format_: str,
+    out: Path | None,
+    only: tuple[str, ...],
+    decimals: int | None,
+    color: Color,
+) -> None:
+    """Write closed forms: as lines, or in files that have a place for them."""
+    from attncli.explaining.exact import Exact
+    from attncli.rendering.digits import DEFAULT_DECIMALS
+    from attncli.rendering.explanations import exact_lines
+    from attncli.rendering.formats import FORMATS
+    from attncli.rendering.record import Selection
+
+    selection = Selection(only, decimals, exact=True)
+    if format_ in ("json", "yaml"):
+        write_bytes(FORMATS[format_].write(traces, selection), out)
+        return
+    if format_ != "table" or out is not None:
+        raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
+    digits = DEFAULT_DECIMALS if decimals is None else decimals
+    exacts = [Exact(trace) for trace in traces]
+    pages = [
+        list(exact_lines(trace, selection.steps(trace), exact, digits))
+        for trace, exact in zip(traces, exacts, strict=True)
+    ]
+    write_lines(pages, color)
+    for exact in exacts:
+        _note(exact)
+
+
+def _note(exact: "Exact") -> None:
+    for warning in exact.warnings():
+        typer.echo(f"warning: {visible(warning)}", err=True)
 
 
 def _format_name(name: str | None, out: Path | None) -> str:
@@ -270,11 +313,15 @@ def explain(
         typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Write long sums whole.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
+    ] = False,
     color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
 ) -> None:
     """Show how one number comes about, with the numbers put in."""
     _prepare([input_])
     from attncli.explaining.cells import find_cell
+    from attncli.explaining.exact import Exact
     from attncli.loading import Overrides
     from attncli.rendering.digits import DEFAULT_DECIMALS
     from attncli.rendering.explanations import FORMATS, Request, lines
@@ -288,11 +335,15 @@ def explain(
     for trace in traces:
         _warn(trace, several=len(traces) > 1)
         step, place = find_cell(trace, cell)
-        requests.append(Request(trace, step, place, digits, full, deep))
+        closed = Exact(trace) if exact else None
+        requests.append(Request(trace, step, place, digits, full, deep, closed))
     if requests and format_ == "table":
         write_lines((lines(request) for request in requests), color)
     elif requests:
         write_bytes("".join(FORMATS[format_](request) for request in requests).encode(), None)
+    for request in requests:
+        if request.exact is not None:
+            _note(request.exact)
     if failed or failed_too:
         raise typer.Exit(BAD_INPUT)
 

@@ -67,9 +67,10 @@ class Reader:
     def product(self) -> float:
         """Factors with · and / between."""
         value = self.signed()
-        while sign := self.next("·", "/"):
+        while self.tokens[0][1] in ("·", "/", "√"):
+            sign = self.next("·", "/")  # 4√3 has none
             other = self.signed()
-            value = value * other if sign == "·" else value / other
+            value = value / other if sign == "/" else value * other
         return value
 
     def signed(self) -> float:

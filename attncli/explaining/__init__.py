@@ -73,6 +73,7 @@ class Explanation(Record):
         unrounded: the result before it was rounded by hand; or nothing.
         reason: what decided a choice, such as `mask[I, good] = 0`; or nothing.
         given: whether the problem gave it.
+        exact: its closed form, such as `e^10/(e^6 + e^10 + e^11)`; or nothing.
         value: the number itself.
     """
 
@@ -85,14 +86,15 @@ class Explanation(Record):
     unrounded: str = ""
     reason: str = ""
     given: bool = False
+    exact: str = ""
     value: float = 0.0
 
     @property
     def parts(self) -> tuple[str, ...]:
         """What stands between the signs of equality, the same thing once."""
-        parts = (self.name, self.formula, self.unfolded, self.numbers, self.unrounded, self.result)
+        worked = (self.formula, self.unfolded, self.numbers, self.exact)
         kept: list[str] = []
-        for part in parts:
+        for part in (self.name, *worked, self.unrounded, self.result):
             if part and (not kept or part != kept[-1]):
                 kept.append(part)
         return tuple(kept)
@@ -173,6 +175,7 @@ class Explainer:
         self.turned = trace.problem.columns
         self.name = (LatexNames if latex else Names)(self.turned)
         self.script = Latex if latex else Script
+        self.latex = latex
         self.written = trace.problem.expressions
         self.inputs: dict[int, Array] = {}
         self.worked: dict[int, Array] = {}

@@ -7,9 +7,11 @@ from itertools import product
 from typing import Any
 
 from attncli.errors import visible
-from attncli.explaining import Explainer, Explanation, cells
+from attncli.explaining import Explainer, Explanation, cells, number_text
+from attncli.explaining.cells import cell_name
+from attncli.explaining.exact import Exact
 from attncli.explaining.latex import escaped
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.rendering.blocks import Line, kept
 from attncli.rendering.digits import DEFAULT_DECIMALS
 from attncli.trace import Operation, Step, Trace
@@ -27,6 +29,7 @@ class Request(Record):
         decimals: the most digits after the point.
         full: whether long sums and large matrices are written whole.
         deep: whether to go on to the operands, down to the input.
+        exact: the exact numbers of the trace, where closed forms are wanted.
     """
 
     trace: Trace
@@ -35,6 +38,7 @@ class Request(Record):
     decimals: int = DEFAULT_DECIMALS
     full: bool = False
     deep: bool = False
+    exact: Exact | None = None
 
     def found(self, latex: bool = False, full: bool = False) -> Iterator[tuple[int, Explanation]]:
         """Yield each explanation with how deep it lies below what was asked for.
@@ -53,6 +57,9 @@ class Request(Record):
             return
         seen.add((step.name, place))
         found = explainer.explain(step, place)
+        if self.exact is not None:
+            closed = self.exact.text(self.exact.value(step)[place], explainer.latex)
+            found = replace(found, exact=closed or "")
         yield depth, found
         if not self.deep:
             return
@@ -126,6 +133,21 @@ def as_markdown(request: Request) -> str:
     return head + "".join(rows)
 
 
+def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) -> Iterator[Line]:
+    """Yield every cell of some steps with its closed form and its decimals."""
+    for number, step in enumerate(steps):
+        if number:
+            yield []
+        yield [(step.formula, "title")]
+        values = exact.value(step)
+        for place in cells(step):
+            closed = exact.text(values[place])
+            value = step.value[place] if closed is None else values[place]
+            texts = dict.fromkeys((closed, number_text(float(value), decimals)))
+            rest = "".join(f" = {text}" for text in texts if text is not None)
+            yield [(cell_name(step, place), "label"), (rest, "")]
+
+
 FORMATS: dict[str, Callable[[Request], str]] = {
     "table": as_table,
     "json": as_json,
@@ -139,7 +161,7 @@ def _cell(found: Explanation) -> dict[str, Any]:
     if value in (float("inf"), float("-inf")):
         value = "Infinity" if found.value > 0 else "-Infinity"
     parts = {name: getattr(found, name) for name in ("name", "formula", "unfolded", "numbers")}
-    more = {name: getattr(found, name) for name in ("unrounded", "result", "reason")}
+    more = {name: getattr(found, name) for name in ("exact", "unrounded", "result", "reason")}
     return {
         **{name: text for name, text in (parts | more).items() if text},
         "value": value,
