@@ -29,8 +29,8 @@ class Ranges(Record, np.lib.mixins.NDArrayOperatorsMixin):
 
     __hash__ = None  # type: ignore[assignment]  # as of arrays
 
-    dtype = np.dtype(object)
-    """What operations ask when they take care of floats: these are none."""
+    dtype = np.dtype(int)
+    """What operations ask when they take care of floats, or of objects: these are neither."""
 
     @property
     def shape(self) -> tuple[int, ...]:

@@ -15,6 +15,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_inputs"
+SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 
 # These change colours, widths or help texts.
 NOT_INHERITED = (

@@ -17,9 +17,8 @@ from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
 from attncli.rendering.record import Selection
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
-from tests.test_samples import FILES
 
 GOOD = "sample_inputs/i_am_good.yaml"
 SCALED = "sample_inputs/integers_scaled.yaml"
@@ -163,7 +162,7 @@ def test_a_problem_with_rounded_steps_accepts_every_digit_too() -> None:
         assert attncli.check(rounded, answers).verdict == "correct"
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
 def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -> None:
     """Of every mechanism, in every format, with every digit and with two decimals."""

@@ -23,11 +23,10 @@ import pytest
 import yaml
 from rich.cells import cell_len
 
-from tests.conftest import ROOT, SAMPLES, Attn, Result, environment
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, Result, environment
 
 GOOD = SAMPLES / "i_am_good.yaml"
 HEADS = SAMPLES / "heads_cut.yaml"
-ALL = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 PROGRAM = [sys.executable, "-m", "attncli"]
 ONE_STEP = ("compute", GOOD, "--only", "Q", "-f", "csv")
 ONE_STEP_TEXT = "1,3,2\n1,1,3\n1,2,1\n"
@@ -242,7 +241,7 @@ def test_link_to_standard_output(attn: Attn, tmp_path: Path) -> None:
 @pytest.fixture(scope="module")
 def piped() -> str:
     done = subprocess.run(
-        [*PROGRAM, "compute", *map(str, ALL)],
+        [*PROGRAM, "compute", *map(str, SAMPLE_FILES)],
         capture_output=True,
         env=environment(),
         check=True,
@@ -253,7 +252,7 @@ def piped() -> str:
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_every_number_of_every_sample_is_whole(columns: int, piped: str) -> None:
-    status, shown = in_terminal("compute", *ALL, columns=columns)
+    status, shown = in_terminal("compute", *SAMPLE_FILES, columns=columns)
     assert status == 0
     # A narrow terminal leaves out operands put together on the way, such as [h_1; x_2; c_1].
     assert numbers_of(shown) <= numbers_of(piped)
@@ -263,7 +262,7 @@ def test_every_number_of_every_sample_is_whole(columns: int, piped: str) -> None
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
 def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
-    _, shown = in_terminal("compute", *ALL, columns=columns)
+    _, shown = in_terminal("compute", *SAMPLE_FILES, columns=columns)
     lines = (ISOLATES.sub("", line) for line in shown.splitlines())
     assert [line for line in lines if cell_len(line) > columns] == []
 

@@ -16,7 +16,7 @@ from attncli.keys import UPDATES
 from attncli.kinds import KINDS
 from attncli.methods import METHODS
 from attncli.scores import SCORES
-from tests.conftest import ROOT, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 
 mp = mpmath.MPContext()
 mp.dps = 30
@@ -282,7 +282,7 @@ def test_dictionary_queries_are_as_published() -> None:
 
 def test_every_kind_has_a_method_and_a_sample() -> None:
     assert set(KINDS) == set(METHODS)
-    used = {p.kind for path in SAMPLES.iterdir() for p in attncli.load_all(path)}
+    used = {p.kind for path in SAMPLE_FILES for p in attncli.load_all(path)}
     assert used == set(KINDS)
 
 

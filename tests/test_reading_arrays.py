@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.errors import InputError
-from tests.conftest import ROOT, SAMPLES
+from tests.conftest import ROOT, SAMPLE_FILES
 
 SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz", ".npy", ".txt", "")
 NOT_NUMPY = "the file is damaged, or no NumPy file"
@@ -241,7 +241,7 @@ def test_damaged_results(about: Any, tmp_path: Path) -> None:
 
 
 def _seeds() -> list[bytes]:
-    found = [p.read_bytes() for p in sorted(SAMPLES.iterdir())]
+    found = [p.read_bytes() for p in SAMPLE_FILES]
     found += [p.read_bytes() for p in sorted((ROOT / "tests" / "errors").iterdir())]
     found.append(npz(X=np.eye(2), tokens=np.array(["a", "b"]), score="dot"))
     found.append(npz(X=np.eye(2), weights=np.eye(2), options=written()))

@@ -7,13 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import FOLDER, assert_same
 
-FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 
-
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
 def test_tables_are_as_read(path: Path, attn: Attn) -> None:
     result = attn("compute", path.relative_to(SAMPLES.parent))
     assert result.status == 0, result.err
@@ -22,10 +20,10 @@ def test_tables_are_as_read(path: Path, attn: Attn) -> None:
 
 def test_no_snapshot_is_left_over() -> None:
     kept = {p.name for p in (FOLDER / "samples").iterdir()}
-    assert kept == {f"{p.name}.txt" for p in FILES}
+    assert kept == {f"{p.name}.txt" for p in SAMPLE_FILES}
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
 @pytest.mark.parametrize("form", ["json", "yaml", "csv"])
 def test_what_is_written_reads_back(path: Path, form: str, attn: Attn, tmp_path: Path) -> None:
     """Output of a text format, given back as input, gives the same numbers."""
@@ -36,7 +34,7 @@ def test_what_is_written_reads_back(path: Path, form: str, attn: Attn, tmp_path:
     assert json.loads(again.out) == json.loads(first.out)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
 def test_npz_reads_back(path: Path, attn: Attn, tmp_path: Path) -> None:
     first = attn("compute", path, "-f", "json")
     attn("compute", path, "-o", tmp_path / "out.npz")

@@ -10,9 +10,10 @@ from attncli.errors import cell_width, visible
 from attncli.heads import Cut, Shared
 from attncli.normalizers import Total
 from attncli.operations import MatMul, Transposed
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
 from attncli.rendering.digits import DEFAULT_DECIMALS, style_of
+from attncli.rendering.rounded import closing_line, enough_decimals
 from attncli.trace import (
     LEADING,
     Array,
@@ -56,7 +57,10 @@ class Table(Record):
             yield from _folded(line, self.width)
 
     def _lines(self, trace: Trace) -> Iterator[Line]:
-        page = _Page(self, trace)
+        table = self
+        if trace.problem.round is not None:
+            table = replace(self, decimals=enough_decimals(trace, self.decimals))
+        page = _Page(table, trace)
         lines: list[Line] = []
         if not self.quiet and not self.only:
             lines = list(page.heading())
@@ -70,6 +74,9 @@ class Table(Record):
             count, lines = page.step(steps, index)
             yield from lines
             index += count
+        if trace.unrounded is not None and not self.quiet and trace.last in steps:
+            yield []
+            yield [(closing_line(trace), "faint")]
         if page.elided:
             yield []
             yield [("Rows and columns marked … are left out; --full shows all.", "faint")]
