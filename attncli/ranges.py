@@ -180,6 +180,7 @@ UFUNCS: dict[np.ufunc, Callable[..., Ranges | Array]] = {
     np.sqrt: _rising(np.sqrt),
     np.power: _power,
     np.equal: lambda a, b: (a.low == b.low) & (a.high == b.high),
+    np.not_equal: lambda a, b: (a.low != b.low) | (a.high != b.high),
 }
 """What operations do with numbers. `power` is of a number that is no range, to a range."""
 

@@ -68,7 +68,7 @@ class Operation(Record):
         raise NotImplementedError
 
     def bounds(self, *operands: Any) -> Any:
-        """Return the ranges of the result where operands are ranges (`attncli.ranges`).
+        """Return the ranges of the result of operands that are ranges (`attncli.ranges`).
 
         What `apply` does with them is right wherever it does nothing that only numbers can.
         """
@@ -226,9 +226,11 @@ def evaluate(
         elements = {n: constant(x) for n, x in numbers.items() if isinstance(x, float)}
         expression = replace(expression, **elements) if elements else expression
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
-        if all(isinstance(array, np.ndarray) for array in arrays):
+        kinds = {type(array) for array in arrays} - {np.ndarray}
+        if not kinds:
             return expression.apply(*arrays)
-        return expression.bounds(*arrays)
+        (ranges,) = kinds
+        return expression.bounds(*(a if type(a) is ranges else ranges(a, a) for a in arrays))
 
 
 def array_of(expression: Expression) -> Array:

@@ -161,7 +161,9 @@ def _unit(text: str) -> float:
 def _slack(values: Array, unit: Array) -> float:
     """Return how far numbers are off that a computer wrote with all digits of its floats."""
     long = (unit > 0) & (unit < 1e-9 * np.abs(values))
-    if long.any() and np.array_equal(values[long].astype(np.float32), values[long]):
+    with np.errstate(over="ignore"):
+        short = values[long].astype(np.float32)
+    if long.any() and np.array_equal(short, values[long]):
         return 3e-6  # these are floats of 32 bits, which hold seven digits
     return 1e-9
 

@@ -8,7 +8,6 @@ written number stands for the numbers that it may be a rounding of, so operands 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from itertools import chain
 
 import numpy as np
 
@@ -22,6 +21,8 @@ CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
 
 LIKE_BLOCKED = -1e4
 """Programs write a number as low as this where a hand writes −∞ for a blocked cell."""
+
+HALF = 0.5 + 1e-9
 
 SPARE = 0.1
 """How far beyond its rounding a number may lie, in halves of its last digit: whoever goes on with
@@ -122,7 +123,7 @@ class Judge:
         values = _without_stand_ins(written.values, step.array)
         right = [step.array, *(other[step.name].array for other in self.others)]
         slack = _slack(step.array, written.slack)
-        unit = self._unit(written, step.array)
+        unit = self._unit(written)
         off = np.minimum.reduce([_difference(values, r) for r in right])
         codes = np.full(values.shape, WRONG, np.int8)
         is_exact = _is_exact(step.array, unit, slack)
@@ -142,17 +143,19 @@ class Judge:
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
         return Judged(step, written, None, codes, yours, follows)
 
-    def _unit(self, written: Written, right: Array) -> Array:
-        """Return the units of the written digits, where 1200000 may stand for 1202604."""
+    def _unit(self, written: Written) -> Array:
+        """Return the units of the written digits, where 1200000 may stand for 1202604.
+
+        In three significant digits the zeros at the end of a large number say nothing, nor does
+        the point and zero that programs write after it.
+        """
         values, unit = written.values, written.unit
         with np.errstate(invalid="ignore"):
-            whole = (np.abs(values) >= 1000) & (values % 10 == 0) & (right % 1 != 0)
-        whole &= unit > 0.01
+            whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
         if not whole.any():
             return unit
         digits = max(3, significant(iter(written.texts[~written.missing].tolist())))
-        with np.errstate(divide="ignore"):
-            size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
+        size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
         return np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
 
     def _fill(self, wanted: Step) -> None:
@@ -186,8 +189,9 @@ class Judge:
         right = step.array
         values = _without_stand_ins(written.values, right)
         slack = _slack(right, written.slack)
-        unit = self._unit(written, right)
-        same = (judged.codes == CORRECT) & (_difference(values, right) <= slack)
+        unit = self._unit(written)
+        same = _difference(values, right) <= written.slack * np.abs(right)
+        same &= judged.codes == CORRECT
         values = np.where(same, right, values)
         if same.all():
             return right, right
@@ -221,15 +225,22 @@ class Judge:
         unit = np.where(np.isfinite(unit), np.maximum(unit, finest), finest)
         if not finest:
             return found.low if np.array_equal(found.low, found.high) else found
-        parts = [found]
-        for end in (found.low, found.high):
-            near = np.round(end / unit) * unit
-            near = np.where(np.isfinite(end), near, end)
-            moved = np.abs(near - end) > 1e-9 * np.abs(end)
-            spare = np.where(moved, SPARE * unit / 2, 0.0)
-            near = np.where(moved, near, end)
-            parts.append(Ranges(near - spare, near + spare))
-        wide = hull(*parts)
+        with np.errstate(invalid="ignore"):  # an infinite end stays where it is
+            # A half may be rounded either way.
+            ends = (
+                np.ceil(found.low / unit - HALF) * unit,
+                np.floor(found.high / unit + HALF) * unit,
+            )
+            moved = [
+                np.abs(end - old) > 1e-9 * np.abs(old)
+                for end, old in zip(ends, (found.low, found.high), strict=True)
+            ]
+        spare = SPARE * unit / 2
+        rounded = Ranges(
+            np.where(moved[0], ends[0] - spare, found.low),
+            np.where(moved[1], ends[1] + spare, found.high),
+        )
+        wide = hull(found, rounded)
         return wide.low if np.array_equal(wide.low, wide.high) else wide
 
     def _habit(self) -> tuple[float, int]:
@@ -239,13 +250,17 @@ class Judge:
         decimals, that is the habit; else few significant digits may be.
         """
         if self._digits is None:
-            all_given = [w for w in self.given.values() if isinstance(w, Written)]
-            cells = list(chain.from_iterable(w.texts.ravel().tolist() for w in all_given))
-            units = [w.unit[(w.unit > 0) & (w.unit < 1)] for w in all_given]
-            found = np.concatenate([np.zeros(0), *units])
-            finest = float(found.min(initial=1.0)) if found.size else 0.0
-            digits = significant(text for text in cells if "." in text)
-            by_digits = 3 <= digits <= 4 and bool((found > finest * 1.5).any())
+            cells = [
+                (text, unit)
+                for given in self.given.values()
+                if isinstance(given, Written)
+                for text, unit in zip(given.texts.flat, given.unit.flat, strict=True)
+                if "." in text and unit
+            ]
+            units = [float(unit) for _, unit in cells]
+            finest = min(units, default=0.0)
+            digits = significant(text for text, _ in cells)
+            by_digits = 3 <= digits <= 4 and max(units) > 1.5 * finest
             self._digits = finest, digits if by_digits else 17
         return self._digits
 
@@ -303,7 +318,8 @@ def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
 def _around(middle: Array, found: Array | Ranges) -> Ranges:
     """Return ranges that hold the numbers from which they were made, whatever a float did."""
     wide = ranges(found)
-    return Ranges(np.fmin(wide.low, middle), np.fmax(wide.high, middle))
+    low = np.where(np.isnan(wide.low), -np.inf, np.fmin(wide.low, middle))
+    return Ranges(low, np.where(np.isnan(wide.high), np.inf, np.fmax(wide.high, middle)))
 
 
 def _holds(found: Ranges, values: Array, more: Array) -> Array:
