@@ -15,8 +15,8 @@ import numpy as np
 
 from attncli.trace import Array, Expression, Step, array_of, evaluate
 
-LARGEST = 200_000
-"""A step of more numbers than this is no hand's, and is worked with floats."""
+LARGEST = 500_000
+"""A step of more multiplications than about this is no hand's, and is worked with floats."""
 
 CONTEXT = Context(prec=50, traps=[])
 
@@ -106,12 +106,13 @@ class Digits:
 
 def by_hand(operation: Expression) -> Array:
     """Return the array of an expression of recorded values, worked in 50 decimal digits."""
-    if _count(operation) > LARGEST:
-        return array_of(operation)
+    floats = array_of(operation)
+    if _work(operation, floats) > LARGEST:
+        return floats
     with localcontext(CONTEXT):
         worked = evaluate(operation, _digits, _constant)
         numbers = [float(x) for x in worked.ravel()]
-    return np.array(numbers, _kind(operation)).reshape(worked.shape)
+    return np.array(numbers, floats.dtype).reshape(worked.shape)
 
 
 def _digits(step: Step) -> Array:
@@ -139,14 +140,10 @@ def _with(other: object, work: Callable[[Decimal], Decimal]) -> Any:
     return Digits(work(_decimal(other)))
 
 
-def _count(expression: Expression) -> int:
-    """Return how many numbers an operation works with: an estimate from its operands."""
-    if isinstance(expression, Step):
-        return expression.array.size
-    return max(map(_count, expression.operands), default=0)
+def _work(operation: Expression, result: Array) -> float:
+    """Return about how many multiplications an operation takes.
 
-
-def _kind(expression: Expression) -> Any:
-    if isinstance(expression, Step):
-        return expression.array.dtype
-    return np.result_type(*map(_kind, expression.operands))
+    For (n, d) times (d, m) giving (n, m) the root of the product of the sizes is n · d · m.
+    """
+    sizes = [array_of(operand).size for operand in getattr(operation, "operands", ())]
+    return float(np.prod([float(size) for size in (*sizes, result.size)]) ** 0.5)

@@ -6,6 +6,7 @@ these functions let each element remember what decided it; floats pass through a
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -23,7 +24,8 @@ def because(
         result: any shape.
         seen: broadcasts to the result: what was looked at.
         words: the reason, with `{seen}` for what was looked at ("mask[am, I] = 0"), or `{all}`
-            for all the numbers of a line and `{largest}` for the largest of them.
+            for all the numbers of a line, `{largest}` for the largest of them and `{which}` for
+            "the largest", or "the first largest" where there are several.
         where: for which elements there is something to say; all by default. It broadcasts.
         along: an axis, where a whole line of `seen` was looked at.
     """
@@ -46,8 +48,7 @@ def named(array: Array, symbol: str) -> Array:
     """Return an array whose elements are called by a letter in formulas, such as τ."""
     if array.dtype.kind != "O":
         return array
-    called: Array = np.frompyfunc(lambda element: element.called(symbol), 1, 1)(array)
-    return called
+    return _each(array, lambda element: element.called(symbol) if _is_one(element) else element)
 
 
 def at_least_zero(array: Array) -> Array:
@@ -55,5 +56,14 @@ def at_least_zero(array: Array) -> Array:
     if array.dtype.kind != "O":
         larger: Array = np.maximum(array, 0.0)
         return larger
-    written: Array = np.frompyfunc(lambda element: element.at_least_zero(), 1, 1)(array)
-    return written
+    return _each(array, lambda x: x.at_least_zero() if _is_one(x) else max(x, 0.0))
+
+
+def _each(array: Array, function: Callable[[Any], Any]) -> Array:
+    result: Array = np.frompyfunc(function, 1, 1)(array)
+    return result
+
+
+def _is_one(element: object) -> bool:
+    """Whether it is an element that explains itself; an operation's own 0 is a plain number."""
+    return hasattr(element, "called")

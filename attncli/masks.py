@@ -142,6 +142,7 @@ class Masked(Operation):
     operand: Expression
     mask: Expression
     blocks = True
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts."""

@@ -16,7 +16,17 @@ from attncli.elements import at_least_zero, because, named
 from attncli.errors import fail
 from attncli.operations import Divide, Scale
 from attncli.records import Record, replace
-from attncli.trace import ATOM, Array, Expression, Operation, Tape, Writer, array_of
+from attncli.trace import (
+    ALL,
+    ATOM,
+    Array,
+    Expression,
+    Operation,
+    Part,
+    Tape,
+    Writer,
+    array_of,
+)
 
 LARGE_EXPONENT = 300.0
 """From where on ranges of e^s would leave the range of a float."""
@@ -169,6 +179,10 @@ class Power(Operation):
     shift_along: int | None = None
     unfolds = True
 
+    def needs(self, part: Part) -> tuple[Part, ...] | None:
+        """The score itself, and where the largest is subtracted all of them."""
+        return (part,) if self.shift_along is None else None
+
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""
         scores = arrays[0]
@@ -213,6 +227,11 @@ class Total(Operation):
     along: int
     unfolds = True
 
+    def needs(self, part: Part) -> tuple[Part, ...]:
+        """Whole rows, or whole columns."""
+        rows, columns = part
+        return ((rows, ALL),) if self.along == KEYS else ((ALL, columns),)
+
     @property
     def trailing(self) -> tuple[str, ...]:
         """The axis that is summed has one place left."""
@@ -237,6 +256,7 @@ class Unblocked(Operation):
     """0 in place of −∞, for normalisers that do not exponentiate."""
 
     operand: Expression
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""
@@ -262,7 +282,7 @@ class Hardmax(Operation):
         where = scores.argmax(axis=self.along, keepdims=True)
         largest = np.take_along_axis(scores, where, self.along)
         np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
-        return because(result, scores, "{largest} is the first largest of {all}", None, self.along)
+        return because(result, scores, "{largest} is {which} of {all}", None, self.along)
 
     def bounds(self, *operands: Any) -> Any:
         """1 for what is the largest for sure, 0 for what is not; else either."""
@@ -304,7 +324,7 @@ class Sparsemax(Operation):
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
         weights = at_least_zero(shifted - named(threshold, "τ"))
         result = np.where(blocked, 0.0, weights).astype(arrays[0].dtype)
-        result = because(result, scores, "{largest} is the largest of {all}", blocked, -1)
+        result = because(result, scores, "{largest} is {which} of {all}", blocked, -1)
         return np.moveaxis(result, -1, self.along)
 
     def bounds(self, *operands: Any) -> Any:

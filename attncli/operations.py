@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.elements import because
-from attncli.trace import ATOM, PRODUCT, SUM, Array, Expression, Operation, Writer
+from attncli.trace import ALL, ATOM, PRODUCT, SUM, Array, Expression, Operation, Part, Writer
 
 
 class MatMul(Operation):
@@ -30,6 +30,11 @@ class MatMul(Operation):
         left, right = arrays
         product: Array = left @ right
         return product
+
+    def needs(self, part: Part) -> tuple[Part, ...]:
+        """A row of the left factor and a column of the right one for each number."""
+        rows, columns = part
+        return (rows, ALL), (ALL, columns)
 
     def notation(self, write: Writer) -> str:
         """`X W_q`; with tokens as columns `W_q X`."""
@@ -61,6 +66,11 @@ class Transposed(Operation):
         """(…, n, d) gives (…, d, n)."""
         return np.swapaxes(arrays[0], -1, -2)
 
+    def needs(self, part: Part) -> tuple[Part, ...]:
+        """Columns of the operand for rows."""
+        rows, columns = part
+        return ((columns, rows),)
+
     def notation(self, write: Writer) -> str:
         """`Kᵀ`."""
         return write.transposed(self.operand)
@@ -77,6 +87,7 @@ class Add(Operation):
     left: Expression
     right: Expression
     binds = SUM
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts."""
@@ -101,6 +112,7 @@ class Divide(Operation):
     dividend: Expression
     divisor: Expression
     binds = PRODUCT
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts. A row that is wholly blocked has sum 0 and keeps its zeros."""
@@ -132,6 +144,7 @@ class Scale(Operation):
     formula: str
     value: str = ""
     binds = PRODUCT
+    pointwise = True
 
     @property
     def note(self) -> str:
@@ -154,6 +167,7 @@ class Tanh(Operation):
     """The hyperbolic tangent of every number."""
 
     operand: Expression
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""
@@ -177,6 +191,7 @@ class SoftCap(Operation):
     operand: Expression
     cap: float
     binds = PRODUCT
+    pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""

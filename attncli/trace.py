@@ -25,6 +25,11 @@ if TYPE_CHECKING:
 Array = NDArray[Any]
 LEADING = ("batch", "head")
 
+Part = tuple[slice, slice]
+"""Some rows and columns of an array."""
+
+ALL = slice(None)
+
 SUM, PRODUCT, ATOM = 1, 2, 3
 """How tightly the notation of an operation binds; a looser operand is put in parentheses."""
 
@@ -40,6 +45,7 @@ class Operation(Record):
     binds: ClassVar[int] = ATOM
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
+    pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -73,6 +79,13 @@ class Operation(Record):
         What `apply` does with them is right wherever it does nothing that only numbers can.
         """
         return self.apply(*operands)
+
+    def needs(self, part: Part) -> tuple[Part, ...] | None:
+        """Return the parts of the operands that a part of the result needs; None for all of them.
+
+        Whoever wants one number of many need not work out the others.
+        """
+        return tuple(part for _ in self.operands) if self.pointwise else None
 
     def notation(self, write: Writer) -> str:
         """Return the right-hand side of the formula; `write` gives the text of an operand."""
@@ -221,16 +234,23 @@ def evaluate(
     if isinstance(expression, Step):
         return value_of(expression)
     arrays = [evaluate(operand, value_of, constant) for operand in expression.operands]
+    return apply_to(expression, arrays, constant)
+
+
+def apply_to(
+    operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
+) -> Any:
+    """Apply an operation to arrays, with other elements for its own numbers if asked."""
     if constant is not None:
-        numbers = {name: getattr(expression, name) for name in expression.fields}
+        numbers = {name: getattr(operation, name) for name in operation.fields}
         elements = {n: constant(x) for n, x in numbers.items() if isinstance(x, float)}
-        expression = replace(expression, **elements) if elements else expression
+        operation = replace(operation, **elements) if elements else operation
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
         kinds = {type(array) for array in arrays} - {np.ndarray}
         if not kinds:
-            return expression.apply(*arrays)
+            return operation.apply(*arrays)
         (ranges,) = kinds
-        return expression.bounds(*(a if type(a) is ranges else ranges(a, a) for a in arrays))
+        return operation.bounds(*(a if type(a) is ranges else ranges(a, a) for a in arrays))
 
 
 def array_of(expression: Expression) -> Array:

@@ -6,12 +6,13 @@ import json
 import re
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import Source, explain, explain_all
+from attncli.explaining import Source, explain, explain_all, worked
 from attncli.trace import Step, Trace
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.worked import value_of
@@ -261,3 +262,117 @@ def test_rounded_steps_are_explained_with_the_number_before_rounding(
     # e^5.77 = 320.5377…, as any table of exponentials has it
     last = explained(attn, str(path), "exp[2, 1]")[-1]
     assert last == "exp[2, 1] = e^scaled[2, 1] = e^5.77 = 320.5377 ≈ 320.54"
+
+
+HARD: list[dict[str, Any]] = [
+    {"X": [[[0, 1 / 7, 2 / 7], [3, 4, 5]], [[1, 2, 3], [0.1, 0.2, 0.3]]]},  # a batch
+    *(
+        {"X": [[1, -2], [3, 4]], "mask": [[0, 0], [0, 1]], "normalize": name}
+        for name in ("softmax", "sparsemax", "hardmax")
+    ),
+    {"scores": [[1, "-inf"], ["-inf", "-inf"]], "V": [[1], [2]], "normalize": "sum"},
+    {"scores": [[1000, 1001], [-1e5, 3]], "V": [[1], [2]]},
+    {"X": np.array([[1.1, 2], [3, 4]], np.float32), "tokens": ["the", "the"]},
+    {"X": [[1.1e-7, 2e-7], [3e-7, 4e-7]], "tokens": ["a, b", "[c]"], "score": "dot"},
+    {"X": [[1.1e9, 2e9], [3e9, 4e9]], "score": "dot", "normalize": "none", "scale": "1e-20"},
+    {"X": [[1, 2], [3, 4]], "score": {"name": "general", "W": [[1, 2], [-3, -4]]}},
+    {"X": [[1, 2], [3, 4]], "W_q": [[1, -2], [3, 4]], "b_q": [0.5, -0.5], "b_o": [1, -1]},
+    {"X": [[1, 2], [3, 4]], "W_c": [[1, 0, 0, 1], [1, 1, 1, 1]], "tokens_as": "columns"},
+    {
+        "X": [[1, 2, 0, 1], [3, 4, 1, 1]],
+        "heads": 2,
+        "kv_heads": 1,
+        "W_k": [[1, 0], [0, 1], [1, 1], [0, 0]],
+        "W_v": [[1, 0], [0, 1], [1, 1], [0, -1]],
+        "softcap": "1/3",
+        "normalize": {"base": 2, "temperature": "3/7", "axis": "queries"},
+    },
+]
+
+
+@pytest.mark.parametrize("keys", HARD, ids=range(len(HARD)))
+@pytest.mark.parametrize("large", [0, 10**6], ids=["one by one", "all at once"])
+@pytest.mark.parametrize("decimals", [1, 4, 9])
+def test_hard_problems_are_explained_truly(
+    keys: dict[str, Any], large: int, decimals: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(worked, "LARGE", large)
+    trace = attncli.compute(attncli.Problem(**keys))
+    digits = 1e-6 if trace["V"].array.dtype == np.float32 else 1e-14
+    for step in trace:
+        for found in explain_all(trace, step, decimals, full=True).values():
+            if not np.isfinite(found.value):
+                assert found.reason or found.numbers == "-∞"
+                continue
+            exponent = int(found.result.partition("e")[2] or 0)
+            unit = 10.0 ** (exponent - decimals)
+            allowed = unit / 2 * (1 + 1e-9) + digits * abs(found.value)
+            assert abs(value_of(found.numbers) - number(found.result)) <= allowed, found.line
+            assert abs(found.value - number(found.result)) <= allowed
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_cells_one_by_one_are_those_of_all_at_once(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        lines = []
+        for large in (0, 10**6):
+            monkeypatch.setattr(worked, "LARGE", large)
+            lines.append(
+                [
+                    (place, found.line, found.sources)
+                    for step in trace
+                    for place, found in explain_all(trace, step).items()
+                ]
+            )
+        assert lines[0] == lines[1]
+
+
+def test_one_number_of_many_needs_no_more_than_its_row() -> None:
+    """(400 × 64) · (64 × 400) would be ten million products; the row's 64 take no time."""
+    x = np.arange(400 * 64).reshape(400, 64) % 7 - 3
+    trace = attncli.compute(attncli.Problem(X=x))
+    found = explain(trace, trace["scores"], (7, 300), full=True)
+    assert value_of(found.numbers) == int(x[7] @ x[300])
+    assert len(found.sources) == 128
+
+
+def test_a_chosen_number_tells_why() -> None:
+    trace = attncli.compute(
+        attncli.Problem(scores=[[1, 3, 3], [5, 2, 1]], V=[[1], [2], [3]], normalize="hardmax")
+    )
+    weights = explain_all(trace, trace["weights"])
+    assert weights[0, 1].line == "weights[1, 2] = 1, as 3 is the first largest of 1, 3, 3"
+    assert weights[0, 2].line == "weights[1, 3] = 0, as 3 is the first largest of 1, 3, 3"
+    assert weights[1, 0].line == "weights[2, 1] = 1, as 5 is the largest of 5, 2, 1"
+    assert weights[0, 0].sources == tuple(Source("scores", (0, i)) for i in range(3))
+
+
+def test_the_threshold_of_sparsemax_is_shown() -> None:
+    """Of 1, 1/2 and −1 two stay: τ = (1 + 1/2 − 1) / 2 = 1/4."""
+    trace = attncli.compute(attncli.load(SAMPLES / "normalize_sparsemax.yaml"))
+    assert explain(trace, trace["weights"], (0, 1)).line == (
+        "weights[one, b] = max(scores[one, b] − τ, 0) = max(0.5 − 0.25, 0) = 0.25, "
+        "as τ = (1 + 0.5 − 1) / 2 = 0.25"
+    )
+
+
+def test_cosine_and_distance_are_vectors_too() -> None:
+    x = [[3, 4], [4, 3]]
+    trace = attncli.compute(attncli.Problem(X=x, score="cosine"))
+    assert explain(trace, trace["scores"], (0, 1)).line == (
+        "scores[1, 2] = q_1 · k_2 / (‖q_1‖·‖k_2‖) = (3·4 + 4·3) / (√(3² + 4²)·√(4² + 3²)) = 0.96"
+    )
+    trace = attncli.compute(attncli.Problem(X=x, score={"name": "distance", "width": 2}))
+    assert explain(trace, trace["scores"], (0, 1)).line == (
+        "scores[1, 2] = −‖q_1 − k_2‖² / (2·2²) = −((3 − 4)² + (4 − 3)²) / (2·2²) = -0.25"
+    )
+
+
+def test_what_is_blank_has_no_explanation() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "recurrent.yaml"))
+    with pytest.raises(attncli.InputError, match="blank"):
+        explain(trace, trace["weights"], (0, 3))
+    assert (0, 3) not in explain_all(trace, trace["weights"])

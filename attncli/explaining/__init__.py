@@ -27,12 +27,12 @@ from attncli.explaining.terms import (
     found,
     leaves,
     summands,
-    term_of,
 )
+from attncli.explaining.worked import Worked, shortest
 from attncli.records import Record
 from attncli.rendering.blocks import LIMIT
 from attncli.rendering.digits import DEFAULT_DECIMALS, TOO_LONG, style_of
-from attncli.trace import Array, Operation, Step, Trace, evaluate
+from attncli.trace import Operation, Step, Trace
 
 MOST_NAMES = 4
 """A sum of the names of more cells than this is shown with its middle left out."""
@@ -177,14 +177,12 @@ class Explainer:
         self.script = Latex if latex else Script
         self.latex = latex
         self.written = trace.problem.expressions
-        self.inputs: dict[int, Array] = {}
-        self.worked: dict[int, Array] = {}
-        self.kept: list[Step] = []  # ids are of living steps
+        self.worked = Worked()
 
     def explain(self, step: Step, place: Place) -> Explanation:
         """Explain the cell at a place on paper."""
-        term = self.term(step, at_of(step, place))
-        value = float(step.array[at_of(step, place)])
+        term = self.worked.term(step, at_of(step, place))
+        value = shortest(step.array[at_of(step, place)])
         result = number_text(value, self.decimals)
         shown = self.script.number(result)
         name = self.name.cell(step, place)
@@ -204,25 +202,6 @@ class Explainer:
             self.script.also.join(self._reasons(term)),
             value=value,
         )
-
-    def term(self, step: Step, at: Place) -> Term:
-        """Return how a cell of a step's array was made."""
-        if step.operation is None:
-            return term_of(self.leaves(step)[at])
-        if id(step) not in self.worked:
-            self.kept.append(step)
-            self.worked[id(step)] = evaluate(step.operation, self.leaves, Constant)
-        return term_of(np.broadcast_to(self.worked[id(step)], step.array.shape)[at])
-
-    def leaves(self, step: Step) -> Array:
-        """Return the array of a step with a leaf for each number."""
-        if id(step) not in self.inputs:
-            self.kept.append(step)
-            array = np.empty(step.array.shape, object)
-            for at in np.ndindex(array.shape):
-                array[at] = Leaf(step, at, float(step.array[at]))
-            self.inputs[id(step)] = array
-        return self.inputs[id(step)]
 
     def names(self, term: Term) -> str:
         """Return the formula of a cell, with the names of cells."""
@@ -269,7 +248,7 @@ class Explainer:
         if isinstance(term, Leaf):
             made = term.step.operation
             if isinstance(made, Operation) and made.unfolds:
-                return self._unfold(self.term(term.step, term.at))
+                return self._unfold(self.worked.term(term.step, term.at))
             return term
         if isinstance(term, Binary):
             if term.op in "+-":
@@ -280,6 +259,9 @@ class Explainer:
         if isinstance(term, Function):
             inner = self._unfold(term.operand)
             return term if inner is term.operand else Function(term.name, inner)
+        if isinstance(term, Chosen):
+            inner = self._unfold(term.operand)
+            return term if inner is term.operand else inner
         return term
 
     def _unfold_sum(self, term: Term) -> Term:
@@ -312,7 +294,9 @@ class Explainer:
                 continue
             texts = [self._number(t) for t in chosen.seen]
             largest = max(chosen.seen, key=lambda t: t.value)
+            several = sum(t.value == largest.value for t in chosen.seen) > 1
             yield self.script.words(chosen.words).format(
+                which=self.script.phrase("the first largest" if several else "the largest"),
                 seen=f"{self.names(chosen.seen[0])} = {texts[0]}",
                 all=", ".join(texts),
                 largest=self._number(largest),

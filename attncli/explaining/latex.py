@@ -50,8 +50,9 @@ class Latex(Script):
         text, binds = super().sum(parts)
         return text.replace("−", "-"), binds
 
-    def quotient(self, term: Binary) -> Piece:
+    def quotient(self, term: Binary, first: bool) -> Piece:
         """Return a fraction."""
+        del first
         return rf"\frac{{{self(term.left)}}}{{{self(term.right)}}}", PRODUCT
 
     def factor(self, term: Term, first: bool = False) -> str:
@@ -81,6 +82,11 @@ class Latex(Script):
         """Return a sentence with places for numbers, as `str.format` takes it."""
         parts = re.split(r"(\{\w+\})", text)
         return "".join(p if p.startswith("{") else rf"\text{{{{{p}}}}}" for p in parts if p)
+
+    @staticmethod
+    def phrase(text: str) -> str:
+        """Return some words."""
+        return rf"\text{{{text}}}"
 
     def written(self, text: str) -> str:
         """Return a number of the operation."""

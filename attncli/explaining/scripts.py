@@ -62,12 +62,15 @@ class Script:
 
     def __call__(self, term: Term) -> str:
         """Return the text of a term."""
-        return self.piece(term)[0]
+        return self.piece(term, first=True)[0]
 
-    def piece(self, term: Term) -> Piece:
-        """Return the text of a term and how tightly it binds."""
+    def piece(self, term: Term, first: bool = False) -> Piece:
+        """Return the text of a term and how tightly it binds.
+
+        What comes `first`, in a formula or after a parenthesis, may begin with a sign.
+        """
         if isinstance(term, Chosen):
-            return self.piece(term.operand)
+            return self.piece(term.operand, first)
         if isinstance(term, Leaf | Named):
             return self.bound(self.leaf(term))
         if isinstance(term, Constant):
@@ -79,9 +82,9 @@ class Script:
             return self.sum(summands(term))
         if term.op == "*":
             left, right = self.factors(term)
-            return f"{self.factor(left, first=True)}{self.times}{self.factor(right)}", PRODUCT
+            return f"{self.factor(left, first)}{self.times}{self.factor(right)}", PRODUCT
         if term.op == "/":
-            return self.quotient(term)
+            return self.quotient(term, first)
         return self.power(term)
 
     def inside(self, term: Term, binds: int, first: bool = False) -> str:
@@ -89,8 +92,8 @@ class Script:
 
         A number with a sign needs none where it comes `first`.
         """
-        text, own = self.piece(term)
-        return text if own >= binds or (first and own == SIGNED) else self.group(text)
+        text, own = self.piece(term, first)
+        return text if own >= binds or (first and own == SIGNED) else self.group(self(term))
 
     def factors(self, product: Binary) -> tuple[Term, Term]:
         """Return the factors of a product in the order of the convention."""
@@ -138,9 +141,9 @@ class Script:
             return f"√{self.inside(term.operand, ATOM)}", POWER
         return f"{term.name}({self(term.operand)})", ATOM
 
-    def quotient(self, term: Binary) -> Piece:
+    def quotient(self, term: Binary, first: bool) -> Piece:
         """Return a quotient."""
-        top = self.inside(term.left, PRODUCT, first=True)
+        top = self.inside(term.left, PRODUCT, first)
         bottom = self.inside(term.right, POWER)
         return f"{top} / {bottom}", PRODUCT
 
@@ -160,6 +163,11 @@ class Script:
     @staticmethod
     def words(text: str) -> str:
         """Return a sentence with places for numbers."""
+        return text
+
+    @staticmethod
+    def phrase(text: str) -> str:
+        """Return some words."""
         return text
 
     def group(self, text: str) -> str:
