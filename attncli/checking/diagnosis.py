@@ -11,12 +11,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 import numpy as np
 
 from attncli.checking.answers import Written
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged, sources
+from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of, sources
 from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
 from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
 from attncli.trace import Array, Step, evaluate
+
+MOSTLY = 3
+"""One in so many wrong cells may be off by less than the explanation's own uncertainty."""
 
 
 class Finding(Record):
@@ -88,7 +91,7 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
     for id_, row in MISTAKES.items():
         for step in (judged.step, *reversed(open_)):
             for change, words in row.changes(step, judge.trace):
-                found = with_change(judged.step, change, open_, judge.own)
+                found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
                 fits = _fits(judged, judged.written, ranges(found))
@@ -101,6 +104,7 @@ def with_change(
     change: Change,
     between: Sequence[Step],
     known: Callable[[Step], Array | Ranges],
+    settle: Callable[[Array | Ranges], Array | Ranges] = lambda found: found,
 ) -> Array | Ranges | None:
     """Return what a step becomes when it, or steps before it, are made otherwise.
 
@@ -110,6 +114,7 @@ def with_change(
         between: the steps that are made anew, in the order of computation, where the change
             touches them; all others are known.
         known: the value of a step.
+        settle: what becomes of a step that is made anew before the next one uses it.
 
     Returns:
         An array, or ranges, of the step's shape; None where the shapes do not go together.
@@ -125,7 +130,8 @@ def with_change(
             if expression is None and any(o.name in made for o in sources(source)):
                 expression = source.operation
             if expression is not None:
-                made[source.name] = evaluate(expression, value)
+                found = evaluate(expression, value)
+                made[source.name] = found if source is step else settle(found)
     except ValueError:  # shapes that do not go together
         return None
     found = made.get(step.name)
@@ -143,18 +149,19 @@ def with_change(
 def _fits(judged: Judged, written: Written, found: Ranges) -> Array:
     """Return which cells a calculation gives.
 
-    In a wrong cell its range must also be narrower than the difference that it explains: what
-    may be anything explains nothing.
+    Its ranges must also be narrower than the differences that they explain, in most of the wrong
+    cells: what may be anything explains nothing.
     """
     values = written.values
-    size = np.abs(np.where(np.isfinite(found.low), found.low, 0.0))
-    slack = written.slack * size + 1e-3 * written.slack * size.max(initial=0.0)
-    more = written.unit / 2 + slack
+    wrong = judged.codes == WRONG
+    more = written.unit / 2 + slack_of(found.low, written.slack)
     with np.errstate(invalid="ignore"):
-        inside = (values >= found.low - more) & (values <= found.high + more)
-        wide = found.high - found.low > np.abs(values - judged.yours)
-    same = np.isinf(values) & (values == found.low) & (values == found.high)
-    fits: Array = (inside & ~(wide & (judged.codes == WRONG))) | same
+        fits: Array = (values >= found.low - more) & (values <= found.high + more)
+        fits |= np.isinf(values) & (values == found.low) & (values == found.high)
+        width = np.where(found.low == found.high, 0.0, found.high - found.low)
+        wide = width > np.abs(values - judged.yours)
+    if np.isinf(width[wrong]).any() or MOSTLY * wide[wrong].sum() > wrong.sum():
+        return np.zeros_like(fits)
     return fits
 
 

@@ -122,7 +122,7 @@ class Judge:
             return Judged(step, None, written, codes)
         values = _without_stand_ins(written.values, step.array)
         right = [step.array, *(other[step.name].array for other in self.others)]
-        slack = _slack(step.array, written.slack)
+        slack = slack_of(step.array, written.slack)
         unit = self._unit(written)
         off = np.minimum.reduce([_difference(values, r) for r in right])
         codes = np.full(values.shape, WRONG, np.int8)
@@ -136,7 +136,7 @@ class Judge:
         assert step.operation is not None  # inputs are no steps
         yours = evaluate(step.operation, self.middle)
         follows = _around(yours, evaluate(step.operation, self.own))
-        slack = np.maximum(slack, _slack(yours, written.slack))
+        slack = np.maximum(slack, slack_of(yours, written.slack))
         open_ = (codes == WRONG) | (codes == LAST_DIGIT)
         if not is_exact:
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
@@ -175,7 +175,7 @@ class Judge:
             return
         if judged is None or judged.written is None:
             self._middles[step.name] = evaluate(step.operation, self.middle)
-            self._ranges[step.name] = self._perhaps_rounded(
+            self._ranges[step.name] = self.perhaps_rounded(
                 _around(self._middles[step.name], evaluate(step.operation, self.own))
             )
             return
@@ -188,7 +188,7 @@ class Judge:
         assert step.operation is not None
         right = step.array
         values = _without_stand_ins(written.values, right)
-        slack = _slack(right, written.slack)
+        slack = slack_of(right, written.slack)
         unit = self._unit(written)
         same = _difference(values, right) <= written.slack * np.abs(right)
         same &= judged.codes == CORRECT
@@ -210,15 +210,17 @@ class Judge:
             high = np.where(mine, np.maximum(values, np.minimum(high, judged.follows.high)), high)
         if written.missing.any():
             yours = evaluate(step.operation, self.middle)
-            follows = _around(yours, evaluate(step.operation, self.own))
+            around = _around(yours, evaluate(step.operation, self.own))
+            follows = ranges(self.perhaps_rounded(around))
             values = np.where(written.missing, yours, values)
             low = np.where(written.missing, follows.low, low)
             high = np.where(written.missing, follows.high, high)
         return values, Ranges(low, high)
 
-    def _perhaps_rounded(self, found: Ranges) -> Array | Ranges:
+    def perhaps_rounded(self, numbers: Array | Ranges) -> Array | Ranges:
         """Return the ranges of a step that was left out, rounded before it was used or not."""
         finest, digits = self._habit()
+        found = ranges(numbers)
         size = np.maximum(np.abs(found.low), np.abs(found.high))
         with np.errstate(all="ignore"):
             unit = 10.0 ** (np.floor(np.log10(size)) + 1 - digits)
@@ -294,11 +296,20 @@ def _difference(values: Array, right: Array) -> Array:
         return np.where(values == right, 0.0, np.abs(values - right))
 
 
-def _slack(right: Array, relative: float) -> Array:
-    """Return by how much a number may be off for reasons that no hand has."""
+def slack_of(right: Array, relative: float) -> Array:
+    """Return by how much a number may be off for reasons that no hand has.
+
+    Beside its own share there is a little for a 0 that a sum of floats misses; it is capped, for
+    beside e^60 any ordinary number is small, and not the less wrong for it.
+
+    Args:
+        right: the numbers that are expected.
+        relative: the share of a number that is granted.
+    """
     relative = max(relative, 1e-6) if right.dtype == np.float32 else relative
     size = np.where(np.isfinite(right), np.abs(right), 0.0)
-    slack: Array = relative * size + relative * 1e-3 * size.max(initial=0.0)
+    most = size.max(initial=0.0)
+    slack: Array = relative * (size + 1e-3 * min(most, 1.0)) + min(1e-6 * relative * most, 1e-9)
     return slack
 
 

@@ -137,8 +137,8 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
 
 
 def scaled_twice(node: Expression) -> Iterator[Expression]:
-    """The factor applied twice."""
-    if isinstance(node, Scale):
+    """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
+    if isinstance(node, Scale) and node.formula != "/ √d_k":
         yield replace(node, operand=node)
 
 
