@@ -117,7 +117,7 @@ def project(p: Problem, m: str, desk: Desk) -> tuple[Array, Array, Array]:
         if m == "step_transposed" and name == "V":
             made = made.T
         if heads > 1:
-            count = heads if name == "Q" else p["kv_heads"] if "kv_heads" in p else heads
+            count = heads if name == "Q" else int(p.get("kv_heads") or heads)
             made = cut(made, count, m == "heads_interleaved")
         found[name] = desk(name, made)
     q, k, v = found["Q"], found["K"], found["V"]
