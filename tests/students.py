@@ -114,11 +114,11 @@ def project(p: Problem, m: str, desk: Desk) -> tuple[Array, Array, Array]:
         made = projected(p["X"], p[f"W_{letter}"], m if name == "Q" else "")
         if f"b_{letter}" in p and not (m == "bias_missing" and name == "Q"):
             made = made + p[f"b_{letter}"]
-        if m == "step_transposed" and name == "V":
-            made = made.T
         if heads > 1:
             count = heads if name == "Q" else int(p.get("kv_heads") or heads)
             made = cut(made, count, m == "heads_interleaved")
+        if m == "step_transposed" and name == "V":
+            made = np.swapaxes(made, -1, -2)
         found[name] = desk(name, made)
     q, k, v = found["Q"], found["K"], found["V"]
     times = heads // p.get("kv_heads", heads)
@@ -134,13 +134,13 @@ def compare(p: Problem, m: str, desk: Desk, q: Array, k: Array) -> Array:
     kt = k if m == "key_not_transposed" else np.swapaxes(k, -1, -2)
     name = p.get("score", "scaled_dot")
     if isinstance(name, dict):
-        joined = np.concatenate(
-            [
-                np.repeat(q[:, None, :], len(k), axis=1),
-                np.repeat(k[None, :, :], len(q), axis=0),
-            ][:: -1 if m == "joined_in_wrong_order" else 1],
-            axis=-1,
-        )
+        n, size = q.shape[-2], k.shape[-2]
+        pair = [
+            np.repeat(q[..., :, None, :], size, axis=-2),
+            np.repeat(k[..., None, :, :], n, axis=-3),
+        ]
+        pair = pair[::-1] if m == "joined_in_wrong_order" else pair
+        joined = np.concatenate(pair, axis=-1)
         inside = joined @ name["W"].T
         hidden = desk("hidden", inside if m == "tanh_missing" else np.tanh(inside))
         made = hidden @ name["v"]
@@ -290,11 +290,10 @@ def dotted(draw: Draw, sort: str) -> Problem:
 
 def joined(draw: Draw, sort: str) -> Problem:
     """The score function concat."""
-    del sort
-    return {"score": {"name": "concat", "W": numbers(draw, 3, 8), "v": numbers(draw, 3)}}
+    size = 4 if sort == "heads" else 8
+    return {"score": {"name": "concat", "W": numbers(draw, 3, size), "v": numbers(draw, 3)}}
 
 
-ONE_HEAD = ("integers", "decimals")
 SOFTMAX = ("exp", "sum")
 
 CASES: dict[str, Case] = {
@@ -315,8 +314,8 @@ CASES: dict[str, Case] = {
     "swapped_k_v": Case("K"),
     "swapped_q_v": Case("Q"),
     "bias_missing": Case("Q", lambda draw, sort: {"b_q": numbers(draw, 4)}),
-    "tanh_missing": Case("hidden", joined, sorts=ONE_HEAD),
-    "joined_in_wrong_order": Case("hidden", joined, sorts=ONE_HEAD),
+    "tanh_missing": Case("hidden", joined),
+    "joined_in_wrong_order": Case("hidden", joined),
     "lengths_forgotten": Case("scores", lambda draw, sort: {"score": "cosine"}),
     "sign_of_distance": Case("scores", lambda draw, sort: {"score": "distance"}),
     "half_forgotten": Case("scores", lambda draw, sort: {"score": "distance"}),
@@ -352,7 +351,7 @@ CASES: dict[str, Case] = {
         sorts=("heads",),
     ),
     "w_o_missing": Case("output", lambda draw, sort: {"W_o": numbers(draw, 4, 4)}),
-    "step_transposed": Case("V", shape=lambda sort: {"n": 4}, sorts=ONE_HEAD),
+    "step_transposed": Case("V", shape=square),
 }
 """A student for every mistake of the catalogue."""
 

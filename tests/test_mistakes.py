@@ -167,6 +167,92 @@ def blanked(rows: Any, draw: np.random.Generator) -> Any:
 # ---- slips
 
 
+def at_random(draw: np.random.Generator, value: Array) -> tuple[int, ...]:
+    """Return the place of a number that is not nearly 0, in a matrix or in one of a stack."""
+    places = np.argwhere(np.abs(value) > 0.5)
+    return tuple(int(i) for i in places[draw.integers(len(places))])
+
+
+def sign_slip(draw: np.random.Generator, value: Array) -> None:
+    value[at_random(draw, value)] *= -1
+
+
+def decimal_point_slip(draw: np.random.Generator, value: Array) -> None:
+    value[at_random(draw, value)] *= 10
+
+
+def single_cell_slip(draw: np.random.Generator, value: Array) -> None:
+    value[at_random(draw, value)] += 37.77
+
+
+def row_slip(draw: np.random.Generator, value: Array) -> None:
+    value[at_random(draw, value)[:-1]] += draw.uniform(3, 9, value.shape[-1])
+
+
+def column_slip(draw: np.random.Generator, value: Array) -> None:
+    place = at_random(draw, value)
+    value[place[:-2]][:, place[-1]] += draw.uniform(3, 9, value.shape[-2])
+
+
+def rows_swapped(draw: np.random.Generator, value: Array) -> None:
+    lead = at_random(draw, value)[:-2]
+    value[lead] = value[lead][[1, 0, *range(2, value.shape[-2])]]
+
+
+def columns_swapped(draw: np.random.Generator, value: Array) -> None:
+    lead = at_random(draw, value)[:-2]
+    value[lead] = value[lead][:, [1, 0, *range(2, value.shape[-1])]]
+
+
+def constant_factor(draw: np.random.Generator, value: Array) -> None:
+    del draw
+    value *= 3.7
+
+
+SLIPS: dict[str, Callable[[np.random.Generator, Array], None]] = {
+    "sign_slip": sign_slip,
+    "decimal_point_slip": decimal_point_slip,
+    "single_cell_slip": single_cell_slip,
+    "row_slip": row_slip,
+    "column_slip": column_slip,
+    "rows_swapped": rows_swapped,
+    "columns_swapped": columns_swapped,
+    "constant_factor": constant_factor,
+}
+"""Slips in a matrix of numbers, made in place."""
+
+ONE_NUMBER = ("sign_slip", "decimal_point_slip", "single_cell_slip")
+
+
+@pytest.mark.parametrize("habit", HABITS, ids=str)
+@pytest.mark.parametrize("slip", SLIPS)
+def test_slip_in_a_random_problem_is_found(slip: str, habit: Habit) -> None:
+    """In Q, from which everything else follows; in each sort of problem three times."""
+    draw = np.random.default_rng(list(map(ord, slip)))
+    for sort in ("integers", "decimals", "heads"):
+        made = 0
+        for _ in range(200):
+            problem = draws(CASES["not_scaled"], sort, draw)
+            steps = work(problem, "", habit)
+            wrong = steps["Q"].copy()
+            SLIPS[slip](draw, wrong)
+            off = np.abs(wrong - steps["Q"]) > 0.2
+            if off.sum() < (1 if slip in ONE_NUMBER else 2):
+                continue  # two rows that are nearly the same
+            problem["Q"] = wrong
+            given = {"Q": habit.texts(wrong), "K": habit.texts(steps["K"])}
+            report = attncli.check(attncli.Problem(**as_given(problem | {"Q": None})), given)
+            assert report.first_wrong_step == "Q"
+            assert slip in ids(report, "Q"), (problem, report.findings.get("Q"))
+            codes = report.steps["Q"].step.on_paper(report.steps["Q"].codes).reshape(off.shape)
+            assert (codes[off] == WRONG).all()
+            assert (codes[np.abs(wrong - steps["Q"]) == 0] != WRONG).all()
+            made += 1
+            if made == ENOUGH:
+                break
+        assert made == ENOUGH
+
+
 INTEGERS = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
 SCORES = np.array([[5, 5, 2], [5, 11, 8], [2, 8, 8]])
 # X Xᵀ by hand: rows [1,0,2], [3,1,1], [2,2,0]

@@ -24,6 +24,9 @@ Found: TypeAlias = tuple[str, str, str]
 
 AGAIN = "Calculate it again."
 
+ENOUGH_CELLS = 3
+"""From so many wrong cells on a common factor is no coincidence."""
+
 
 def slip(judge: Judge, judged: Judged) -> Found | None:
     """Return the slip that a step's wrong cells are, if they are one."""
@@ -106,15 +109,23 @@ class Look(Record):
 
     def of_factor(self) -> Found | None:
         """Every number is the same multiple of the right one."""
+        written = self.judged.written
+        assert written is not None  # by a wrong cell
         kept = (self.judged.codes != MISSING) & np.isfinite(self.yours) & (self.yours != 0)
-        if kept.sum() < 3 or not (self.judged.codes[kept] == WRONG).all():
+        if (self.judged.codes[kept] == WRONG).sum() < ENOUGH_CELLS:
             return None
-        largest = np.unravel_index(np.argmax(np.abs(np.where(kept, self.yours, 0))), kept.shape)
-        factor = float(self.given[largest] / self.yours[largest])
-        if factor and np.isfinite(factor) and self.fits(self.yours * factor, kept):
-            message = f"Every number is {factor:.4g} times what it should be."
-            return "constant_factor", message, "Look for a factor that is one too many."
-        return None
+        # Each number allows the factors that round to it; what all of them allow is the factor.
+        half = written.unit[kept] / 2 + written.slack * np.abs(self.given[kept])
+        ends = (
+            (self.given[kept] - half) / self.yours[kept],
+            (self.given[kept] + half) / self.yours[kept],
+        )
+        low, high = np.minimum(*ends).max(), np.maximum(*ends).min()
+        zeros = (self.judged.codes != MISSING) & (self.yours == 0)
+        if low > high or low <= 0 <= high or (self.judged.codes[zeros] == WRONG).any():
+            return None
+        message = f"Every number is {(low + high) / 2:.3g} times what it should be."
+        return "constant_factor", message, "Look for a factor that is one too many."
 
     def of_other_step(self) -> Found | None:
         """The numbers are those of another step."""
