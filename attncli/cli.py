@@ -70,7 +70,8 @@ def compute(
         ),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", "-f", help="table, json, csv, yaml or npz.")
+        str | None,
+        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -84,6 +85,9 @@ def compute(
         typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    standalone: Annotated[
+        bool, typer.Option("--standalone", help="A complete LaTeX document.")
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
@@ -141,6 +145,11 @@ def compute(
         sources = ["-"]
     _prepare([*sources, *_pairs(matrix or ()).values()])
     chosen_format = _format_name(format_, out)
+    if standalone and chosen_format != "latex":
+        raise fail(
+            f"--standalone is for the format latex, not {chosen_format}",
+            hint="use it with -f latex",
+        )
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
     from attncli.loading import Overrides
 
@@ -155,7 +164,8 @@ def compute(
         from attncli.rendering.record import Selection
 
         row = FORMATS[chosen_format]
-        write_bytes(row.write(traces, Selection(names, decimals, full, quiet)), out, row.binary)
+        selection = Selection(names, decimals, full, quiet, standalone)
+        write_bytes(row.write(traces, selection), out, row.binary)
     elif traces:
         from attncli.rendering.digits import DEFAULT_DECIMALS
         from attncli.rendering.table import Table

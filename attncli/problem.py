@@ -362,7 +362,8 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
                 times, over = top, bottom
                 if top == 1:
                     shown = str(parsed.right)
-                    words, value = f"/ {shown}", bottom
+                    longer = isinstance(parsed.right, expressions.Binary) and parsed.right.op != "^"
+                    words, value = f"/ ({shown})" if longer else f"/ {shown}", bottom
     except expressions.NumberError as error:
         raise InputError(Fault(f"scale: {error}", ("scale",))) from None
     if not np.isfinite(times / over):

@@ -18,12 +18,14 @@ class Selection(Record):
         decimals: digits after the point; None for every digit.
         full: whether tables show large matrices whole.
         quiet: whether tables leave out the title.
+        standalone: whether LaTeX is a complete document.
     """
 
     only: tuple[str, ...] = ()
     decimals: int | None = None
     full: bool = False
     quiet: bool = False
+    standalone: bool = False
 
     def steps(self, trace: Trace) -> list[Step]:
         """Return the steps in the order of computation."""

@@ -125,7 +125,7 @@ class Views:
             row_axis, column_axis = column_axis, row_axis
         labels = self.trace.labels
         return Matrix(
-            self._sheet(part, array, place, joined),
+            self.on_sheet(part, array, place, joined),
             name,
             labels.get(row_axis, ()),
             labels.get(column_axis, ()),
@@ -135,8 +135,8 @@ class Views:
             is_blank=_blanks(part),
         )
 
-    def _sheet(self, part: Expression, array: Array, place: Place, joined: bool) -> Array:
-        """Return one matrix of an array as it stands on paper."""
+    def on_sheet(self, part: Expression, array: Array, place: Place, joined: bool) -> Array:
+        """Return one matrix of an expression's array as it stands on paper."""
         if joined and _is_cut(part):
             batch, heads, n, size = array.shape
             array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
