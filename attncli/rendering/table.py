@@ -10,7 +10,16 @@ from attncli.normalizers import Total
 from attncli.records import Record
 from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
 from attncli.rendering.digits import DEFAULT_DECIMALS
-from attncli.rendering.views import Place, Views, inputs_in, made_from, named_in, renames
+from attncli.rendering.views import (
+    Place,
+    Views,
+    inputs_in,
+    made_from,
+    mixture_terms,
+    named,
+    named_in,
+    renames,
+)
 from attncli.trace import Expression, Operation, Step, Trace
 
 PAPER_WIDTH = 100
@@ -213,17 +222,14 @@ class _Page:
 
     def _mixture(self, step: Step, place: Place) -> Iterator[str]:
         """Yield each output as a mixture of the values, such as `z_I = 0.9·v_I + 0.1·v_am`."""
-        for number, line in enumerate(self.views.mixture(step, place)):
+        for number, mixture in enumerate(self.views.mixture(step, place)):
             if not number:
                 yield ""
-            if line is None:
+            if not mixture.letter:
                 yield "⋮"
                 continue
-            (letter, word), parts = line
-            terms = [
-                f"{sign} {f'{weight}·{name}' if weight else '…'}" for sign, weight, name in parts
-            ]
-            yield from _wrapped(f"{letter}_{word}" if word else letter, terms, self.table.width)
+            left = named(mixture.letter, mixture.word)
+            yield from _wrapped(left, mixture_terms(mixture), self.table.width)
 
 
 def _folded(line: Line, width: int | None) -> Iterator[Line]:

@@ -11,6 +11,7 @@ import numpy as np
 
 from attncli.heads import Cut, Shared
 from attncli.operations import MatMul, Transposed
+from attncli.records import Record
 from attncli.rendering.blocks import Matrix, kept, label_text
 from attncli.rendering.digits import style_of
 from attncli.trace import (
@@ -28,8 +29,44 @@ from attncli.trace import (
 Place = tuple[int, ...]
 """A place along batch and head, and along the query where there is a vector for every pair."""
 
-VALUES = {"key": "v_", "query": "x_", "state": ""}
+VALUES = {"key": "v", "query": "x", "state": ""}
 """How the values that weights mix are called, by the axis along which the weights stand."""
+
+
+class Mixed(Record):
+    """Part of a mixture: a sign, a weight, and the letter and label of a value; v_am.
+
+    A part with no weight stands for those that are left out.
+    """
+
+    sign: str
+    weight: str
+    letter: str
+    word: str
+
+
+class Mixture(Record):
+    """An output as a sum of values, such as z_I = 0.9·v_I + 0.1·v_am.
+
+    One with no letter stands for those that are left out.
+    """
+
+    letter: str = ""
+    word: str = ""
+    parts: tuple[Mixed, ...] = ()
+
+
+def named(letter: str, word: str) -> str:
+    """Return z_I for a letter and a label; only one of them where the other is missing."""
+    return f"{letter}_{word}" if letter and word else letter + word
+
+
+def mixture_terms(mixture: Mixture) -> list[str]:
+    """Return the parts of a sum as text, each with its sign: `+ 0.9·v_I`."""
+    return [
+        f"{p.sign} {f'{p.weight}·{named(p.letter, p.word)}' if p.weight else '…'}"
+        for p in mixture.parts
+    ]
 
 
 class Views:
@@ -145,14 +182,8 @@ class Views:
         values = values[0] if values.ndim == 3 else values
         return values.T if self._turned(part) else values
 
-    def mixture(
-        self, step: Step, place: Place
-    ) -> Iterator[tuple[tuple[str, str], list[tuple[str, str, str]]] | None]:
-        """Yield each output as a mixture of the values that its weights stand for.
-
-        `z_I = 0.9·v_I − 0.1·v_am` is (("z", "I"), [("+", "0.9", "v_I"), ("−", "0.1", "v_am")]);
-        None stands for rows and a number of "" for terms that are left out.
-        """
+    def mixture(self, step: Step, place: Place) -> Iterator[Mixture]:
+        """Yield each output as a sum of the values that its weights mix."""
         made = step.operation
         if not isinstance(made, MatMul) or made.left.trailing[-1] not in VALUES:
             return
@@ -162,24 +193,23 @@ class Views:
         rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
         for row in kept(len(matrix), self.full):
             if row is None:
-                yield None
+                yield Mixture()
                 continue
             letter = step.symbol[0].lower() + step.symbol[1:]
-            named = rows and (len(matrix) > 1 or rows in self.trace.labels)
-            word = self.word(rows, row) if named else ""
-            yield (letter, word), list(self._terms(matrix[row], made.left.trailing[-1], write))
+            has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
+            word = self.word(rows, row) if has_word else ""
+            parts = self._mixed(matrix[row], made.left.trailing[-1], write)
+            yield Mixture(letter, word, tuple(parts))
 
-    def _terms(
-        self, row: Array, axis: str, write: Callable[[float], str]
-    ) -> Iterator[tuple[str, str, str]]:
+    def _mixed(self, row: Array, axis: str, write: Callable[[float], str]) -> Iterator[Mixed]:
         places = [int(i) for i in np.flatnonzero(row)]
         for index in kept(len(places), self.full):
             if index is None:
-                yield "+", "", ""
+                yield Mixed("+", "", "", "")
                 continue
             weight = float(row[places[index]])
-            name = f"{VALUES[axis]}{self.word(axis, places[index])}"
-            yield "−" if weight < 0 else "+", write(abs(weight)), name
+            sign = "−" if weight < 0 else "+"
+            yield Mixed(sign, write(abs(weight)), VALUES[axis], self.word(axis, places[index]))
 
     def _turned(self, part: Expression) -> bool:
         if isinstance(part, Step):

@@ -15,6 +15,7 @@ from attncli.rendering.blocks import Matrix, cell_text, kept
 from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
 from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, shown_width
+from attncli.rendering.views import Mixture
 from attncli.trace import Step
 
 WIDEST = 70
@@ -29,6 +30,30 @@ FONTS = {
     "other": ("DejaVu Sans", "Noto Sans", "FreeSerif", "Segoe UI Symbol", "Arial Unicode MS"),
 }
 """For each script, fonts that have it, the best first; the first that is installed is taken."""
+
+SYMBOLS = {
+    "ᵀ": r"\textsuperscript{T}",
+    "−": r"\ensuremath{-}",
+    "√": r"\ensuremath{\surd}",
+    "∞": r"\ensuremath{\infty}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "≈": r"\ensuremath{\approx}",
+    "→": r"\ensuremath{\to}",
+    "Σ": r"\ensuremath{\Sigma}",
+    "τ": r"\ensuremath{\tau}",
+    "π": r"\ensuremath{\pi}",
+    "…": r"\ldots{}",
+    "⊙": r"\ensuremath{\odot}",
+    "‖": r"\ensuremath{\Vert}",
+    "–": "--",
+    "—": "---",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+}
+"""Characters of mathematics and print that every TeX has under another name."""
 
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
 RIGHT_TO_LEFT = ("arabic", "hebrew")
@@ -112,7 +137,7 @@ def escaped(text: str) -> str:
     for script, run in groupby(text, _script):
         word = "".join(run)
         if not script:
-            parts.append(tex.ascii_text(word))
+            parts.append("".join(SYMBOLS.get(c) or tex.ascii_text(c) for c in word))
             continue
         shown = rf"\attnleftward{{{word}}}" if script in RIGHT_TO_LEFT else word
         points = " ".join(f"U+{ord(c):04X}" for c in word)
@@ -122,7 +147,12 @@ def escaped(text: str) -> str:
 
 def _script(character: str) -> str:
     """Return the fonts that a character needs; nothing where every TeX has it."""
-    if character.isascii() or character in "·×÷−±°§µ" or _is_latin(character):
+    if (
+        character.isascii()
+        or character in "·×÷±°§µ"
+        or character in SYMBOLS
+        or _is_latin(character)
+    ):
         return ""
     name = unicodedata.name(character, "")
     if name.startswith(CJK) or unicodedata.east_asian_width(character) == "F":
@@ -168,7 +198,7 @@ class _Writer:
     def paragraphs(self, lines: Sequence[str]) -> Iterator[str]:
         """Yield lines of text as lines of a ragged paragraph, in which none is too long."""
         shown = [escaped(line) if line.strip() else r"\medskip" for line in lines]
-        yield "{\\raggedright\\sloppy\n" + "\\par\n".join(shown) + "\\par}\n"
+        yield _ragged(shown)
 
     def entry(self, entry: Entry) -> Iterator[str]:
         for panel in entry.inputs:
@@ -201,7 +231,8 @@ class _Writer:
             for panel in [*panels, *figure.results]:
                 yield from self.named(panel)
         if figure.mixture:
-            yield from self.paragraphs(figure.mixture)
+            lines = [f"${_mixture(mixture)}$" for mixture in figure.mixture]
+            yield _ragged(lines)
 
     def parts_of(self, parts: Sequence[Panel | str]) -> Iterator[str]:
         """Yield matrices and signs that stand side by side, with their first rows level."""
@@ -243,6 +274,28 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
     if not labels:
         return ""
     return left_out if place is None else rf"\text{{{escaped(labels[place])}}}"
+
+
+def _mixture(mixture: Mixture) -> str:
+    """Return an output as a sum, in which a line may break at every sign."""
+    if not mixture.letter:
+        return r"\vdots"
+    text = f"{_cell(mixture.letter, mixture.word)} ="
+    for number, part in enumerate(mixture.parts):
+        sign = tex.SIGNS[part.sign] + " " if number else part.sign.strip("+").replace("−", "-")
+        shown = rf"{tex.number(part.weight)}\,{_cell(part.letter, part.word)}"
+        text += f" {sign}{shown if part.weight else SYMBOLS['…']}"
+    return text if mixture.parts else f"{text} 0"
+
+
+def _cell(letter: str, word: str) -> str:
+    base = letter if letter.isascii() and len(letter) == 1 else rf"\text{{{escaped(letter)}}}"
+    below = rf"\text{{{escaped(word)}}}"
+    return f"{base}_{{{below}}}" if letter and word else below if word else base
+
+
+def _ragged(lines: Sequence[str]) -> str:
+    return "{\\raggedright\\sloppy\n" + "\\par\n".join(lines) + "\\par}\n"
 
 
 def _line(text: str) -> str:

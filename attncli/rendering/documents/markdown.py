@@ -12,7 +12,15 @@ from collections.abc import Collection, Iterator, Sequence
 from attncli.rendering.blocks import Matrix, cell_text, kept, label_text
 from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
-from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, shown_width
+from attncli.rendering.documents.sheets import (
+    Entry,
+    Figure,
+    Panel,
+    Sheet,
+    mixture_text,
+    note,
+    shown_width,
+)
 from attncli.trace import Step
 
 WIDEST = 90
@@ -108,7 +116,7 @@ class _Writer:
         for panel in others:
             yield from self.named(panel)
         if figure.mixture:
-            yield "\\\n".join(map(escaped, figure.mixture))
+            yield "\\\n".join(escaped(mixture_text(line)) for line in figure.mixture)
 
     def named(self, panel: Panel) -> Iterator[str]:
         """Yield a matrix with its name."""

@@ -11,7 +11,17 @@ from attncli.rendering.blocks import Matrix, cell_text, kept
 from attncli.rendering.digits import DEFAULT_DECIMALS
 from attncli.rendering.documents.origins import Origin
 from attncli.rendering.record import Selection
-from attncli.rendering.views import Place, Views, inputs_in, made_from, named_in, renames
+from attncli.rendering.views import (
+    Mixture,
+    Place,
+    Views,
+    inputs_in,
+    made_from,
+    mixture_terms,
+    named,
+    named_in,
+    renames,
+)
 from attncli.trace import Expression, Operation, Step, Trace
 
 
@@ -44,7 +54,7 @@ class Figure(Record):
     name: str
     operands: tuple[Panel | str, ...]
     results: tuple[Panel, ...]
-    mixture: tuple[str, ...] = ()
+    mixture: tuple[Mixture, ...] = ()
 
 
 class Entry(Record):
@@ -107,6 +117,15 @@ def shown_width(panels: Sequence[Panel], full: bool) -> int:
     return width
 
 
+def mixture_text(mixture: Mixture) -> str:
+    """Return z_I = 0.9·v_I + 0.1·v_am as text."""
+    if not mixture.letter:
+        return "⋮"
+    first, *rest = mixture_terms(mixture) or ["+ 0"]
+    terms = [first.removeprefix("+ ").replace("− ", "−"), *rest]
+    return f"{named(mixture.letter, mixture.word)} = {' '.join(terms)}"
+
+
 class _SheetWriter:
     """Goes through the steps, remembering which inputs the reader has seen."""
 
@@ -140,7 +159,7 @@ class _SheetWriter:
                 name,
                 tuple(p if isinstance(p, str) else self._panel(p, place) for p in parts),
                 (self._panel(step, place, joined=True),),
-                tuple(self._mixture(step, place)),
+                tuple(self.views.mixture(step, place)),
             )
             for place, name in self.views.slices(step)
         )
@@ -172,16 +191,3 @@ class _SheetWriter:
         if any(None in kept(size, self.views.full) for size in matrix.values.shape):
             self.views.elided = True
         return Panel(matrix, self.views.name(part), Origin(self.views, part, place, joined))
-
-    def _mixture(self, step: Step, place: Place) -> Iterator[str]:
-        for line in self.views.mixture(step, place):
-            if line is None:
-                yield "⋮"
-                continue
-            (letter, word), parts = line
-            left = f"{letter}_{word}" if word else letter
-            terms = [
-                f"{sign} {f'{weight}·{name}' if weight else '…'}" for sign, weight, name in parts
-            ]
-            terms[:1] = [(terms or ["0"])[0].removeprefix("+ ").replace("− ", "−")]
-            yield f"{left} = {' '.join(terms)}"
