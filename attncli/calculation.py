@@ -8,7 +8,7 @@ from attncli.errors import did_you_mean, fail, located, visible
 from attncli.methods import method_of
 from attncli.problem import Problem
 from attncli.rounding import Rounding
-from attncli.trace import Array, Tape, Trace
+from attncli.trace import Array, Expression, Tape, Trace, array_of
 
 
 def compute(
@@ -40,12 +40,18 @@ def compute(
     'scores = Q Kᵀ'
     """
     wanted = None if only is None else frozenset(only)
+    unrounded: Trace | None = None
+    work: Callable[[Expression], Array] = array_of
     if settle is None and problem.round is not None:
-        settle = Rounding(**problem.round)
-    tape = Tape({}, problem.columns, settle, wanted)
+        from attncli.by_hand import by_hand
+
+        settle, work = Rounding(**problem.round), by_hand
+        unrounded = compute(problem, settle=lambda name, array: array)
+    tape = Tape({}, problem.columns, settle, wanted, work)
     with located(problem.source):
         method_of(problem.kind)(tape, problem)
-        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, tuple(tape.warnings))
+        warnings = tuple(tape.warnings)
+        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
         for name in only or ():
             if name not in trace:
                 raise fail(

@@ -23,6 +23,7 @@ from attncli.terminal import (
 )
 
 if TYPE_CHECKING:
+    from attncli.explaining.exact import Exact
     from attncli.loading import Overrides
     from attncli.problem import Problem
     from attncli.trace import Trace
@@ -113,7 +114,13 @@ def compute(
     activation: Annotated[str | None, typer.Option(help="Of kind pooling: tanh or none.")] = None,
     output_activation: Annotated[str | None, typer.Option(help="Of kind pooling.")] = None,
     enhance: Annotated[str | None, typer.Option(help="Of kind co_attention: true.")] = None,
-    round_: Annotated[str | None, typer.Option("--round", help="Round every step.")] = None,
+    round_: Annotated[
+        str | None,
+        typer.Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf."),
+    ] = None,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
+    ] = False,
 ) -> None:
     """Show every step of a calculation."""
     options = {
@@ -159,7 +166,9 @@ def compute(
     if not quiet:
         for trace in traces:
             _warn(trace, several=len(traces) > 1)
-    if traces and (chosen_format != "table" or out is not None):
+    if exact:
+        _write_exact(traces, chosen_format, out, names, decimals, color)
+    elif traces and (chosen_format != "table" or out is not None):
         from attncli.rendering.formats import FORMATS
         from attncli.rendering.record import Selection
 
@@ -175,6 +184,43 @@ def compute(
         write_lines((table.lines(trace) for trace in traces), color)
     if failed or failed_too:
         raise typer.Exit(BAD_INPUT)
+
+
+def _write_exact(
+    traces: Sequence["Trace"],
+    format_: str,
+    out: Path | None,
+    only: tuple[str, ...],
+    decimals: int | None,
+    color: Color,
+) -> None:
+    """Write closed forms: as lines, or in files that have a place for them."""
+    from attncli.explaining.exact import Exact
+    from attncli.rendering.digits import DEFAULT_DECIMALS
+    from attncli.rendering.explanations import exact_lines
+    from attncli.rendering.formats import FORMATS
+    from attncli.rendering.record import Selection
+
+    selection = Selection(only, decimals, exact=True)
+    if format_ in ("json", "yaml"):
+        write_bytes(FORMATS[format_].write(traces, selection), out)
+        return
+    if format_ != "table" or out is not None:
+        raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
+    digits = DEFAULT_DECIMALS if decimals is None else decimals
+    exacts = [Exact(trace) for trace in traces]
+    pages = [
+        list(exact_lines(trace, selection.steps(trace), exact, digits))
+        for trace, exact in zip(traces, exacts, strict=True)
+    ]
+    write_lines(pages, color)
+    for exact in exacts:
+        _note(exact)
+
+
+def _note(exact: "Exact") -> None:
+    for warning in exact.warnings():
+        typer.echo(f"warning: {visible(warning)}", err=True)
 
 
 def _format_name(name: str | None, out: Path | None) -> str:
@@ -253,6 +299,63 @@ def _warn(trace: "Trace", several: bool) -> None:
     name = f"{visible(trace.problem.title)}: " if several and trace.problem.title else ""
     for warning in trace.warnings:
         typer.echo(f"warning: {name}{visible(warning)}", err=True)
+
+
+@app.command(epilog="Such as: attn explain homework.yaml 'weights[head 2][am, I]'")
+def explain(
+    input_: Annotated[
+        str, typer.Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
+    ],
+    cell: Annotated[
+        str,
+        typer.Argument(
+            metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."
+        ),
+    ],
+    deep: Annotated[
+        bool, typer.Option("--deep", help="Go on to the operands, down to the input.")
+    ] = False,
+    format_: Annotated[
+        str, typer.Option("--format", "-f", help="table, json, latex or markdown.")
+    ] = "table",
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Write long sums whole.")] = False,
+    exact: Annotated[
+        bool, typer.Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
+    ] = False,
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """Show how one number comes about, with the numbers put in."""
+    _prepare([input_])
+    from attncli.explaining.cells import find_cell
+    from attncli.explaining.exact import Exact
+    from attncli.loading import Overrides
+    from attncli.rendering.digits import DEFAULT_DECIMALS
+    from attncli.rendering.explanations import FORMATS, Request, lines
+
+    if format_ not in FORMATS:
+        raise fail(f"unknown format {visible(format_)}", hint=did_you_mean(format_, FORMATS))
+    problems, failed = _read([input_], Overrides())
+    traces, failed_too = _computed(problems, ())
+    digits = DEFAULT_DECIMALS if decimals is None else decimals
+    requests = []
+    for trace in traces:
+        _warn(trace, several=len(traces) > 1)
+        step, place = find_cell(trace, cell)
+        closed = Exact(trace) if exact else None
+        requests.append(Request(trace, step, place, digits, full, deep, closed))
+    if requests and format_ == "table":
+        write_lines((lines(request) for request in requests), color)
+    elif requests:
+        write_bytes("".join(FORMATS[format_](request) for request in requests).encode(), None)
+    for request in requests:
+        if request.exact is not None:
+            _note(request.exact)
+    if failed or failed_too:
+        raise typer.Exit(BAD_INPUT)
 
 
 @app.command()

@@ -172,6 +172,20 @@ def evaluate(expression: Expression, names: Mapping[str, float] | None = None) -
     return value
 
 
+def with_numbers(expression: Expression, names: Mapping[str, float]) -> Expression:
+    """Return an expression with whole numbers put in for names."""
+    if isinstance(expression, Name) and expression.name in names:
+        return Number(f"{names[expression.name]:.0f}")
+    if isinstance(expression, Negative):
+        return Negative(with_numbers(expression.operand, names))
+    if isinstance(expression, Call):
+        return Call(expression.function, with_numbers(expression.argument, names))
+    if isinstance(expression, Binary):
+        sides = (with_numbers(side, names) for side in (expression.left, expression.right))
+        return Binary(expression.op, *sides)
+    return expression
+
+
 def _value(expression: Expression, names: Mapping[str, float]) -> float:
     if isinstance(expression, Number):
         text = expression.text

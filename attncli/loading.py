@@ -164,6 +164,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     steps = values.pop("steps", None)
     if steps is not None:
         values.pop("warnings", None)
+        values.pop("rounding", None)
         for part in ("options", "inputs"):
             inner = values.pop(part, {})
             for key, value in inner.items() if isinstance(inner, dict) else ():

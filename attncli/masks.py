@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from attncli.elements import because
 from attncli.records import Record
 from attncli.trace import Array, Expression, Operation, Writer
 
@@ -145,7 +146,8 @@ class Masked(Operation):
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts."""
         scores, keep = arrays
-        return np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
+        masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
+        return because(masked, keep, "{seen}", keep == 0)
 
     def notation(self, write: Writer) -> str:
         """`scores, −∞ where mask = 0`."""

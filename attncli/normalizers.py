@@ -11,6 +11,7 @@ from collections.abc import Callable
 import numpy as np
 
 from attncli import precision
+from attncli.elements import at_least_zero, because, named
 from attncli.errors import fail
 from attncli.operations import Divide, Scale
 from attncli.records import Record
@@ -157,18 +158,20 @@ class Power(Operation):
     base: float = np.e
     temperature: float = 1.0
     shift_along: int | None = None
+    unfolds = True
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""
         scores = arrays[0]
-        if scores.dtype.kind != "f":
-            exponent = scores / self.temperature if self.temperature != 1 else scores
-            worked: Array = np.exp(exponent) if self.base == np.e else self.base**exponent
-            return worked
         shift: Array | float = 0.0
         if self.shift_along is not None:
             largest = scores.max(axis=self.shift_along, keepdims=True)
             shift = np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+        if scores.dtype.kind != "f":
+            exponent = scores if self.shift_along is None else scores - shift
+            exponent = exponent / self.temperature if self.temperature != 1 else exponent
+            worked: Array = np.exp(exponent) if self.base == np.e else self.base**exponent
+            return worked
         return precision.power(self.base, scores, shift, self.temperature)
 
     def notation(self, write: Writer) -> str:
@@ -189,6 +192,7 @@ class Total(Operation):
 
     operand: Expression
     along: int
+    unfolds = True
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -217,7 +221,9 @@ class Unblocked(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape."""
-        return np.where(arrays[0] == -np.inf, 0.0, arrays[0]).astype(arrays[0].dtype)
+        blocked = arrays[0] == -np.inf
+        unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
+        return because(unblocked, arrays[0], "{seen}", blocked)
 
     def notation(self, write: Writer) -> str:
         """`masked, 0 where blocked`."""
@@ -237,7 +243,7 @@ class Hardmax(Operation):
         where = scores.argmax(axis=self.along, keepdims=True)
         largest = np.take_along_axis(scores, where, self.along)
         np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
-        return result
+        return because(result, scores, "{largest} is the first largest of {all}", None, self.along)
 
     def notation(self, write: Writer) -> str:
         """`hardmax(scaled)`."""
@@ -256,16 +262,22 @@ class Sparsemax(Operation):
         scores = np.moveaxis(arrays[0], self.along, -1)
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
-        # Only differences matter; from the largest down they lose no digits.
-        shifted = (scores - np.where(blocked, 0.0, largest)) / self.temperature
-        ordered = -np.sort(-shifted, axis=-1)
+        shifted = scores
+        if scores.dtype.kind == "f":
+            # Only differences matter; from the largest down they lose no digits.
+            shifted = scores - np.where(blocked, 0.0, largest)
+        if self.temperature != 1:
+            shifted = shifted / self.temperature
+        ordered = np.sort(shifted, axis=-1)[..., ::-1]
         count = np.arange(1, ordered.shape[-1] + 1)
         sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
         support = (1 + count * ordered > sums).sum(axis=-1, keepdims=True)
         support = np.maximum(support, 1)
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
-        result = np.where(blocked, 0.0, np.maximum(shifted - threshold, 0.0))
-        return np.moveaxis(result, -1, self.along).astype(arrays[0].dtype)
+        weights = at_least_zero(shifted - named(threshold, "τ"))
+        result = np.where(blocked, 0.0, weights).astype(arrays[0].dtype)
+        result = because(result, scores, "{largest} is the largest of {all}", blocked, -1)
+        return np.moveaxis(result, -1, self.along)
 
     def notation(self, write: Writer) -> str:
         """`max(scaled − τ, 0)`."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from attncli.elements import because
 from attncli.trace import ATOM, PRODUCT, SUM, Array, Expression, Operation, Writer
 
 
@@ -105,8 +106,9 @@ class Divide(Operation):
         """Broadcasts. A row that is wholly blocked has sum 0 and keeps its zeros."""
         dividend, divisor = arrays
         if dividend.dtype.kind != "f":
-            quotient: Array = dividend / divisor
-            return quotient
+            quotient: Array = np.where(divisor == 0, 0, dividend / divisor)
+            empty = divisor == 0
+            return because(quotient, divisor, "{seen}", empty) if empty.any() else quotient
         shape = np.broadcast_shapes(dividend.shape, divisor.shape)
         zeros = np.zeros(shape, np.result_type(dividend, divisor))
         return np.divide(dividend, divisor, out=zeros, where=divisor != 0)

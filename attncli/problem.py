@@ -6,8 +6,8 @@ where in the file that key stands.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from attncli.keys import KEYS, SCALE_NAMES, turns
 from attncli.kinds import COMMON_OPTIONS, KINDS, UPDATE_SHAPES, Shapes
 from attncli.masks import MASKS, Mask
 from attncli.normalizers import Normalize
+from attncli.scales import factor, numbers_of
 from attncli.scores import SCORES
 from attncli.shapes import Sizes, bind_all
 from attncli.trace import Array
@@ -35,6 +36,7 @@ class Problem:
         given: the keys that were given.
         sizes: the letters of all shapes, such as n and d_k, and their sizes.
         rules: how scores come about and become weights.
+        written: small keys as they were given, with the digits that were written.
         source: gives the place of a key in the file that the problem is from.
 
     Raises:
@@ -64,6 +66,7 @@ class Problem:
     sizes: Sizes
     source: Callable[[KeyPath], Place]
     given: tuple[str, ...]
+    written: Mapping[str, Any]
 
     def __init__(self, /, **given: Any) -> None:
         faults: list[Fault] = []
@@ -77,6 +80,7 @@ class Problem:
         values.setdefault("score", {"name": KINDS[values["kind"]].score})
         self.__dict__.update(values)
         self.__dict__["given"] = tuple(given)
+        self.__dict__["written"] = {key: raw for key, raw in given.items() if _is_small(raw)}
         self.__dict__["source"] = _nowhere
         with collected(faults):
             self._check_keys()
@@ -117,6 +121,21 @@ class Problem:
         """Whether the words of `tokens` name the keys too."""
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return self.kind == "self" and same
+
+    @property
+    def expressions(self) -> dict[float, expressions.Expression]:
+        """The numbers of options that were written as expressions, such as √3 and 1/3."""
+        found = numbers_of(self.scale, self._sizes_by_name())
+        raw = [self.written.get("softcap")]
+        for key in ("score", "normalize"):
+            mapping = self.written.get(key)
+            raw += mapping.values() if isinstance(mapping, Mapping) else []
+        for text in raw:
+            if isinstance(text, str):
+                with suppress(expressions.NumberError):  # a word, or the matrix of a parameter
+                    tree = expressions.parse(text)
+                    found[expressions.evaluate(tree)] = tree
+        return found
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
@@ -274,8 +293,10 @@ class Problem:
         known_scores = "scores" in self.given
         text = self.scale or ("1" if known_scores else SCORES[self.score["name"]].scale)
         self.__dict__["scale"] = text
-        names = {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes}
-        return factor(text, names)
+        return factor(text, self._sizes_by_name())
+
+    def _sizes_by_name(self) -> dict[str, float]:
+        return {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes}
 
     def _mask(self) -> Mask:
         given = dict(self.mask or {})
@@ -337,47 +358,11 @@ REPLACES = {
 }
 """What is given directly, and what has no use then."""
 
+SMALL = 10_000
+"""How many numbers, or characters of a text block, a key may have to be kept as written."""
+
 AFTER_PROJECTION = ("bias", "mask.keep", "mask.block", "W_o", "b_o", "W_c")
 """The matrices that meet sizes which queries, keys and values have fixed."""
-
-
-def factor(text: str, names: Mapping[str, float]) -> Factor | None:
-    """Return a scale expression with sizes put in; None where it is 1.
-
-    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
-
-    Raises:
-        InputError: for what cannot be read or calculated.
-    """
-    try:
-        parsed = expressions.parse(text, SCALE_NAMES)
-        value = expressions.evaluate(parsed, names)
-        times, over = value, 1.0
-        shown = str(parsed)
-        words = f"· {shown}"
-        if isinstance(parsed, expressions.Binary) and parsed.op == "/":
-            top = expressions.evaluate(parsed.left, names)
-            bottom = expressions.evaluate(parsed.right, names)
-            if np.isfinite(bottom):
-                times, over = top, bottom
-                if top == 1:
-                    shown = str(parsed.right)
-                    longer = isinstance(parsed.right, expressions.Binary) and parsed.right.op != "^"
-                    words, value = f"/ ({shown})" if longer else f"/ {shown}", bottom
-    except expressions.NumberError as error:
-        raise InputError(Fault(f"scale: {error}", ("scale",))) from None
-    if not np.isfinite(times / over):
-        raise InputError(Fault("scale must be finite", ("scale",)))
-    if times == over:
-        return None
-    rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
-    # √d_k = √3 = 1.7321: the names, the numbers, the value.
-    numbers = shown
-    for name in names:
-        numbers = re.sub(rf"\b{name}\b|(?<=√){name}", f"{names[name]:g}", numbers)
-    chain = dict.fromkeys((shown, numbers, rounded))
-    note = " = ".join(chain) if len(chain) > 1 else ""
-    return Factor(times, over, words, note)
 
 
 def _nowhere(path: KeyPath) -> Place:
@@ -387,6 +372,13 @@ def _nowhere(path: KeyPath) -> Place:
 
 def _is_array(value: object) -> bool:
     return isinstance(value, np.ndarray)
+
+
+def _is_small(raw: object) -> bool:
+    """Whether a value is of a size that a hand calculates with, and so worth being kept twice."""
+    rows = raw if isinstance(raw, list | tuple) else ()
+    count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
+    return (len(raw) if isinstance(raw, str) else getattr(raw, "size", count)) <= SMALL
 
 
 def _base(part: object) -> Any:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.records import Record
-from attncli.trace import Array
+from attncli.trace import Array, Trace
 
 
 class Rounding(Record):
@@ -48,3 +48,13 @@ class Rounding(Record):
             return value
         mode = ROUND_HALF_UP if self.half == "up" else ROUND_HALF_EVEN
         return float(written.quantize(Decimal(1).scaleb(place), rounding=mode))
+
+
+def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:
+    """Return how far the last step is from the unrounded one at most, and at which cell."""
+    assert trace.unrounded is not None  # or there is nothing to compare
+    rounded, unrounded = trace.last.value, trace.unrounded[trace.last.name].value
+    equal = rounded == unrounded  # −∞ too, of which no difference can be taken
+    distance = np.abs(np.where(equal, 0.0, rounded) - np.where(equal, 0.0, unrounded))
+    place = np.unravel_index(int(distance.argmax()), distance.shape)
+    return float(distance[place]), tuple(int(i) for i in place)

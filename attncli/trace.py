@@ -39,6 +39,7 @@ class Operation(Record):
 
     binds: ClassVar[int] = ATOM
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
+    unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -186,11 +187,26 @@ def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) 
     return kept.reshape(kept.shape[: len(leading)] + kept.shape[kept.ndim - trailing :])
 
 
-def evaluate(expression: Expression, value_of: Callable[[Step], Array]) -> Array:
-    """Return the array of an expression, with `value_of` giving the array of each named value."""
+def evaluate(
+    expression: Expression,
+    value_of: Callable[[Step], Array],
+    constant: Callable[[float], Any] | None = None,
+) -> Array:
+    """Return the array of an expression.
+
+    Args:
+        expression: what to evaluate.
+        value_of: gives the array of each named value.
+        constant: gives the element that stands for a number of an operation's own, such as a
+            temperature, where arrays do not hold floats.
+    """
     if isinstance(expression, Step):
         return value_of(expression)
-    arrays = [evaluate(operand, value_of) for operand in expression.operands]
+    arrays = [evaluate(operand, value_of, constant) for operand in expression.operands]
+    if constant is not None:
+        numbers = {name: getattr(expression, name) for name in expression.fields}
+        elements = {n: constant(x) for n, x in numbers.items() if isinstance(x, float)}
+        expression = replace(expression, **elements) if elements else expression
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
         return expression.apply(*arrays)
 
@@ -219,6 +235,7 @@ class Tape:
         settle: called with a step's name and array before it is handed on; what it returns takes
             the array's place (hand rounding, a student's own numbers).
         wanted: names of the steps that anybody will read; None for all.
+        work: how the array of an operation is worked out.
 
     Attributes:
         group: what the steps that follow are shown under, such as a time step.
@@ -230,11 +247,13 @@ class Tape:
         columns: bool = False,
         settle: Callable[[str, Array], Array] | None = None,
         wanted: frozenset[str] | None = None,
+        work: Callable[[Expression], Array] = array_of,
     ) -> None:
         self.labels = dict(labels or {})
         self.columns = columns
         self.settle = settle
         self.wanted = wanted
+        self.work = work
         self.inputs: dict[str, Step] = {}
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
@@ -277,7 +296,7 @@ class Tape:
         Raises:
             InputError: if a number is beyond what a float holds.
         """
-        array = array_of(operation)
+        array = self.work(operation)
         if array.dtype.kind == "f" and not _is_held(operation, array):
             raise fail(
                 f"{name} holds a number that is beyond what a float can hold",
@@ -324,7 +343,8 @@ class Trace(Record):
     """A finished calculation.
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
-    steps in the order of computation.
+    steps in the order of computation. Where steps were rounded by hand, `unrounded` is what they
+    would be without.
     """
 
     problem: Problem
@@ -332,6 +352,7 @@ class Trace(Record):
     steps: Mapping[str, Step]
     labels: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
+    unrounded: Trace | None = None
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""
@@ -345,6 +366,11 @@ class Trace(Record):
 
     def __contains__(self, name: object) -> bool:
         return name in self.steps
+
+    @property
+    def last(self) -> Step:
+        """The step `output`; where there is no such step, the last one."""
+        return self.steps["output" if "output" in self.steps else list(self.steps)[-1]]
 
     @property
     def output(self) -> Array:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from attncli.records import Record
+from attncli.rounding import furthest
 from attncli.trace import Array, Step, Trace
 
 
@@ -18,6 +19,7 @@ class Selection(Record):
         decimals: digits after the point; None for every digit.
         full: whether tables show large matrices whole.
         quiet: whether tables leave out the title.
+        exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
     """
 
@@ -25,6 +27,7 @@ class Selection(Record):
     decimals: int | None = None
     full: bool = False
     quiet: bool = False
+    exact: bool = False
     standalone: bool = False
 
     def steps(self, trace: Trace) -> list[Step]:
@@ -60,7 +63,18 @@ def record(trace: Trace, selection: Selection, infinity: object = "Infinity") ->
         }
         for step in selection.steps(trace)
     }
-    found["warnings"] = list(trace.warnings)
+    warnings = list(trace.warnings)
+    if selection.exact:
+        from attncli.explaining.exact import Exact
+
+        exact = Exact(trace)
+        for step in selection.steps(trace):
+            found["steps"][step.name]["exact"] = exact.texts(step)
+        warnings += exact.warnings()
+    if trace.unrounded is not None and trace.last.name in found["steps"]:
+        distance, place = furthest(trace)
+        found["rounding"] = {"step": trace.last.name, "off_by": distance, "at": list(place)}
+    found["warnings"] = warnings
     return found
 
 

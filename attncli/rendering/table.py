@@ -7,9 +7,10 @@ from collections.abc import Iterator, Sequence
 from attncli.errors import cell_width, visible
 from attncli.heads import Cut
 from attncli.normalizers import Total
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
 from attncli.rendering.digits import DEFAULT_DECIMALS
+from attncli.rendering.rounded import closing_line, enough_decimals
 from attncli.rendering.views import (
     Place,
     Views,
@@ -49,7 +50,10 @@ class Table(Record):
             yield from _folded(line, self.width)
 
     def _lines(self, trace: Trace) -> Iterator[Line]:
-        page = _Page(self, trace)
+        table = self
+        if trace.problem.round is not None:
+            table = replace(self, decimals=enough_decimals(trace, self.decimals))
+        page = _Page(table, trace)
         lines: list[Line] = []
         if not self.quiet and not self.only:
             lines = list(page.heading())
@@ -63,6 +67,9 @@ class Table(Record):
             count, lines = page.step(steps, index)
             yield from lines
             index += count
+        if trace.unrounded is not None and not self.quiet and trace.last in steps:
+            yield []
+            yield [(closing_line(trace), "faint")]
         if page.views.elided:
             yield []
             yield [("Rows and columns marked … are left out; --full shows all.", "faint")]

@@ -188,10 +188,8 @@ class _Writer:
                 if group:
                     yield rf"\subsection*{{{escaped(group)}}}"
             yield from self.entry(entry)
-        if self.sheet.elided:
-            yield from self.paragraphs(
-                ["Rows and columns marked … are left out; --full shows all."]
-            )
+        if self.sheet.closing:
+            yield from self.paragraphs(self.sheet.closing)
         if self.sheet.warnings:
             yield from self.paragraphs([f"Warning: {text}" for text in self.sheet.warnings])
 

@@ -72,8 +72,7 @@ class _Writer:
                 if group:
                     yield f"## {escaped(group)}"
             yield from self.entry(entry)
-        if self.sheet.elided:
-            yield "Rows and columns marked … are left out; `--full` shows all."
+        yield from map(escaped, self.sheet.closing)
         if self.sheet.warnings:
             yield f"{self.level} Warnings"
             yield "\n".join(f"- {escaped(warning)}" for warning in self.sheet.warnings)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from attncli.explaining.cells import place_of
 from attncli.rendering.views import Place, Views
-from attncli.trace import LEADING, Array, Expression, Step, evaluate
+from attncli.trace import Array, Expression, Step, evaluate
 
 Cell = tuple[str, tuple[int, ...]]
 """The name of a step or input, and an index into its `value`."""
@@ -40,7 +41,7 @@ class Origin:
         step = self.steps[which]
         offset = number - 1 - (self.ends[which] - step.array.size)
         at = np.unravel_index(offset, step.array.shape)
-        return step.name, on_paper(step, tuple(int(i) for i in at))
+        return step.name, place_of(step, tuple(int(i) for i in at))
 
     def _numbers(self) -> Array | None:
         try:
@@ -56,12 +57,3 @@ class Origin:
         self.ends.append(start + step.array.size - 1)
         numbers = np.arange(start, start + step.array.size, dtype=np.int64)
         return numbers.view("V8").reshape(step.array.shape)
-
-
-def on_paper(step: Step, at: Place) -> Place:
-    """Return the index into `Step.value` of a place in a step's array."""
-    lead = [i for name, i in zip(LEADING, at, strict=False) if name in step.leading]
-    last = list(at[len(at) - len(step.trailing) :])
-    if step.columns and len(last) >= 2:
-        last[0], last[1] = last[1], last[0]
-    return (*lead, *last)

@@ -11,6 +11,7 @@ from attncli.rendering.blocks import Matrix, cell_text, kept
 from attncli.rendering.digits import DEFAULT_DECIMALS
 from attncli.rendering.documents.origins import Origin
 from attncli.rendering.record import Selection
+from attncli.rendering.rounded import closing_line, enough_decimals
 from attncli.rendering.views import (
     Mixture,
     Place,
@@ -76,29 +77,46 @@ class Entry(Record):
 
 
 class Sheet(Record):
-    """A document; `names` are those of the values that formulas speak of."""
+    """A document.
+
+    Attributes:
+        title: of the problem, or nothing.
+        notes: lines of text.
+        entries: the steps.
+        closing: what rounding did, and what was left out.
+        warnings: what the reader should know.
+        names: of the values that formulas speak of.
+    """
 
     title: str
     notes: str
     entries: tuple[Entry, ...]
+    closing: tuple[str, ...]
     warnings: tuple[str, ...]
     names: frozenset[str]
-    elided: bool
 
 
 def sheet(trace: Trace, selection: Selection) -> Sheet:
     """Return what of a trace stands in a document."""
     decimals = DEFAULT_DECIMALS if selection.decimals is None else selection.decimals
+    if trace.problem.round is not None:
+        decimals = enough_decimals(trace, decimals)
     writer = _SheetWriter(Views(trace, decimals, selection.full))
-    entries = tuple(writer.entries(selection.steps(trace)))
+    steps = selection.steps(trace)
+    entries = tuple(writer.entries(steps))
     whole = not selection.quiet and not selection.only
+    closing = []
+    if trace.unrounded is not None and not selection.quiet and trace.last in steps:
+        closing.append(closing_line(trace))
+    if writer.views.elided:
+        closing.append("Rows and columns marked … are left out; --full shows all.")
     return Sheet(
         visible(trace.problem.title) if whole else "",
         "\n".join(map(visible, trace.problem.notes.splitlines())) if whole else "",
         entries,
+        tuple(closing),
         () if selection.quiet else tuple(map(visible, trace.warnings)),
         frozenset((*trace.steps, *trace.inputs)),
-        writer.views.elided,
     )
 
 

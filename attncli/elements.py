@@ -1,0 +1,59 @@
+"""What elements that explain themselves are told, where a plain function of numbers is silent.
+
+An operation on floats returns a 0 and forgets why. Given an array of objects (worked formulas),
+these functions let each element remember what decided it; floats pass through as they are.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[Any]
+
+
+def because(
+    result: Array, seen: Array, words: str, where: Array | None = None, along: int | None = None
+) -> Array:
+    """Return the result, whose elements remember what they were decided by.
+
+    Args:
+        result: any shape.
+        seen: broadcasts to the result: what was looked at.
+        words: the reason, with `{seen}` for what was looked at ("mask[am, I] = 0"), or `{all}`
+            for all the numbers of a line and `{largest}` for the largest of them.
+        where: for which elements there is something to say; all by default. It broadcasts.
+        along: an axis, where a whole line of `seen` was looked at.
+    """
+    if result.dtype.kind != "O" and seen.dtype.kind != "O":
+        return result
+    decided = np.empty(np.broadcast_shapes(result.shape, seen.shape), object)
+    told = np.broadcast_to(True if where is None else where, decided.shape)
+    results, looks = np.broadcast_to(result, decided.shape), np.broadcast_to(seen, decided.shape)
+    for place in np.ndindex(decided.shape):
+        line: list[Any] = [looks[place]]
+        if along is not None:
+            cut: list[Any] = list(place)
+            cut[along] = slice(None)
+            line = list(looks[tuple(cut)])
+        decided[place] = line[0].decides(results[place], line, words if told[place] else "")
+    return decided
+
+
+def named(array: Array, symbol: str) -> Array:
+    """Return an array whose elements are called by a letter in formulas, such as τ."""
+    if array.dtype.kind != "O":
+        return array
+    called: Array = np.frompyfunc(lambda element: element.called(symbol), 1, 1)(array)
+    return called
+
+
+def at_least_zero(array: Array) -> Array:
+    """Return max(x, 0) of every number."""
+    if array.dtype.kind != "O":
+        larger: Array = np.maximum(array, 0.0)
+        return larger
+    written: Array = np.frompyfunc(lambda element: element.at_least_zero(), 1, 1)(array)
+    return written

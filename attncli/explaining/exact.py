@@ -1,0 +1,311 @@
+"""Closed forms: e^10/(e^6 + e^10 + e^11) instead of 0.2676.
+
+The operations run once more on terms, as for an explanation, and the terms are read as exact
+numbers: integers, fractions, roots and powers of e, of the digits that the problem was written
+with. Needs the extra `attncli[exact]`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from attncli import expressions
+from attncli.errors import fail
+from attncli.explaining.terms import (
+    Binary,
+    Chosen,
+    Constant,
+    Function,
+    Leaf,
+    Named,
+    Term,
+    summands,
+    term_of,
+)
+from attncli.expressions import words_of
+from attncli.problem import Problem
+from attncli.records import replace
+from attncli.trace import Array, Step, Trace, evaluate
+
+Number = Any  # a number of sympy, which carries no types
+
+MOST_NUMBERS = 2_000
+"""More numbers than this in all steps are no page that anybody reads."""
+
+LONGEST = 150
+"""How many operations a closed form may have; a longer one says less than its decimals."""
+
+DIGITS = 50
+"""With so many digits numbers are compared, to find the largest of a row."""
+
+DECIMALS_WARNING = "the problem has decimals: exact results are of the fractions that they are"
+
+
+def sympy_or_fail() -> Any:
+    """Return the module sympy.
+
+    Raises:
+        InputError: where it is not installed; it tells how to get it.
+    """
+    try:
+        import sympy
+    except ImportError:
+        raise fail(
+            "exact results need sympy, which is not installed",
+            hint="pip install 'attncli[exact]'",
+        ) from None
+    return sympy
+
+
+class Exact:
+    """The exact numbers of a trace, worked out step by step as they are asked for.
+
+    Args:
+        trace: what was calculated with floats.
+
+    Raises:
+        InputError: without sympy; for rounded steps; for more numbers than a page holds.
+    """
+
+    def __init__(self, trace: Trace) -> None:
+        self.sympy = sympy_or_fail()
+        if trace.problem.round is not None:
+            raise fail("exact results are not rounded", "round", hint="leave out round")
+        count = sum(step.array.size for step in trace)
+        if count > MOST_NUMBERS:
+            raise fail(
+                f"the steps have {count} numbers: exact results are for at most {MOST_NUMBERS}",
+                hint="take a smaller problem",
+            )
+        self.trace = trace
+        self.has_decimals = False
+        self.too_long: dict[str, None] = {}  # the names of steps, in order
+        self.known: dict[int, Array] = {}
+        self.numbers = trace.problem.expressions
+
+    def step(self, step: Step) -> Array:
+        """Return the exact numbers of a step, shaped as its array; None for what is too long."""
+        if id(step) not in self.known:
+            self.known[id(step)] = self._given(step) if step.operation is None else self._made(step)
+        return self.known[id(step)]
+
+    def value(self, step: Step) -> Array:
+        """Return the exact numbers of a step as they stand on paper."""
+        return replace(step, array=self.step(step)).value
+
+    def warnings(self) -> Iterator[str]:
+        """Yield what a reader must know of the steps that were worked out so far."""
+        if self.has_decimals:
+            yield DECIMALS_WARNING
+        if self.too_long:
+            names = ", ".join(self.too_long)
+            yield f"some closed forms of {names} are too long to be read, and left out"
+
+    def texts(self, step: Step) -> Any:
+        """Return the closed forms of a step on paper as nested lists; None for what is too long."""
+        return _nested(self.value(step), self.text)
+
+    def text(self, number: Number, latex: bool = False) -> str | None:
+        """Return the text of an exact number, such as 4√3/3; None for one that is too long."""
+        from attncli.explaining.closed_forms import in_latex, written
+
+        if number is None:
+            return None
+        return in_latex(number) if latex else written(number)
+
+    def _made(self, step: Step) -> Array:
+        worked = evaluate(step.operation, self._leaves, Constant) if step.operation else None
+        made = np.empty(step.array.shape, object)
+        terms = np.broadcast_to(np.asarray(worked, object), made.shape)
+        for at in np.ndindex(made.shape):
+            made[at] = self._tidy(self._number(term_of(terms[at])), step)
+        return made
+
+    def _leaves(self, step: Step) -> Array:
+        """Return leaves that are compared with many digits, so that what is equal is a tie."""
+        exact = self.step(step)
+        leaves = np.empty(exact.shape, object)
+        for at in np.ndindex(exact.shape):
+            number = exact[at]
+            value = step.array[at] if number is None else self._digits(number)
+            leaves[at] = Leaf(step, at, value)
+        return leaves
+
+    def _digits(self, number: Number) -> Any:
+        """Return a number of Python for comparing: equal where equal numbers are."""
+        if number.is_Integer:
+            return int(number)
+        if number.is_infinite:
+            return float(number)
+        near = self.sympy.N(number, DIGITS)
+        return Fraction(str(self.sympy.N(near, DIGITS - 10)))
+
+    def _number(self, term: Term) -> Number | None:
+        """Return the exact number of a term; None where an operand has none."""
+        if isinstance(term, Chosen | Named):
+            return self._number(term.operand)
+        if isinstance(term, Leaf):
+            return self.step(term.step)[term.at]
+        if isinstance(term, Constant):
+            return self._constant(term.number)
+        if isinstance(term, Function):
+            return self._function(term)
+        assert isinstance(term, Binary)  # there is no other kind
+        if term.op in "+-":
+            numbers = [(minus, self._number(part)) for minus, part in summands(term)]
+            known = [-n if minus else n for minus, n in numbers if n is not None]
+            return self.sympy.Add(*known) if len(known) == len(numbers) else None
+        left, right = self._number(term.left), self._number(term.right)
+        if left is None or right is None:
+            return None
+        if term.op == "*":
+            return left * right
+        return left / right if term.op == "/" else left**right
+
+    def _function(self, term: Function) -> Number | None:
+        inner = self._number(term.operand)
+        if inner is None:
+            return None
+        if term.name == "at_least_zero":
+            return inner if term.value > 0 else self.sympy.Integer(0)
+        return FUNCTIONS[term.name](self.sympy, inner)
+
+    def _tidy(self, number: Number | None, step: Step) -> Number | None:
+        """Return a number on one fraction line, without what cancels."""
+        if number is None or number.is_Atom:
+            return self._counted(number, step)
+        if self._counted(number, step) is None:
+            return None
+        if number.is_Add:
+            number = self.sympy.together(number)
+        top, bottom = self.sympy.fraction(number)
+        top = self.sympy.expand(top)
+        if top == self.sympy.expand(bottom):
+            return self.sympy.Integer(1)
+        return self._counted(top / bottom, step)
+
+    def _counted(self, number: Number | None, step: Step) -> Number | None:
+        if number is None or self.sympy.count_ops(number) > LONGEST:
+            self.too_long[step.name] = None
+            return None
+        return number
+
+    def _constant(self, number: Any) -> Number:
+        tree = self.numbers.get(float(number)) if isinstance(number, float) else None
+        if tree is not None:
+            return self._written(tree)
+        if number == np.e:
+            return self.sympy.E
+        return self._plain(number)
+
+    def _given(self, step: Step) -> Array:
+        """Return the numbers of an input as they were written."""
+        key, array = _key_of(step, self.trace.problem)
+        exact = np.empty(step.array.shape, object)
+        if key:
+            raw = _raw(self.trace.problem, key)
+            flat = [self._cell(cell) for cell in _cells_of(raw)]
+            whole = np.empty(len(flat), object)
+            whole[:] = flat
+            if len(flat) == array.size:
+                return _lifted(self.trace.problem, key, whole.reshape(array.shape), step)
+        for at in np.ndindex(exact.shape):
+            exact[at] = self._plain(step.array[at])
+        return exact
+
+    def _cell(self, cell: Any) -> Number:
+        if isinstance(cell, str):
+            truths = {"true": 1, "false": 0}
+            text = cell.strip()
+            if text.lower() in truths:
+                return self.sympy.Integer(truths[text.lower()])
+            return self._written(expressions.parse(text))
+        return self._plain(cell)
+
+    def _plain(self, number: Any) -> Number:
+        """Return a number that is no text: its shortest decimal form."""
+        if isinstance(number, bool | np.bool_):
+            return self.sympy.Integer(int(number))
+        if isinstance(number, int | np.integer):
+            return self.sympy.Integer(int(number))
+        if math.isinf(number):
+            return self.sympy.oo if number > 0 else -self.sympy.oo
+        return self._decimal(str(number))
+
+    def _decimal(self, text: str) -> Number:
+        number = self.sympy.Rational(text)
+        self.has_decimals |= not number.is_Integer
+        return number
+
+    def _written(self, tree: expressions.Expression) -> Number:
+        sympy = self.sympy
+        if isinstance(tree, expressions.Number):
+            if tree.text[:2].lower() in ("0x", "0o"):
+                return sympy.Integer(int(tree.text, 0))
+            return self._decimal(tree.text)
+        if isinstance(tree, expressions.Name):
+            return {"e": sympy.E, "pi": sympy.pi, "inf": sympy.oo}[tree.name]
+        if isinstance(tree, expressions.Negative):
+            return -self._written(tree.operand)
+        if isinstance(tree, expressions.Call):
+            return FUNCTIONS[tree.function](sympy, self._written(tree.argument))
+        left, right = self._written(tree.left), self._written(tree.right)
+        if tree.op in "+-":
+            return left + right if tree.op == "+" else left - right
+        if tree.op == "^":
+            return left**right
+        return left * right if tree.op == "*" else left / right
+
+
+FUNCTIONS: dict[str, Any] = {
+    "negative": lambda sympy, x: -x,
+    "square": lambda sympy, x: x * x,
+    "exp": lambda sympy, x: sympy.exp(x),
+    "tanh": lambda sympy, x: sympy.tanh(x),
+    "sqrt": lambda sympy, x: sympy.sqrt(x),
+}
+
+
+def _nested(part: Any, write: Callable[[Number], str | None]) -> Any:
+    return [_nested(p, write) for p in part] if isinstance(part, np.ndarray) else write(part)
+
+
+def _key_of(step: Step, problem: Problem) -> tuple[str, Array]:
+    """Return the key of the problem whose numbers an input has, and its array; or nothing."""
+    for key, array in problem.matrices().items():
+        if np.shares_memory(step.array, array):
+            return key, array
+    return "", step.array
+
+
+def _raw(problem: Problem, key: str) -> Any:
+    head, _, tail = key.partition(".")
+    raw = problem.written.get(head)
+    return raw.get(tail) if tail and isinstance(raw, dict) else raw
+
+
+def _lifted(problem: Problem, key: str, exact: Array, step: Step) -> Array:
+    """Return exact numbers shaped and turned as the step's array."""
+    if "." in key:  # a parameter stands as written
+        return exact.reshape(step.array.shape)
+    twin = object.__new__(Problem)
+    twin.__dict__.update(problem.__dict__ | {key: exact})
+    return twin.array(key).reshape(step.array.shape)
+
+
+def _cells_of(raw: Any) -> Iterator[Any]:
+    """Yield every number of a matrix as it was given, row by row."""
+    if isinstance(raw, str):
+        yield from (word for line in raw.splitlines() for _, word in words_of(line))
+    elif isinstance(raw, np.ndarray):
+        yield from raw.ravel() if raw.dtype == np.float32 else raw.ravel().tolist()
+    elif isinstance(raw, list | tuple):
+        for item in raw:
+            yield from [item] if isinstance(item, str) else _cells_of(item)
+    elif raw is not None:
+        yield raw

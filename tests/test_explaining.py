@@ -1,0 +1,264 @@
+"""Explanations are true: what is printed, worked out by another reader, gives what was computed."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.explaining import Source, explain, explain_all
+from attncli.trace import Step, Trace
+from tests.conftest import SAMPLES, Attn
+from tests.worked import value_of
+
+FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
+DECIMALS = 4
+
+
+def half_unit(printed: str) -> float:
+    """Return half a unit of the last of four digits after the point of a printed number."""
+    exponent = int(printed.partition("e")[2] or 0)
+    return 0.5 * 10.0 ** (exponent - DECIMALS) * (1 + 1e-9)
+
+
+def number(printed: str) -> float:
+    return float(printed.replace("∞", "inf"))
+
+
+def cell_of(trace: Trace, name: str) -> float:
+    """Return the number of a cell by its name, from labels or places, with a reading of its own."""
+    key, *groups = re.findall(r"^[^\[]+|\[[^\]]*\]", name)
+    step = trace.steps.get(key) or trace.inputs[key]
+    value = step.value
+    for axis, group in zip(step.leading, groups, strict=False):
+        value = value[int(group[1:-1].split()[-1]) - 1]
+        assert axis in group
+    words = groups[-1][1:-1].split(", ") if len(groups) > len(step.leading) else []
+    axes = [axis for axis in step.axes[len(step.leading) :] if axis != "sum"]
+    for axis, word in zip(axes, words, strict=True):
+        labels = step.labels.get(axis, ())
+        place = labels.index(word) if word in labels else int(word) - 1
+        value = np.take(value, [place], axis=step.axes.index(axis) - len(step.leading))
+    assert value.size == 1
+    return float(value.reshape(()))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_the_numbers_that_are_put_in_give_the_number_that_was_computed(path: Path) -> None:
+    """Every cell of every step of every sample, by a reader that shares nothing with the writer."""
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        for step in trace:
+            explained = explain_all(trace, step, DECIMALS, full=True)
+            assert explained
+            for place, found in explained.items():
+                value = float(step.value[place])
+                assert found.value == value
+                if np.isinf(value):
+                    assert found.result == "-∞"
+                    assert found.reason or number(found.numbers) == value
+                    continue
+                allowed = half_unit(found.result)
+                assert abs(number(found.result) - value) <= allowed
+                assert abs(value_of(found.numbers) - value) <= 2 * allowed, found.line
+                assert abs(value_of(found.numbers) - number(found.result)) <= allowed, found.line
+                if found.unfolded:
+                    assert abs(value_of(found.unfolded) - number(found.result)) <= allowed
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
+def test_the_cells_that_a_formula_names_hold_its_numbers(path: Path) -> None:
+    """Where the formula names single cells, their numbers by these names give the result."""
+    count = 0
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        for step in trace:
+            for place, found in explain_all(trace, step, full=True).items():
+                if any(sign in found.formula for sign in (" · ", "‖", "τ")):
+                    continue  # vectors and letters have tests of their own
+                if not found.formula:
+                    continue
+                value = value_of(found.formula, partial(cell_of, trace))
+                assert value == pytest.approx(float(step.value[place]), rel=1e-12, abs=1e-13)
+                count += 1
+    assert count or path.name.startswith("dictionary")
+
+
+def test_a_dot_product() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    found = explain(trace, trace["scores"], (1, 0))
+    assert found.name == "scores[am, I]"
+    assert found.formula == "q_am · k_I"
+    assert found.numbers == "1·1 + 1·3 + 3·2"
+    assert found.result == "10"
+    assert found.sources == tuple(
+        Source(step, (row, column)) for column in range(3) for step, row in (("Q", 1), ("K", 0))
+    )
+    assert found.line == "scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10"
+
+
+def test_a_weight() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    assert explain(trace, trace["weights"], (1, 0)).line == (
+        "weights[am, I] = exp[am, I] / sum[am] = e^10 / (e^10 + e^11 + e^6) "
+        "= 22026.4658 / 82304.0363 = 0.2676"
+    )
+
+
+def step_line(trace: Trace, step: Step, *place: int) -> str:
+    return explain(trace, step, place).line
+
+
+def test_what_a_mask_blocks() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "mask_causal.yaml"))
+    assert step_line(trace, trace["masked"], 0, 2) == ("masked[I, good] = -∞, as mask[I, good] = 0")
+    sources = explain(trace, trace["masked"], (0, 2)).sources
+    assert sources == (Source("mask", (0, 2)),)
+
+
+def explained(attn: Attn, *arguments: str) -> list[str]:
+    result = attn("explain", *arguments)
+    assert (result.status, result.err) == (0, "")
+    return result.out.splitlines()
+
+
+def test_the_command_prints_the_formula_and_the_cell(attn: Attn) -> None:
+    assert explained(attn, "sample_inputs/i_am_good.yaml", "scores[am, I]") == [
+        "scores = Q Kᵀ",
+        "scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10",
+    ]
+
+
+@pytest.mark.parametrize("cell", ["scores[2, 1]", "scores[am,1]", ' scores [2,"I"] '])
+def test_labels_and_numbers_name_the_same_cell(cell: str, attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", cell)
+    assert lines[-1].endswith("1·1 + 1·3 + 3·2 = 10")
+
+
+@pytest.mark.parametrize("cell", ["weights[head 2][p, q]", "weights[2][1, 2]"])
+def test_heads_have_brackets_of_their_own(cell: str, attn: Attn) -> None:
+    """Query head 2 reads key head 1: q_p = X[p, 2] = 0, so that both exponentials are 1."""
+    lines = explained(attn, "sample_inputs/heads_grouped.yaml", cell)
+    assert lines[-1] == (
+        "weights[head 2][p, q] = exp[head 2][p, q] / sum[head 2][p] = e^0 / (e^0 + e^0) "
+        "= 1 / 2 = 0.5"
+    )
+
+
+def test_deep_goes_down_to_the_input(attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", "exp[am, I]", "--deep")
+    assert lines == [
+        "exp = e^scores",
+        "exp[am, I] = e^scores[am, I] = e^10 = 22026.4658",
+        "  scores[am, I] = q_am · k_I = 1·1 + 1·3 + 3·2 = 10",
+        "    Q[am, 1] = X[am, 1] = 1",
+        "    K[I, 1] = X[I, 1] = 1",
+        "    Q[am, 2] = X[am, 2] = 1",
+        "    K[I, 2] = X[I, 2] = 3",
+        "    Q[am, 3] = X[am, 3] = 3",
+        "    K[I, 3] = X[I, 3] = 2",
+    ]
+
+
+def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
+    lines = explained(attn, "sample_inputs/i_am_good.yaml", "scores")
+    assert len(lines) == 1 + 9
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("score[1, 1]", "there is no step score; there are Q, K, V, scores"),
+        ("scores[am, you]", "there is no key you"),
+        ("scores[0, 1]", "there is no query 0"),
+        ("scores[4, 1]", "there is no query 4"),
+        ("scores[1]", "gives 1 of the places of scores, which are query, key"),
+        ("scores[1, 2, 3]", "gives 3 of the places"),
+        ("scores[2][1, 1]", "scores has only one matrix"),
+        ("scores[1, 1", "is not the name of a cell"),
+        ("scores[", "is not the name of a cell"),
+        ("", "there is no step"),
+    ],
+)
+def test_what_is_not_there_is_one_sentence(cell: str, message: str, attn: Attn) -> None:
+    result = attn("explain", "sample_inputs/i_am_good.yaml", cell)
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
+
+
+def test_a_long_sum_is_shown_whole_only_when_asked(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(f"X: [{list(range(1, 21))}]\nscore: dot\nnormalize: none\n")
+    short = explained(attn, str(path), "scores[1, 1]")[-1]
+    assert short == (
+        "scores[1, 1] = q · k = 1·1 + 2·2 + 3·3 + … 14 more terms … + 18·18 + 19·19 + 20·20 = 2870"
+    )
+    whole = explained(attn, str(path), "scores[1, 1]", "--full")[-1]
+    assert whole.count("·") == 21  # that of q · k too
+    assert value_of(whole.split(" = ")[2]) == 2870 == 20 * 21 * 41 / 6
+
+
+def test_json_has_the_parts_and_the_sources(attn: Attn) -> None:
+    found = json.loads(
+        attn("explain", "sample_inputs/i_am_good.yaml", "scores[am, I]", "-f", "json").out
+    )
+    assert found["cells"] == [
+        {
+            "name": "scores[am, I]",
+            "formula": "q_am · k_I",
+            "numbers": "1·1 + 1·3 + 3·2",
+            "result": "10",
+            "value": 10.0,
+            "sources": [
+                {"step": step, "index": [row, column]}
+                for column in range(3)
+                for step, row in (("Q", 1), ("K", 0))
+            ],
+        }
+    ]
+
+
+HOSTILE = ["<script>alert(1)</script>", "\x1b[31m$x_1^2$\\input{a}", "السلام"]
+
+
+@pytest.mark.parametrize("form", ["table", "json", "latex", "markdown"])
+def test_labels_are_always_text(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps({"X": [[1, 0], [0, 1], [1, 1]], "tokens": HOSTILE, "title": "`$_"}))
+    result = attn("explain", path, "weights[1, 2]", "-f", form, "--deep")
+    assert result.status == 0
+    assert "\x1b" not in result.out
+    if form in ("latex", "markdown"):
+        assert "<script>" not in result.out
+        assert "\\input{" not in result.out
+        assert result.out.count("{") - result.out.count("\\{") == result.out.count(
+            "}"
+        ) - result.out.count("\\}")
+
+
+def test_latex_of_a_weight(attn: Attn) -> None:
+    out = attn("explain", "sample_inputs/i_am_good.yaml", "weights[am, I]", "-f", "latex").out
+    assert out == (
+        "\\begin{align*}\n"
+        r"\mathit{weights}_{\text{am}, \text{I}} &= "
+        r"\frac{\mathit{exp}_{\text{am}, \text{I}}}{\mathit{sum}_{\text{am}}} = "
+        r"\frac{e^{10}}{e^{10} + e^{11} + e^{6}} = \frac{22026.4658}{82304.0363} = 0.2676"
+        "\n\\end{align*}\n"
+    )
+
+
+def test_rounded_steps_are_explained_with_the_number_before_rounding(
+    attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / "rounded.yaml"
+    path.write_text("X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nround: 2\n")
+    last = explained(attn, str(path), "scaled[2, 1]")[-1]
+    assert last == "scaled[2, 1] = scores[2, 1] / √3 = 10 / √3 = 5.7735 ≈ 5.77"
+    # e^5.77 = 320.5377…, as any table of exponentials has it
+    last = explained(attn, str(path), "exp[2, 1]")[-1]
+    assert last == "exp[2, 1] = e^scaled[2, 1] = e^5.77 = 320.5377 ≈ 320.54"
