@@ -72,7 +72,7 @@ def compute(
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex."),
+        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -173,7 +173,7 @@ def compute(
         from attncli.rendering.record import Selection
 
         row = FORMATS[chosen_format]
-        selection = Selection(names, decimals, full, quiet, standalone)
+        selection = Selection(names, decimals, full, quiet, standalone=standalone)
         write_bytes(row.write(traces, selection), out, row.binary)
     elif traces:
         from attncli.rendering.digits import DEFAULT_DECIMALS

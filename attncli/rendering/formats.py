@@ -122,6 +122,13 @@ def as_latex(traces: Sequence[Trace], selection: Selection) -> bytes:
     return "\n".join(fragment(one, selection.full) for one in sheets).encode()
 
 
+def as_html(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """One page that needs nothing else."""
+    from attncli.rendering.documents.html import html
+
+    return html(traces, selection).encode()
+
+
 FORMATS: dict[str, Format] = {
     "table": Format(as_table, (".txt",), "every step, for reading"),
     "json": Format(as_json, (".json", ".jsonl"), "one object a problem"),
@@ -129,6 +136,7 @@ FORMATS: dict[str, Format] = {
     "yaml": Format(as_yaml, (".yaml", ".yml"), "one document a problem"),
     "npz": Format(as_npz, (".npz",), "NumPy arrays by step name", binary=True),
     "markdown": Format(as_markdown, (".md", ".markdown"), "a document with formulas"),
+    "html": Format(as_html, (".html", ".htm"), "one page that explains each number"),
     "latex": Format(as_latex, (".tex",), "a fragment, or a document with --standalone"),
 }
 

@@ -86,6 +86,7 @@ class Sheet(Record):
         closing: what rounding did, and what was left out.
         warnings: what the reader should know.
         names: of the values that formulas speak of.
+        decimals: the most digits after the point.
     """
 
     title: str
@@ -94,6 +95,7 @@ class Sheet(Record):
     closing: tuple[str, ...]
     warnings: tuple[str, ...]
     names: frozenset[str]
+    decimals: int
 
 
 def sheet(trace: Trace, selection: Selection) -> Sheet:
@@ -117,6 +119,7 @@ def sheet(trace: Trace, selection: Selection) -> Sheet:
         tuple(closing),
         () if selection.quiet else tuple(map(visible, trace.warnings)),
         frozenset((*trace.steps, *trace.inputs)),
+        decimals,
     )
 
 
