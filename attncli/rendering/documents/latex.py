@@ -24,12 +24,18 @@ WIDEST = 70
 ISOLATES = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069\u200e\u200f"))
 
 FONTS = {
-    "cjk": ("Noto Serif CJK SC", "Noto Sans CJK SC", "Source Han Serif SC", "Songti SC", "SimSun"),
-    "arabic": ("Noto Naskh Arabic", "Amiri", "Scheherazade New", "DejaVu Sans", "Arial"),
-    "hebrew": ("Noto Serif Hebrew", "David CLM", "DejaVu Sans", "Arial"),
-    "other": ("DejaVu Sans", "Noto Sans", "FreeSerif", "Segoe UI Symbol", "Arial Unicode MS"),
+    "cjk": ("Noto Serif CJK SC", "Noto Sans CJK SC", "Source Han Serif SC", "Microsoft YaHei"),
+    "arabic": ("Noto Naskh Arabic", "Scheherazade New", "DejaVu Sans", "Times New Roman"),
+    "hebrew": ("Noto Serif Hebrew", "DejaVu Sans", "Times New Roman"),
+    "other": ("DejaVu Sans", "Noto Sans", "Segoe UI Symbol", "Arial Unicode MS"),
 }
-"""For each script, fonts that have it, the best first; the first that is installed is taken."""
+"""For each script, fonts that have it, the best first; the first that is installed is taken.
+
+Each name has a blank: for one that could be a file's, XeTeX would try to make a font.
+"""
+
+LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
+"""What a font must be told of a script: that its letters join, or run to the left."""
 
 SYMBOLS = {
     "ᵀ": r"\textsuperscript{T}",
@@ -93,8 +99,8 @@ PREAMBLE = r"""\documentclass{article}
 \setlength\parskip{3pt plus 2pt}
 \raggedbottom
 """
-FONT_MACRO = r"""\newcommand\attnfont[2]{\ifcsname attn#1\endcsname\else
-  \IfFontExistsTF{#2}{\expandafter\newfontfamily\csname attn#1\endcsname{#2}}{}\fi}
+FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
+  \IfFontExistsTF{#3}{\expandafter\newfontfamily\csname attn#1\endcsname{#3}[#2]}{}\fi}
 """
 
 
@@ -120,7 +126,11 @@ def standalone(sheets: Sequence[Sheet], full: bool) -> str:
             f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex or\n"
             "% lualatex. pdflatex has no letters for it and shows code points in its place.\n"
         )
-        lines = [rf"  \attnfont{{{s}}}{{{font}}}" for s in scripts for font in FONTS[s]]
+        lines = [
+            rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}"
+            for s in scripts
+            for font in FONTS[s]
+        ]
         fonts = "\n".join([FONT_MACRO + r"\ifPDFTeX\else", *lines, "\\fi\n"])
     macros = f"{MACROS}{SCRIPTS if scripts else ''}"
     return f"{head}{PREAMBLE}{fonts}{macros}\\begin{{document}}\n{body}\\end{{document}}\n"
