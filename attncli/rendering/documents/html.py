@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.explaining import Explainer, Explanation
@@ -14,6 +15,9 @@ from attncli.trace import Operation, Step, Trace
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
+
+MOST = 400
+"""And where no more of its cells than this are shown: with more, the page becomes slow."""
 
 HINT = (
     "Point at a number, tap it, or go to it with Tab and the arrow keys, "
@@ -79,7 +83,8 @@ class _Writer:
 
     def entry(self, entry: Entry) -> Iterator[str]:
         name = ", ".join(text(step.name) for step in entry.steps)
-        yield f'<section class="step"><h{self.level}>{name}</h{self.level}>\n'
+        place = f"{entry.steps[0].name}-{self.index + 1}" if self.index else entry.steps[0].name
+        yield f'<section class="step" id="{text(place)}"><h{self.level}>{name}</h{self.level}>\n'
         if entry.inputs:
             yield from self.row([self.panel(panel, caption=True) for panel in entry.inputs])
         yield f'<div class="formula">{"".join(map(self.formula, entry.steps))}</div>\n'
@@ -142,9 +147,10 @@ class _Writer:
     def explanations(self) -> dict[int, Sequence[object]]:
         """Return how each number that is shown was made."""
         made: dict[int, Sequence[object]] = {}
+        counts = Counter(name for name, _ in self.shown)
         for (name, place), number in self.shown.items():
             step = self.trace.steps.get(name)
-            if step is not None and _is_small(step):
+            if step is not None and counts[name] <= MOST and _is_small(step):
                 made[number] = self._short(self.explainer.explain(step, place))
         return made
 

@@ -106,7 +106,7 @@ FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
 
 def fragment(sheet: Sheet, full: bool) -> str:
     """Return a document's body with the macros that it needs; with `full` large matrices whole."""
-    body = "\n".join(_Writer(sheet, full).parts())
+    body = "".join(f"{part}\n" for part in _Writer(sheet, full).parts())
     head = "% Needs \\usepackage{amsmath,blkarray,graphicx}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):
         head += (
@@ -118,7 +118,8 @@ def fragment(sheet: Sheet, full: bool) -> str:
 
 def standalone(sheets: Sequence[Sheet], full: bool) -> str:
     """Return a complete document of one or several problems."""
-    body = "\n\\newpage\n".join("\n".join(_Writer(sheet, full).parts()) for sheet in sheets)
+    pages = ("".join(f"{part}\n" for part in _Writer(sheet, full).parts()) for sheet in sheets)
+    body = "\\newpage\n".join(pages)
     head = "% Compile with pdflatex, xelatex or lualatex.\n"
     fonts = ""
     if scripts := _scripts_in(body):
