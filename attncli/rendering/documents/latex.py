@@ -11,6 +11,7 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from attncli.errors import visible
 from attncli.rendering.blocks import Matrix, cell_text, kept
 from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
@@ -144,11 +145,11 @@ def escaped(text: str) -> str:
     ('50\\% é', '\\attnscript{cjk}{你好}{U+4F60 U+597D}')
     """
     parts = []
-    text = unicodedata.normalize("NFC", text.translate(ISOLATES))
+    text = unicodedata.normalize("NFC", visible(text.translate(ISOLATES)))
     for script, run in groupby(text, _script):
         word = "".join(run)
         if not script:
-            parts.append("".join(SYMBOLS.get(c) or tex.ascii_text(c) for c in word))
+            parts.append("".join(SYMBOLS.get(c, c) for c in tex.ascii_text(word)))
             continue
         shown = rf"\attnleftward{{{word}}}" if script in RIGHT_TO_LEFT else word
         points = " ".join(f"U+{ord(c):04X}" for c in word)

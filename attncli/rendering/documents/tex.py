@@ -5,6 +5,7 @@ Only what LaTeX with amsmath, MathJax and KaTeX all know is written for a formul
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 
 from attncli.rendering.blocks import Matrix
@@ -63,13 +64,9 @@ ESCAPES = {
     '"': r"\textquotedbl{}",
     "'": r"\textquotesingle{}",
     "`": r"\textasciigrave{}",
-    "-": "-{}",  # two of them would join to a dash
-    ",": ",{}",  # the same: two make a low quotation mark
-    "!": "!{}",  # and !` turns over
-    "?": "?{}",
-    "[": "{[}",  # never an optional argument of what stands before
-    "]": "{]}",
 }
+LIGATURE = re.compile(r"([-,])(?=\1)")
+"""Two of these would join to a dash or a low quotation mark."""
 
 
 class _TeX(Writing):
@@ -129,7 +126,8 @@ def ascii_text(text: str) -> str:
     >>> ascii_text("50% of $x_1$")
     '50\\% of \\$x\\_1\\$'
     """
-    return "".join(ESCAPES.get(c, c) for c in text)
+    text = "".join(ESCAPES.get(c, c) for c in text)
+    return LIGATURE.sub(r"\1{}", text)
 
 
 def maths(node: Formula, text: Callable[[str], str] = ascii_text) -> str:
