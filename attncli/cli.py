@@ -210,7 +210,7 @@ def check(
         typer.Option("--problem-only", help="List the mistakes that this problem cannot show."),
     ] = False,
     format_: Annotated[
-        str | None, typer.Option("--format", "-f", help="table, json, csv or markdown.")
+        str | None, typer.Option("--format", "-f", help="table, json, csv, markdown or html.")
     ] = None,
     out: Annotated[
         Path | None,

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
@@ -397,6 +399,33 @@ def test_control_characters_of_a_student_are_shown(attn: Attn, tmp_path: Path) -
         result = attn("check", GOOD, answers, "-f", form)
         assert "\x1b" not in result.out
         assert "[red]" in result.out.replace("\\[", "[").replace("\\]", "]")
+
+
+def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> None:
+    """One page, well-formed, that asks for nothing, with each student's numbers and the mistake."""
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("weights: [[1, 2\n")
+    script = tmp_path / "script.yaml"
+    script.write_text(
+        "student: <script>alert(1)</script>\nscores: [[2, 4, 4], [4, 16, 12], [4, 12, 10]]\n"
+    )
+    page = attn("check", SCALED, ANSWERS / "bo.yaml", script, bad, "-f", "html").out
+    root = ElementTree.fromstring(page.partition("\n")[2])
+    assert len(root.findall(".//article")) == 2
+    said = ["".join(p.itertext()) for p in root.findall(".//p[@class='verdict']")]
+    assert said[0] == "✗ Bo: wrong, first at scaled (scaled_by_d_k)"
+    assert "a bracket is not closed" in said[1]
+    assert said[2] == "✓ <script>alert(1)</script>: correct: 9 numbers"
+    wrong = ["".join(td.itertext()) for td in root.iter("td") if "wrong" in td.get("class", "")]
+    assert wrong == [
+        f"{x} ✗" for x in ["0.67", "1.33", "1.33", "1.33", "5.33", "4.00", "1.33", "4.00", "3.33"]
+    ]
+    remarks = [
+        "".join(div.itertext()) for div in root.iter("div") if "remark" in div.get("class", "")
+    ]
+    assert any("The scores were divided by d_k = 3" in remark for remark in remarks)
+    assert any("worked out correctly from your numbers" in remark for remark in remarks)
+    assert not re.search(r"""(src|href)=|@import|url\(""", page)
 
 
 def test_an_answer_key_is_used_many_times() -> None:

@@ -198,7 +198,7 @@ def _markdown_report(report: Report, decimals: int | None) -> Iterator[str]:
             yield f"{_escaped(visible(finding.message))} {finding.advice} (`{finding.id}`)"
         elif (judged.codes == WRONG).any():
             yield ""
-            yield unexplained(report, judged)
+            yield unexplained(judged)
         if (judged.codes == WRONG).any() and judged.misfit is None:
             yield ""
             yield from _markdown_cells(judged, decimals)
@@ -229,11 +229,19 @@ def _escaped(text: str) -> str:
     return text
 
 
+def as_html(graded: Sequence[Graded], selection: Selection) -> str:
+    """The page of the problem, with what a student wrote under each step."""
+    from attncli.rendering.documents.answers import html
+
+    return html(graded, selection)
+
+
 FORMATS: dict[str, CheckFormat] = {
     "table": CheckFormat(as_table, (".txt",)),
     "json": CheckFormat(as_json, (".json", ".jsonl")),
     "csv": CheckFormat(as_csv, (".csv",)),
     "markdown": CheckFormat(as_markdown, (".md",)),
+    "html": CheckFormat(as_html, (".html", ".htm")),
 }
 """How reports are written."""
 

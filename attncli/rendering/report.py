@@ -74,7 +74,7 @@ class ReportTable(Record):
         if finding is not None:
             yield from sentences(finding)
         elif (judged.codes == WRONG).any():
-            yield [(f"  {unexplained(report, judged)}", "")]
+            yield [(f"  {unexplained(judged)}", "")]
         if (judged.codes == LAST_DIGIT).any():
             for text in last_digits(judged):
                 yield [(f"  {text}", "")]
@@ -97,20 +97,12 @@ class ReportTable(Record):
                 continue
             if words := slice_words(step, place):
                 yield [(f"  {words}", "name")]
-            given = self._given(step, texts.reshape(shape)[place], part)
+            given = marked_matrix(step, texts.reshape(shape)[place], part)
             blocks = [given, self._numbers(step, right.reshape(shape)[place], "right", right)]
             if not same_numbers(right, yours, self.decimals):
                 own = self._numbers(step, yours.reshape(shape)[place], "from your numbers", yours)
                 blocks.insert(1, own)
             yield from self._side_by_side(blocks)
-
-    def _given(self, step: Step, texts: Array, codes: Array) -> Matrix:
-        marked = {}
-        for i, j in np.ndindex(codes.shape):
-            code = int(codes[i, j])
-            marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
-        rows, columns = axis_labels(step)
-        return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
 
     def _numbers(self, step: Step, values: Array, name: str, together: Array) -> Matrix:
         rows, columns = axis_labels(step)
@@ -128,19 +120,33 @@ class ReportTable(Record):
                 yield from ([("  ", ""), *line] for line in block.lines)
 
 
+def marked_matrix(step: Step, texts: Array, codes: Array) -> Matrix:
+    """Return what a student wrote, with a mark at each number that is not right."""
+    marked = {}
+    for i, j in np.ndindex(codes.shape):
+        code = int(codes[i, j])
+        marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
+    rows, columns = axis_labels(step)
+    return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
+
+
 def _fine_steps(fine: list[str], following: list[str], report: Report) -> Iterator[Line]:
     if fine:
         yield [("✓ ", "right"), (", ".join(fine), "")]
     if following:
-        first = report.first_wrong_step
-        after = first is not None and list(report.steps).index(first) < list(report.steps).index(
-            following[0]
-        )
-        own = "your numbers" if after else "your rounded numbers"
+        own = following_words(report, following[0])
         verb = "follows" if len(following) == 1 else "follow"
         yield [("→ ", "right"), (f"{', '.join(following)} {verb} from {own}", "")]
     if fine or following:
         yield []
+
+
+def following_words(report: Report, name: str) -> str:
+    """Return from what the numbers of a step follow: slips, or only rounding."""
+    names = list(report.steps)
+    first = report.first_wrong_step
+    after = first is not None and names.index(first) < names.index(name)
+    return "your numbers" if after else "your rounded numbers"
 
 
 def sentences(finding: Finding) -> Iterator[Line]:
@@ -156,7 +162,7 @@ def _open(sentence: str) -> str:
     return sentence.rstrip(".")
 
 
-def unexplained(report: Report, judged: Judged) -> str:
+def unexplained(judged: Judged) -> str:
     """Return the sentence for a wrong step that no known mistake explains."""
     count = int((judged.codes == WRONG).sum())
     cells = "1 number is" if count == 1 else f"{count} numbers are"

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.explaining import Explainer, Explanation
+from attncli.records import Record
 from attncli.rendering.documents.markup import Mark, maths, matrix_table, page, text
 from attncli.rendering.documents.origins import Cell
 from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, sheet
@@ -25,15 +26,34 @@ HINT = (
 )
 
 
-def html(traces: Sequence[Trace], selection: Selection) -> str:
-    """Return the page of one or several problems."""
+class Remarks(Record):
+    """What somebody says of a problem beside its own numbers, as markup.
+
+    Attributes:
+        lead: stands under the title.
+        after: what is said of a step, after its figures.
+    """
+
+    lead: str = ""
+    after: Callable[[Step], str] = lambda step: ""
+
+
+def html(traces: Sequence[Trace], selection: Selection, remarks: Sequence[Remarks] = ()) -> str:
+    """Return the page of one or several problems.
+
+    Args:
+        traces: what was calculated.
+        selection: which steps, and how many decimals.
+        remarks: for each trace, or none.
+    """
     numbers: dict[tuple[int, Cell], int] = {}
     made: dict[int, Sequence[object]] = {}
     articles = []
     title = ""
     for index, trace in enumerate(traces):
         shown = sheet(trace, selection)
-        writer = _Writer(index, trace, shown, selection, numbers)
+        said = remarks[index] if remarks else Remarks()
+        writer = _Writer(index, trace, shown, selection, numbers, said)
         articles.append(f"<article>\n{''.join(writer.parts())}</article>\n")
         made |= writer.explanations()
         title = title or shown.title
@@ -50,12 +70,14 @@ class _Writer:
         shown: Sheet,
         selection: Selection,
         numbers: dict[tuple[int, Cell], int],
+        remarks: Remarks,
     ) -> None:
         self.index = index
         self.trace = trace
         self.sheet = shown
         self.full = selection.full
         self.numbers = numbers
+        self.remarks = remarks
         self.shown: dict[Cell, int] = {}
         self.explainer = Explainer(trace, shown.decimals, selection.full)
         self.level = 3 if any(entry.group for entry in shown.entries) else 2
@@ -66,6 +88,7 @@ class _Writer:
             yield f'<h1 dir="auto">{text(self.sheet.title)}</h1>\n'
         for line in self.sheet.notes.splitlines():
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
+        yield self.remarks.lead
         if not self.index:
             yield f'<p class="hint">{HINT}</p>\n'
         group = ""
@@ -90,6 +113,7 @@ class _Writer:
         yield f'<div class="formula">{"".join(map(self.formula, entry.steps))}</div>\n'
         for figure in entry.figures:
             yield from self.figure(figure)
+        yield from map(self.remarks.after, entry.steps)
         yield "</section>\n"
 
     def formula(self, step: Step) -> str:
