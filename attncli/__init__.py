@@ -20,6 +20,7 @@ from attncli.errors import Fault, InputError, Place
 if TYPE_CHECKING:
     from attncli.calculation import compute
     from attncli.checking import Report, check
+    from attncli.explaining import explain
     from attncli.loading import load, load_all, load_answers
     from attncli.problem import Problem
     from attncli.trace import Step, Trace
@@ -36,6 +37,7 @@ __all__ = [
     "Trace",
     "check",
     "compute",
+    "explain",
     "load",
     "load_all",
     "load_answers",
@@ -48,6 +50,7 @@ _HOMES = {
     "Trace": "trace",
     "check": "checking",
     "compute": "calculation",
+    "explain": "explaining",
     "load": "loading",
     "load_all": "loading",
     "load_answers": "loading",

@@ -1,0 +1,1 @@
+"""The commands: each takes flags, does its work with the rooms below, and prints."""
