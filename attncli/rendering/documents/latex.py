@@ -1,6 +1,6 @@
 r"""LaTeX: a fragment to put into one's own document, or a complete one.
 
-The text compiles with pdfLaTeX as well as with XeLaTeX and LuaLaTeX. pdfLaTeX has no letters for
+The text compiles with pdfLaTeX as well as with XeLaTeX. pdfLaTeX has no letters for
 most scripts; there a word in one of them is replaced by its code points, and nothing breaks.
 """
 
@@ -111,8 +111,8 @@ def fragment(sheet: Sheet, full: bool) -> str:
     head = "% Needs \\usepackage{amsmath,blkarray,graphicx}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):
         head += (
-            f"% Some text is in another script ({', '.join(scripts)}): with xelatex or lualatex\n"
-            "% it shows in the fonts of your document, with pdflatex as code points.\n"
+            f"% Some text is in another script ({', '.join(scripts)}): with xelatex it shows\n"
+            "% in the fonts of your document, with pdflatex as code points.\n"
         )
     return f"{head}{MACROS}{SCRIPTS if scripts else ''}{body}"
 
@@ -121,12 +121,12 @@ def standalone(sheets: Sequence[Sheet], full: bool) -> str:
     """Return a complete document of one or several problems."""
     pages = ("".join(f"{part}\n" for part in _Writer(sheet, full).parts()) for sheet in sheets)
     body = "\\newpage\n".join(pages)
-    head = "% Compile with pdflatex, xelatex or lualatex.\n"
+    head = "% Compile with pdflatex or xelatex.\n"
     fonts = ""
     if scripts := _scripts_in(body):
         head = (
-            f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex or\n"
-            "% lualatex. pdflatex has no letters for it and shows code points in its place.\n"
+            f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex.\n"
+            "% pdflatex has no letters for it and shows code points in its place.\n"
         )
         lines = [
             rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}"
