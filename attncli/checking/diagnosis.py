@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from attncli.checking.answers import Written
 from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of, sources
 from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
@@ -85,7 +84,6 @@ def _small(sentence: str) -> str:
 
 def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, str], Array]]:
     """Yield each mistake that gives every wrong cell, and which cells it gives."""
-    assert judged.written is not None  # by a wrong cell
     wrong = judged.codes == WRONG
     open_ = judge.left_out_before(judged.step)
     for id_, row in MISTAKES.items():
@@ -94,7 +92,7 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
                 found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
-                fits = _fits(judged, judged.written, ranges(found))
+                fits = _fits(judged, ranges(found))
                 if fits[wrong].all():
                     yield id_, words, fits | (judged.codes == MISSING)
 
@@ -146,15 +144,17 @@ def with_change(
     return wide
 
 
-def _fits(judged: Judged, written: Written, found: Ranges) -> Array:
+def _fits(judged: Judged, found: Ranges) -> Array:
     """Return which cells a calculation gives.
 
     Its ranges must also be narrower than the differences that they explain, in most of the wrong
     cells: what may be anything explains nothing.
     """
-    values = written.values
+    assert judged.written is not None  # by a wrong cell
+    assert judged.unit is not None
+    values = judged.written.values
     wrong = judged.codes == WRONG
-    more = written.unit / 2 + slack_of(found.low, written.slack)
+    more = judged.unit / 2 + slack_of(found.low, judged.written.slack)
     with np.errstate(invalid="ignore"):
         fits: Array = (values >= found.low - more) & (values <= found.high + more)
         fits |= np.isinf(values) & (values == found.low) & (values == found.high)

@@ -195,7 +195,7 @@ MISTAKES: dict[str, Mistake] = {
         "A row of the mask is a query: query i sees the keys j ≤ i.",
     ),
     "mask_off_by_one": Mistake(
-        by_rule(mask_off_by_one),
+        mask_off_by_one,
         "The mask is off by one key.",
         "A causal mask keeps the diagonal: a token sees itself and what is before it.",
     ),

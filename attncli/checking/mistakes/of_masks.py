@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from attncli.checking.mistakes.changes import NO_WORDS, Change, Words, made_of
-from attncli.checking.mistakes.wrong_operations import Opposite, Product, Shifted
-from attncli.masks import Masked
+from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
+from attncli.masks import Mask, Masked
 from attncli.operations import Transposed
 from attncli.records import replace
 from attncli.trace import Expression, Step, Trace
@@ -36,11 +38,35 @@ def mask_transposed(node: Expression) -> Iterator[Expression]:
         yield replace(node, mask=Transposed(node.mask))
 
 
-def mask_off_by_one(node: Expression) -> Iterator[Expression]:
-    """One key too few, or too many, for each query."""
-    if isinstance(node, Masked):
-        yield replace(node, mask=Shifted(node.mask, 1))
-        yield replace(node, mask=Shifted(node.mask, -1))
+def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """One key more or less on one side of a causal mask or a window, or of the real keys."""
+    made = made_of(step)
+    if not isinstance(made, Masked) or not isinstance(made.mask, Step):
+        return
+    n, m = step.array.shape[-2:]
+    kept = made.mask.array
+    masks = [trace.problem.rules.mask]
+    if kept.shape[:2] == (1, 1) and np.array_equal(kept, np.tril(np.ones_like(kept))):
+        masks.append(Mask(causal=True))  # however it was written
+    for mask in (other for one in masks for other in _moved(one)):
+        other = mask(n, m)
+        other = np.ones((1, 1, n, m)) if other is None else other
+        yield {step.name: replace(made, mask=Instead(made.mask, other))}, NO_WORDS
+
+
+def _moved(mask: Mask) -> Iterator[Mask]:
+    """Yield masks with one bound moved by one key."""
+    for by in (1, -1):
+        if mask.causal:
+            yield replace(mask, offset=mask.offset + by)
+        if mask.lengths is not None:
+            yield replace(mask, lengths=mask.lengths + by)
+        if mask.window is not None:
+            left, right = mask.window
+            if left >= 0:
+                yield replace(mask, window=(max(left + by, 0), right))
+            if right >= 0:
+                yield replace(mask, window=(left, max(right + by, 0)))
 
 
 def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:

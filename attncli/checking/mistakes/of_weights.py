@@ -6,8 +6,9 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncli.checking.mistakes.wrong_operations import Negative
 from attncli.normalizers import Power, Total, Unblocked
-from attncli.operations import Divide, MatMul, Scale
+from attncli.operations import Divide, MatMul, Scale, Transposed
 from attncli.records import replace
 from attncli.trace import Expression, Step
 
@@ -19,7 +20,7 @@ def _other_way(along: int) -> int:
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
     """Columns that sum to 1 for rows."""
     if isinstance(node, Total):
-        yield replace(node, along=_other_way(node.along))
+        yield Transposed(replace(node, along=_other_way(node.along)))  # as many sums, on edge
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 
@@ -101,4 +102,4 @@ def wrong_base(node: Expression) -> Iterator[Expression]:
 def exponent_sign(node: Expression) -> Iterator[Expression]:
     """e^−s for e^s."""
     if isinstance(node, Power):
-        yield replace(node, operand=Scale(node.operand, -1.0, 1.0, "· -1"))
+        yield replace(node, operand=Negative(node.operand))

@@ -38,24 +38,26 @@ class Opposite(Wrong):
         return other
 
 
-class Shifted(Wrong):
-    """Every row of a mask in the place of the row after it (or before it, with −1)."""
+class Negative(Wrong):
+    """−s for s; what is blocked stays blocked."""
 
-    mask: Expression
-    rows: int
+    operand: Expression
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, m); the row that nothing is moved into blocks one key more (or one less)."""
-        mask = arrays[0]
-        n = mask.shape[-2]
-        shifted = np.roll(mask, self.rows, axis=-2)
-        edge = 0 if self.rows > 0 else n - 1
-        row = mask[..., edge, :]
-        last = np.minimum(row.sum(axis=-1).astype(int), row.shape[-1])
-        places = np.arange(row.shape[-1])
-        moved = last[..., None] - self.rows
-        shifted[..., edge, :] = (places < moved) * 1.0
-        return shifted
+        """Any shape."""
+        return np.where(arrays[0] == -np.inf, arrays[0], -arrays[0])
+
+
+class Instead(Wrong):
+    """Other numbers in the place of those that stand there."""
+
+    operand: Expression
+    numbers: Array
+
+    def apply(self, *arrays: Array) -> Array:
+        """What was given, whatever the operand."""
+        del arrays
+        return self.numbers
 
 
 class InterleavedCut(Wrong):
