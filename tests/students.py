@@ -1,376 +1,661 @@
-"""Students: attention worked in plain NumPy, with one thing done wrong on purpose.
+"""Students who work attention with plain NumPy, step by step, and do one thing wrong on purpose.
 
-Nothing here uses the engine. `work` gives the steps of a problem as a student writes them, and
-takes the id of a mistake; a `Habit` rounds every step before the next uses it, or not.
+Nothing here comes from the program: neither its operations nor its catalogue. A `Paper` is a
+problem as a student has it, with one function a step that reads the numbers of earlier steps.
+Every place where something can go wrong asks whether this is the student who does it.
+
+Arrays have the axes (head, row, column), with one head where there are no heads.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from decimal import ROUND_HALF_UP, Decimal, localcontext
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
-Problem = dict[str, Any]
-Draw = np.random.Generator
+from tests.handwriting import Habit, Numbers
+
+Known: TypeAlias = Mapping[str, Numbers]
+
+
+UNWRITABLE = 1e7
+"""Nobody writes larger numbers out by hand."""
+
+
+class ImpossibleError(Exception):
+    """Nobody can make this mistake here."""
+
+
+# ---- what is done wrong
 
 
 @dataclass(frozen=True)
-class Habit:
-    """How a student rounds: so many decimals or significant digits, at every step or at the end."""
+class Wrong:
+    """One thing that is done wrong.
 
-    decimals: int | None = 2
-    significant: int | None = None
-    early: bool = False
+    Attributes:
+        id: which.
+        at: in which step; "" for wherever it can be.
+        way: which of several ways.
+        head: in this head alone.
+    """
 
-    def text(self, value: float) -> str:
-        """Return a number as it is written."""
-        if not np.isfinite(value):
-            return "-inf" if value < 0 else "inf"
-        if self.decimals is not None:
-            place = Decimal(1).scaleb(-self.decimals)
-            with localcontext(prec=400):  # of large exponentials too
-                written = Decimal(repr(float(value))).quantize(place, rounding=ROUND_HALF_UP)
-            return f"{written:f}"
-        assert self.significant is not None
-        return f"{value:#.{self.significant}g}".removesuffix(".")
+    id: str = ""
+    at: str = ""
+    way: int = 0
+    head: int | None = None
 
-    def texts(self, value: Array) -> Any:
-        """Return a matrix as it is written, in nested lists."""
-        written = np.empty(value.shape, object)
-        written.ravel()[:] = [self.text(float(x)) for x in value.ravel()]
-        return written.tolist()
 
-    def kept(self, value: Array) -> Array:
-        """Return the numbers that the student goes on with."""
-        if not self.early:
+RIGHT = Wrong()
+
+
+class Paper:
+    """A problem as a student has it, with tokens in rows.
+
+    Args:
+        keys: what the program takes, matrices in row convention.
+        columns: whether a token is a column on paper.
+    """
+
+    def __init__(self, keys: Mapping[str, Any], columns: bool = False) -> None:
+        self.keys = {k: np.array(v, float) if _is_array(v) else v for k, v in keys.items()}
+        self.columns = columns
+        self.kind = keys.get("kind", "self")
+        self.heads = int(keys.get("heads", 1))
+        self.kv_heads = int(keys.get("kv_heads", self.heads))
+        score = keys.get("score", "dot" if self.kind == "pooling" else "scaled_dot")
+        self.score: dict[str, Any] = dict(score) if isinstance(score, dict) else {"name": score}
+        normalize = keys.get("normalize", {})
+        self.temperature = float(normalize.get("temperature", 1))
+        self.base = float(normalize.get("base", np.e))
+        source = self.keys["X"] if self.kind in ("self", "pooling") else self.keys["memory"]
+        self.n = 1 if self.kind == "pooling" else len(self.keys["X"])
+        self.m = len(source)
+        self.keep = self._keep()
+        self.steps = list(self._names())
+
+    # -- the problem
+
+    def problem(self) -> dict[str, Any]:
+        """Return what the program takes."""
+        keys = {k: self._given(k, v) for k, v in self.keys.items()}
+        return keys | ({"tokens_as": "columns"} if self.columns else {})
+
+    def _given(self, key: str, value: Any) -> Any:
+        if key == "score" and isinstance(value, dict):
+            return {
+                k: v if isinstance(v, str | float | int) else v.tolist() for k, v in value.items()
+            }
+        if not isinstance(value, np.ndarray):
             return value
-        return np.array([float(self.text(float(x))) for x in value.ravel()]).reshape(value.shape)
+        turned = self.columns and value.ndim > 1 and key != "W"
+        return (np.swapaxes(value, -1, -2) if turned else value).tolist()
 
+    def _keep(self) -> Numbers | None:
+        """Return 1 where a query may attend, by loops."""
+        mask = self.keys.get("mask")
+        if mask is None:
+            return None
+        return self._kept(mask)
 
-HABITS = [
-    Habit(decimals, significant, early)
-    for decimals, significant in ((2, None), (4, None), (None, 3))
-    for early in (False, True)
-]
+    def _kept(self, mask: Any, later: int = 0, left: int = 0, right: int = 0) -> Numbers:
+        """Return the 0/1 matrix of a mask whose bounds are moved by so many keys."""
+        keep = np.ones((self.n, self.m))
+        for i in range(self.n):
+            for j in range(self.m):
+                if isinstance(mask, str):
+                    keep[i, j] = j <= i + later
+                elif isinstance(mask, np.ndarray):
+                    keep[i, j] = mask[i, j]
+                elif "window" in mask:
+                    before, after = mask["window"]
+                    keep[i, j] = i - before - left <= j <= i + after + right
+                else:
+                    keep[i, j] = j < mask["lengths"] + later
+        return keep
 
+    def _names(self) -> Iterator[str]:
+        """Yield the steps in the order of computation."""
+        if self.kind in ("self", "cross"):
+            yield from ("Q", "K", "V")
+        elif self.kind == "pooling":
+            yield "hidden"
+        yield from self._names_of_scores()
+        if self.kind == "co_attention":
+            for side in ("x", "memory"):
+                yield from (f"exp_{side}", f"sum_{side}", f"weights_{side}", f"aligned_{side}")
+            return
+        yield from ("exp", "sum", "weights")
+        goes_on = "W_o" in self.keys
+        if goes_on or self.heads > 1 or "output_activation" in self.keys:
+            yield "context"
+        if goes_on and self.heads > 1:
+            yield "concat"
+        yield "output"
 
-def cut(matrix: Array, heads: int, interleaved: bool) -> Array:
-    """Return (n, h·d) as (h, n, d)."""
-    if interleaved:
-        return np.stack([matrix[:, head::heads] for head in range(heads)])
-    return np.stack(np.split(matrix, heads, axis=1))
+    def _names_of_scores(self) -> Iterator[str]:
+        if self.score["name"] in ("additive", "concat"):
+            yield "hidden"
+        yield "scores"
+        if "scale" in self.keys or (self.score["name"] == "scaled_dot" and self.d_k != 1):
+            yield "scaled"
+        if "softcap" in self.keys:
+            yield "capped"
+        if "bias" in self.keys:
+            yield "biased"
+        if self.keep is not None and not self.keep.all():
+            yield "masked"
 
+    @property
+    def d_k(self) -> int:
+        """How many numbers one head's key has."""
+        if self.kind == "pooling":
+            return len(self.keys["W"]) if "W" in self.keys else self.keys["X"].shape[-1]
+        if self.kind == "co_attention":
+            return int(self.keys["memory"].shape[-1])
+        if "W_k" in self.keys:
+            width = int(self.keys["W_k"].shape[-1])
+            return width if self.keys["W_k"].ndim == 3 else width // self.kv_heads
+        return int(self.keys["memory" if self.kind == "cross" else "X"].shape[-1]) // self.kv_heads
 
-class Desk:
-    """Where a student works: every step is written down, rounded if that is the habit."""
+    # -- the work
 
-    def __init__(self, habit: Habit) -> None:
-        self.habit = habit
-        self.steps: dict[str, Array] = {}
+    def work(
+        self,
+        wrong: Wrong = RIGHT,
+        habit: Habit | None = None,
+        given: Known | None = None,
+        until: str = "",
+    ) -> dict[str, Numbers]:
+        """Work all steps and return their numbers.
 
-    def __call__(self, name: str, value: Array) -> Array:
-        """Write a step down and return what to go on with."""
-        self.steps[name] = value
-        return self.habit.kept(value)
+        Args:
+            wrong: what is done wrong.
+            habit: how numbers are rounded, if each step goes on from the rounded ones.
+            given: numbers of some steps that are known already.
+            until: the last step to work.
 
+        Raises:
+            ImpossibleError: where that cannot be done wrong here, or no hand writes the numbers.
+        """
+        known: dict[str, Numbers] = {}
+        for name in self.steps:
+            if given is not None and name in given and name != until:
+                known[name] = given[name]
+                continue
+            numbers = self.step(name, known, wrong)
+            size = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
+            if size > UNWRITABLE or np.isnan(numbers).any():
+                raise ImpossibleError
+            if habit is not None and habit.early:
+                numbers = habit.rounded(numbers)
+            known[name] = numbers
+            if name == until:
+                break
+        return known
 
-def work(p: Problem, mistake: str = "", habit: Habit | None = None) -> dict[str, Array]:
-    """Return the steps of a problem in their order, with one mistake."""
-    desk = Desk(habit or Habit())
-    with np.errstate(all="ignore"):
-        q, k, v = project(p, mistake, desk)
-        scores = compare(p, mistake, desk, q, k)
-        adjusted = adjust(p, mistake, desk, scores)
-        mixed = weigh(p, mistake, desk, adjusted, scores)
-        finish(p, mistake, desk, mixed, {"Q": q, "K": k, "V": v})
-    return desk.steps
+    def step(self, name: str, known: Known, wrong: Wrong = RIGHT) -> Numbers:
+        """Work one step from the numbers of earlier ones.
 
+        Raises:
+            ImpossibleError: where shapes do not go together.
+        """
+        base, _, side = name.partition("_")
+        work: Callable[..., Numbers] = getattr(self, f"_{base.lower()}")
+        active = wrong if wrong.at in ("", name) or name in TOGETHER.get(wrong.id, ()) else RIGHT
+        if wrong.id in TOGETHER and wrong.at == "scores" != name:
+            active = RIGHT
+        with np.errstate(all="ignore"):
+            try:
+                found = work(name, known, active, side)
+                if active.head is not None:
+                    right = work(name, known, RIGHT, side)
+                    if len(right) < 2 or found.shape != right.shape:
+                        raise ImpossibleError
+                    found = np.array(
+                        [
+                            f if h == active.head else r
+                            for h, (f, r) in enumerate(zip(found, right, strict=True))
+                        ]
+                    )
+            except ValueError as error:  # shapes that do not go together
+                raise ImpossibleError from error
+        if active.id == "step_transposed" and active.at == name:
+            found = _t(found)
+        return found
 
-def projected(x: Array, w: Array, m: str) -> Array:
-    """Return X W, or what it is mistaken for."""
-    if m == "weights_matrix_transposed":
-        return x @ w.T
-    if m == "factors_exchanged":
-        return w @ x
-    if m == "elementwise_product":
-        return x * w
-    return x if m == "projection_missing" else x @ w
+    def _projected(self, name: str, wrong: Wrong) -> Numbers:
+        letter, heads = name.lower(), self.heads if name == "Q" else self.kv_heads
+        source = "memory" if self.kind == "cross" and name != "Q" else "X"
+        if wrong.id == "wrong_source":
+            source = _other(source, ("X", "memory"), self.keys)
+        a = self.keys[source]
+        used = f"W_{letter}"
+        if wrong.id == "wrong_weight_matrix":
+            used = [f"W_{x}" for x in "qkv" if x != letter][wrong.way]
+            if used not in self.keys:
+                raise ImpossibleError
+        matrix = self.keys.get(used)
+        made = a if matrix is None else _product(a, matrix, wrong)
+        if wrong.id == "projection_missing":
+            made = a
+        if (bias := self.keys.get(f"b_{letter}")) is not None:
+            made = _with_bias(made, bias, wrong)
+        if made.ndim == 3:
+            return made
+        return _cut(made, heads, wrong.id == "heads_interleaved")
 
+    def _q(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del known, side
+        other = {
+            frozenset("QK"): "swapped_q_k",
+            frozenset("KV"): "swapped_k_v",
+            frozenset("QV"): "swapped_q_v",
+        }
+        for pair, id_ in other.items():
+            if wrong.id == id_ and name in pair:
+                (name,) = pair - {name}
+                break
+        return self._projected(name, wrong)
 
-def project(p: Problem, m: str, desk: Desk) -> tuple[Array, Array, Array]:
-    """Return Q, K and V."""
-    heads = p.get("heads", 1)
-    found = {}
-    sources = {"Q": "q", "K": "k", "V": "v"}
-    for one, other in (("Q", "K"), ("K", "V"), ("Q", "V")):
-        if m == f"swapped_{one.lower()}_{other.lower()}":
-            sources[one], sources[other] = sources[other], sources[one]
-    for name, letter in sources.items():
-        made = projected(p["X"], p[f"W_{letter}"], m if name == "Q" else "")
-        if f"b_{letter}" in p and not (m == "bias_missing" and name == "Q"):
-            made = made + p[f"b_{letter}"]
-        if heads > 1:
-            count = heads if name == "Q" else int(p.get("kv_heads") or heads)
-            made = cut(made, count, m == "heads_interleaved")
-        if m == "step_transposed" and name == "V":
-            made = np.swapaxes(made, -1, -2)
-        found[name] = desk(name, made)
-    q, k, v = found["Q"], found["K"], found["V"]
-    times = heads // p.get("kv_heads", heads)
-    if times > 1 and m == "shared_heads_alternate":
-        k, v = np.concatenate([k] * times), np.concatenate([v] * times)
-    elif times > 1:
-        k, v = np.repeat(k, times, axis=0), np.repeat(v, times, axis=0)
-    return q, k, v
+    _k = _v = _q
 
+    def _hidden(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del side
+        if self.kind == "pooling" and name == "hidden":
+            a = self.keys["X"]
+            made = _product(a, self.keys["W"].T, wrong) if "W" in self.keys else a
+            if "b" in self.keys:
+                made = _with_bias(made, self.keys["b"], wrong)
+            plain = made[None]
+        else:
+            q, k = self._queries(known, wrong), self._keys(known, wrong)
+            if wrong.id == "swapped_q_k":
+                q, k = k, q
+            if self.score["name"] == "additive":
+                w = _product(q, np.array(self.score["W"]).T, wrong if wrong.way == 0 else RIGHT)
+                u = _product(k, np.array(self.score["U"]).T, wrong if wrong.way == 1 else RIGHT)
+                plain = w[:, :, None, :] + u[:, None, :, :]
+            else:
+                pairs = [
+                    [
+                        [
+                            np.concatenate(
+                                [b, a] if wrong.id == "joined_in_wrong_order" else [a, b]
+                            )
+                            for b in keys
+                        ]
+                        for a in queries
+                    ]
+                    for queries, keys in zip(q, k, strict=True)
+                ]
+                plain = _product(np.array(pairs), np.array(self.score["W"]).T, wrong)
+            if "b" in self.score:
+                plain = _with_bias(plain, np.array(self.score["b"]), wrong)
+        return plain if wrong.id == "tanh_missing" else np.tanh(plain)
 
-def compare(p: Problem, m: str, desk: Desk, q: Array, k: Array) -> Array:
-    """Return the scores."""
-    kt = k if m == "key_not_transposed" else np.swapaxes(k, -1, -2)
-    name = p.get("score", "scaled_dot")
-    if isinstance(name, dict):
-        n, size = q.shape[-2], k.shape[-2]
-        pair = [
-            np.repeat(q[..., :, None, :], size, axis=-2),
-            np.repeat(k[..., None, :, :], n, axis=-3),
-        ]
-        pair = pair[::-1] if m == "joined_in_wrong_order" else pair
-        joined = np.concatenate(pair, axis=-1)
-        inside = joined @ name["W"].T
-        hidden = desk("hidden", inside if m == "tanh_missing" else np.tanh(inside))
-        made = hidden @ name["v"]
-    elif name == "cosine":
-        lengths = (
-            np.linalg.norm(q, axis=-1)[..., :, None] * np.linalg.norm(k, axis=-1)[..., None, :]
-        )
-        made = q @ kt if m == "lengths_forgotten" else q @ kt / lengths
-    elif name == "distance":
-        squares = ((q[..., :, None, :] - k[..., None, :, :]) ** 2).sum(-1)
-        made = squares / 2 if m == "sign_of_distance" else -squares / 2
-        made = -squares if m == "half_forgotten" else made
-    else:
-        made = q @ kt
-    if m == "scores_transposed":
-        made = np.swapaxes(made, -1, -2)
-    if m == "scaled_needlessly":
-        made = made / np.sqrt(q.shape[-1])
-    return desk("scores", made)
+    def _queries(self, known: Known, wrong: Wrong) -> Numbers:
+        del wrong
+        if self.kind == "pooling":
+            return np.array(self.keys["u"]).reshape(1, 1, -1)
+        return self.keys["X"][None] if self.kind == "co_attention" else known["Q"]
 
+    def _keys(self, known: Known, wrong: Wrong) -> Numbers:
+        if self.kind == "pooling":
+            return known["hidden"]
+        if self.kind == "co_attention":
+            return self.keys["memory"][None]
+        return self._shared(known["K"], wrong)
 
-def adjust(p: Problem, m: str, desk: Desk, s: Array) -> Array:
-    """Return the scores scaled and masked."""
-    d_k = p["W_k"].shape[1] / p.get("kv_heads", p.get("heads", 1))
-    if p.get("score", "scaled_dot") == "scaled_dot":
-        root = np.sqrt(d_k)
+    def _shared(self, numbers: Numbers, wrong: Wrong) -> Numbers:
+        """Return the numbers of the key/value head that each query head reads."""
+        times = self.heads // self.kv_heads
+        if wrong.id == "shared_heads_alternate":
+            return np.array([numbers[h % self.kv_heads] for h in range(self.heads)])
+        return np.array([numbers[h // times] for h in range(self.heads)])
+
+    def _scores(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del name, side
+        q, k = self._queries(known, wrong), self._keys(known, wrong)
+        v = self._shared(known["V"], wrong) if "V" in known else None
+        if wrong.id == "swapped_q_k":
+            q, k = k, q
+        if wrong.id == "swapped_k_v" and v is not None:
+            k = v
+        if wrong.id == "swapped_q_v" and v is not None:
+            q = v
+        made = self._alike(q, k, known, wrong)
+        if wrong.id == "scaled_needlessly":
+            made = made / np.sqrt(self.d_k)
+        return _t(made) if wrong.id == "scores_transposed" else made
+
+    def _alike(self, q: Numbers, k: Numbers, known: Known, wrong: Wrong) -> Numbers:
+        name = self.score["name"]
+        if name in ("dot", "scaled_dot"):
+            return _dot(q, k, wrong)
+        if name in ("additive", "concat"):
+            found: Numbers = known["hidden"] @ np.array(self.score["v"])
+            return found
+        score: Callable[..., Numbers] = getattr(self, f"_{name}")
+        return score(q, k, wrong)
+
+    def _general(self, q: Numbers, k: Numbers, wrong: Wrong) -> Numbers:
+        return _dot(_product(q, np.array(self.score["W"]), wrong), k)
+
+    def _cosine(self, q: Numbers, k: Numbers, wrong: Wrong) -> Numbers:
+        lengths = [np.sqrt((x * x).sum(axis=-1)) for x in (q, k)]
+        over = lengths[0][:, :, None] * lengths[1][:, None, :]
+        if wrong.id == "lengths_forgotten":
+            over = np.ones_like(over)
+        if wrong.id == "root_forgotten":
+            over = over**2
+        if wrong.id == "one_length_forgotten":
+            one = lengths[0][:, :, None] if wrong.way == 0 else lengths[1][:, None, :]
+            over = np.broadcast_to(one, over.shape)
+        found: Numbers = _dot(q, k) / over
+        return found
+
+    def _distance(self, q: Numbers, k: Numbers, wrong: Wrong) -> Numbers:
+        width = float(self.score["width"])
+        squares = ((q[:, :, None, :] - k[:, None, :, :]) ** 2).sum(axis=-1)
+        if wrong.id == "distance_not_squared":
+            squares = np.sqrt(squares)
+        over = 2 * width**2
+        if wrong.id == "half_forgotten":
+            over = width**2 if wrong.way == 0 else 1
+        sign = 1 if wrong.id == "sign_of_distance" else -1
+        found: Numbers = sign * squares / over
+        return found
+
+    def _chain(self, name: str, wrong: Wrong, known: Known) -> Numbers:
+        """Return the step from which a step goes on; the wrong one if this student does that."""
+        chain = [s for s in ("scores", "scaled", "capped", "biased", "masked") if s in self.steps]
+        before = chain[: chain.index(name)] if name in chain else chain
+        if wrong.id == "earlier_step_used":
+            if len(before) < 2 + wrong.way:
+                raise ImpossibleError
+            return known[before[-2 - wrong.way]]
+        return known[before[-1]]
+
+    def _scaled(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del side
+        s, root = self._chain(name, wrong, known), 1 / float(self.keys.get("scale", self.d_k**-0.5))
+        sizes = self.sizes
         by = {
             "not_scaled": 1.0,
-            "scaled_by_d_k": d_k,
-            "scaled_by_sqrt_d_model": np.sqrt(p["X"].shape[1]),
-            "scaled_by_sqrt_n": np.sqrt(len(p["X"])),
+            "scaled_by_d_k": self.d_k,
+            "scaled_by_sqrt_d_model": np.sqrt(sizes[wrong.way % len(sizes)]),
+            "scaled_by_sqrt_n": np.sqrt((self.m, self.n)[wrong.way % 2]),
+            "scaled_twice": root * root,
             "scale_inverted": 1 / root,
-        }.get(m, root)
-        if "scale" in p:
-            by = {"scaled_twice": p["over"] ** 2}.get(m, p["over"])
-        s = desk("scaled", s / by)
-    if "mask" not in p:
-        return s
-    mask = np.array(p["mask"])
-    if m in ("mask_missing", "mask_after_softmax"):
-        return s
-    mask = {
-        "mask_inverted": 1 - mask,
-        "mask_transposed": mask.T,
-        "mask_off_by_one": np.tri(len(mask), k=1),
-    }.get(m, mask)
-    return desk("masked", np.where(mask == 1, s, 0.0 if m == "mask_as_zero" else -np.inf))
+            "scaled_after_softmax": 1.0,
+        }
+        found: Numbers = s / by.get(wrong.id, root)
+        return found
+
+    @property
+    def sizes(self) -> list[int]:
+        """What may be called d_model: the width of the input, and of all heads together."""
+        widths = [self.d_k * self.heads]
+        if self.kind != "pooling":
+            widths.insert(0, int(self.keys["X"].shape[-1]))
+        return list(dict.fromkeys(widths))
+
+    def _capped(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del side
+        s, cap = self._chain(name, wrong, known), float(self.keys["softcap"])
+        if wrong.id == "tanh_missing":
+            return s
+        if wrong.id == "cap_not_restored":
+            return np.tanh(s / cap)
+        return cap * np.tanh(s / cap)
+
+    def _biased(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del side
+        return _with_bias(self._chain(name, wrong, known), self.keys["bias"], wrong)
+
+    def _masked(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del side
+        s, keep = self._chain(name, wrong, known), self.keep
+        assert keep is not None
+        if wrong.id in ("mask_missing", "mask_after_softmax"):
+            return s
+        if wrong.id == "mask_inverted":
+            return np.where(keep == 0, s, -np.inf)
+        if wrong.id == "mask_as_zero":
+            return s * keep
+        if wrong.id == "mask_transposed":
+            keep = keep.T
+        if wrong.id == "mask_off_by_one":
+            keep = self._off_by_one(wrong.way)
+        return np.where(keep != 0, s, -np.inf)
+
+    def _off_by_one(self, way: int) -> Numbers:
+        mask, by = self.keys["mask"], (1, -1)[way % 2]
+        if isinstance(mask, np.ndarray):
+            if (mask != np.tril(np.ones(mask.shape))).any():
+                raise ImpossibleError
+            mask = "causal"
+        if isinstance(mask, dict) and "window" in mask:
+            bound = "left" if way < 2 else "right"
+            return self._kept(mask, **{bound: by})
+        return self._kept(mask, later=by)
+
+    def _exp(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        s = self._chain(name, wrong, known)
+        s = _t(s) if side == "memory" else s
+        temperature, base = self.temperature, self.base
+        if wrong.id == "temperature_missing":
+            temperature = 1
+        if wrong.id == "temperature_inverted":
+            temperature = 1 / temperature
+        if wrong.id == "wrong_base":
+            base = [b for b in (2.0, 10.0, np.e) if b != base][wrong.way]
+        if wrong.id == "not_exponentiated":
+            return np.where(s == -np.inf, 0, s) / temperature
+        if wrong.id == "exponent_sign":
+            return np.where(s == -np.inf, 0, base ** (-s / temperature))
+        return base ** (s / temperature)
+
+    def _sum(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del name
+        suffix = f"_{side}" if side else ""
+        exp = known[f"exp{suffix}"]
+        if wrong.id == "blocked_counted":
+            if self.keep is None or "masked" not in self.steps:
+                raise ImpossibleError
+            before = self._chain("masked", RIGHT, known)
+            exp = self.base ** (before / self.temperature)
+        if wrong.id == "softmax_over_queries":
+            return _t(exp.sum(axis=-2, keepdims=True))
+        if wrong.id == "softmax_over_all":
+            total = exp.sum(axis=(-1, -2), keepdims=True)
+            return np.broadcast_to(total, (*exp.shape[:-1], 1)).copy()
+        found: Numbers = exp.sum(axis=-1, keepdims=True)
+        return found
+
+    def _weights(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del name
+        suffix = f"_{side}" if side else ""
+        exp, total = known[f"exp{suffix}"], known[f"sum{suffix}"]
+        if wrong.id == "not_normalized":
+            return exp
+        if wrong.id == "softmax_over_queries":
+            total = exp.sum(axis=-2, keepdims=True)
+        if wrong.id == "softmax_over_all":
+            total = exp.sum(axis=(-1, -2), keepdims=True)
+        if wrong.id == "not_exponentiated":
+            exp = self._exp(f"exp{suffix}", known, wrong, side)
+            total = exp.sum(axis=-1, keepdims=True)
+        made = np.divide(exp, total, out=np.zeros_like(exp), where=total != 0)
+        if wrong.id == "softmax_twice":
+            again = np.exp(made)
+            made = again / again.sum(axis=-1, keepdims=True)
+        if wrong.id == "scaled_after_softmax":
+            if "scaled" not in self.steps:
+                raise ImpossibleError
+            made = made / np.sqrt(self.d_k)
+        if wrong.id == "mask_after_softmax":
+            assert self.keep is not None
+            made = made * self.keep
+        return _t(made) if wrong.id == "attention_transposed" else made
+
+    def _aligned(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        other = self.keys["memory" if side == "x" else "X"][None]
+        return self._mixed(name, known, wrong, side, other)
+
+    def _mixed(self, name: str, known: Known, wrong: Wrong, side: str, values: Numbers) -> Numbers:
+        """Return the values mixed by weights."""
+        del name
+        suffix = f"_{side}" if side else ""
+        weights = known[f"weights{suffix}"]
+        if wrong.id == "attention_transposed":
+            weights = _t(weights)
+        if wrong.id == "not_normalized":
+            weights = known[f"exp{suffix}"]
+        if wrong.id == "scores_as_weights":
+            weights = self._exp(f"exp{suffix}", known, Wrong("not_exponentiated"), side)
+        if wrong.id == "equal_weights":
+            weights = np.full(weights.shape, 1 / weights.shape[-1])
+        if wrong.id == "input_instead_of_values":
+            sources = [s for s in ("X", "memory") if s in self.keys]
+            values = self.keys[sources[wrong.way % len(sources)]]
+            values = _cut(values, self.heads) if self.heads > 1 else values[None]
+        if wrong.id == "keys_instead_of_values":
+            if self.kind == "co_attention":
+                raise ImpossibleError
+            values = known["hidden"] if self.kind == "pooling" else self._shared(known["K"], RIGHT)
+        if wrong.id == "queries_instead_of_values":
+            values = known["Q"]
+        if wrong.id == "shared_heads_alternate":
+            values = self._shared(known["V"], wrong)
+        return _product(weights, values, wrong)
+
+    def _context(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        values = self.keys["X"][None] if self.kind == "pooling" else self._shared(known["V"], RIGHT)
+        return self._mixed(name, known, wrong, side, values)
+
+    def _concat(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        del name, side
+        context = known["context"]
+        heads, _, width = context.shape
+        if wrong.id == "heads_interleaved":
+            parts = [context[h, :, i] for i in range(width) for h in range(heads)]
+            return np.stack(parts, axis=-1)[None]
+        if wrong.id == "heads_in_wrong_order":
+            return np.concatenate(list(context[::-1]), axis=-1)[None]
+        if wrong.id == "head_missing":
+            context = context.copy()
+            context[wrong.way % heads] = 0
+        if wrong.id in ("heads_summed", "heads_averaged"):
+            total = context.sum(axis=0, keepdims=True)
+            found: Numbers = total / heads if wrong.id == "heads_averaged" else total
+            return found
+        return np.concatenate(list(context), axis=-1)[None]
+
+    def _output(self, name: str, known: Known, wrong: Wrong, side: str) -> Numbers:
+        if self.kind == "pooling" and "context" in self.steps:
+            return known["context"] if wrong.id == "tanh_missing" else np.tanh(known["context"])
+        if "context" not in self.steps:
+            made = self._context(name, known, wrong, side)
+        elif "W_o" not in self.keys:
+            made = self._concat(name, known, wrong, side)
+        else:
+            before = known["concat"] if self.heads > 1 else known["context"]
+            if wrong.id == "head_missing" and self.heads > 1:
+                before = before.copy()
+                width = before.shape[-1] // self.heads
+                head = wrong.way % self.heads
+                before[..., head * width : (head + 1) * width] = 0
+            made = (
+                before if wrong.id == "w_o_missing" else _product(before, self.keys["W_o"], wrong)
+            )
+            if "b_o" in self.keys and wrong.id != "w_o_missing":
+                made = _with_bias(made, self.keys["b_o"], wrong)
+        if wrong.id == "input_added":
+            if "X" not in self.keys or made.shape[1:] != self.keys["X"].shape:
+                raise ImpossibleError
+            made = made + self.keys["X"]
+        return made
+
+    # -- what is handed in
+
+    def sheet(self, known: Known, habit: Habit, steps: list[str] | None = None) -> dict[str, Any]:
+        """Return the numbers of some steps as they are handed in, written."""
+        return {name: self.cells(known[name], habit) for name in steps or known}
+
+    def cells(self, numbers: Numbers, habit: Habit) -> Any:
+        """Return a step as nested lists of written numbers, as it stands on paper."""
+        if self.columns and numbers.ndim > 2:
+            numbers = np.swapaxes(numbers, 1, 2)
+        texts = np.array(habit.texts(numbers), object).reshape(numbers.shape)
+        return (texts[0] if len(texts) == 1 else texts).tolist()
 
 
-def weigh(p: Problem, m: str, desk: Desk, s: Array, scores: Array) -> Array:
-    """Return the weights, or what the student mixes the values by."""
-    temperature = p.get("temperature", 1.0)
-    by = {"temperature_missing": 1.0, "temperature_inverted": 1 / temperature}.get(m, temperature)
-    signed = -s if m == "exponent_sign" else s
-    e = (2.0 if m == "wrong_base" else np.e) ** (signed / by)
-    if m == "not_exponentiated":
-        e = s / by
-    e = desk("exp", e)
-    if m == "softmax_over_queries":
-        total = e.sum(axis=-2, keepdims=True)
-    elif m == "softmax_over_all":
-        total = e.sum(axis=(-2, -1), keepdims=True)
-    else:
-        total = desk("sum", e.sum(axis=-1, keepdims=True))
-    weights = e if m == "not_normalized" else e / total
-    if m == "mask_after_softmax":
-        weights = weights * p["mask"]
-    if m == "weights_transposed":
-        weights = np.swapaxes(weights, -1, -2)
-    weights = desk("weights", weights)
-    if m == "scores_as_weights":
-        return s
-    return np.swapaxes(weights, -1, -2) if m == "attention_transposed" else weights
-
-
-def finish(p: Problem, m: str, desk: Desk, weights: Array, parts: dict[str, Array]) -> None:
-    """Write down what the weights mix, and what comes after."""
-    heads = p.get("heads", 1)
-    values = parts["V"]
-    if m == "input_instead_of_values":
-        values = p["X"] if heads == 1 else cut(p["X"], heads, False)
-    elif m == "keys_instead_of_values":
-        values = parts["K"]
-    elif m == "queries_instead_of_values":
-        values = parts["Q"]
-    mixed = weights @ values
-    if heads > 1:
-        context = desk("context", mixed)
-        mixed = np.concatenate(list(context), axis=1)
-        mixed = desk("concat", mixed) if "W_o" in p else mixed
-    if "W_o" in p:
-        mixed = desk("context", mixed) if heads == 1 else mixed
-        mixed = mixed if m == "w_o_missing" else mixed @ p["W_o"]
-    desk("output", mixed)
-
-
-# ---- problems that can show a mistake
-
-
-def matrices(draw: Draw, sort: str, n: int = 3, wide: int = 4, d: int = 4) -> Problem:
-    """Return random X and projections: small integers, decimals, or those of two heads."""
-
-    def numbers(*shape: int) -> Array:
-        if sort == "integers":
-            return draw.integers(-2, 3, shape).astype(float)
-        return np.round(draw.normal(0, 0.8, shape), 1)
-
-    problem: Problem = {"X": numbers(n, wide)}
-    problem |= {name: numbers(wide, d) for name in ("W_q", "W_k", "W_v")}
-    if sort == "heads":
-        problem["heads"] = 2
-    return problem
-
-
-def numbers(draw: Draw, *shape: int) -> Array:
-    """Return a random matrix of one decimal."""
-    return np.round(draw.normal(0, 1, shape), 1)
-
-
-@dataclass(frozen=True)
-class Case:
-    """One mistake: which problems can show it, and in which step it is first seen."""
-
-    step: str
-    more: Callable[[Draw, str], Problem] = lambda draw, sort: {}
-    shape: Callable[[str], dict[str, int]] = lambda sort: {}
-    hidden: tuple[str, ...] = ()
-    sorts: tuple[str, ...] = ("integers", "decimals", "heads")
-
-
-def square(sort: str) -> dict[str, int]:
-    """As many tokens as a head's features."""
-    return {"n": 2 if sort == "heads" else 4}
-
-
-def causal(draw: Draw, sort: str) -> Problem:
-    """A decoder's mask."""
-    del draw, sort
-    return {"mask": np.tri(3)}
-
-
-def dotted(draw: Draw, sort: str) -> Problem:
-    """The dot product without a scale."""
-    del draw, sort
-    return {"score": "dot"}
-
-
-def joined(draw: Draw, sort: str) -> Problem:
-    """The score function concat."""
-    size = 4 if sort == "heads" else 8
-    return {"score": {"name": "concat", "W": numbers(draw, 3, size), "v": numbers(draw, 3)}}
-
-
-SOFTMAX = ("exp", "sum")
-
-CASES: dict[str, Case] = {
-    "not_scaled": Case("scaled"),
-    "scaled_by_d_k": Case("scaled"),
-    "scaled_by_sqrt_d_model": Case("scaled", shape=lambda sort: {"wide": 6}),
-    "scaled_by_sqrt_n": Case("scaled", shape=lambda sort: {"n": 3}),
-    "scaled_twice": Case("scaled", lambda draw, sort: {"scale": "1/3", "over": 3.0}),
-    "scale_inverted": Case("scaled"),
-    "scaled_needlessly": Case("scores", dotted),
-    "scores_transposed": Case("scores"),
-    "key_not_transposed": Case("scores", shape=square),
-    "weights_matrix_transposed": Case("Q"),
-    "factors_exchanged": Case("Q", shape=lambda sort: {"n": 4}),
-    "elementwise_product": Case("Q", shape=lambda sort: {"n": 4}),
-    "projection_missing": Case("Q"),
-    "swapped_q_k": Case("Q"),
-    "swapped_k_v": Case("K"),
-    "swapped_q_v": Case("Q"),
-    "bias_missing": Case("Q", lambda draw, sort: {"b_q": numbers(draw, 4)}),
-    "tanh_missing": Case("hidden", joined),
-    "joined_in_wrong_order": Case("hidden", joined),
-    "lengths_forgotten": Case("scores", lambda draw, sort: {"score": "cosine"}),
-    "sign_of_distance": Case("scores", lambda draw, sort: {"score": "distance"}),
-    "half_forgotten": Case("scores", lambda draw, sort: {"score": "distance"}),
-    "mask_missing": Case("exp", causal),
-    "mask_inverted": Case(
-        "masked", lambda draw, sort: {"mask": np.array([[1, 0, 1], [0, 1, 1], [1, 1, 0]])}
-    ),
-    "mask_as_zero": Case("masked", causal),
-    "mask_transposed": Case("masked", causal),
-    "mask_off_by_one": Case("masked", causal),
-    "mask_after_softmax": Case("weights", causal, hidden=SOFTMAX),
-    "softmax_over_queries": Case("weights", hidden=SOFTMAX),
-    "softmax_over_all": Case("weights", hidden=SOFTMAX),
-    "not_normalized": Case("weights"),
-    "not_exponentiated": Case("exp"),
-    "scores_as_weights": Case("output"),
-    "temperature_missing": Case("exp", lambda draw, sort: {"temperature": 2.0}),
-    "temperature_inverted": Case("exp", lambda draw, sort: {"temperature": 2.0}),
-    "wrong_base": Case("exp"),
-    "exponent_sign": Case("exp"),
-    "attention_transposed": Case("output"),
-    "input_instead_of_values": Case("output"),
-    "keys_instead_of_values": Case("output"),
-    "queries_instead_of_values": Case("output"),
-    "heads_interleaved": Case("Q", sorts=("heads",)),
-    "shared_heads_alternate": Case(
-        "scores",
-        lambda draw, sort: {
-            "heads": 4,
-            "kv_heads": 2,
-            "W_q": numbers(draw, 4, 8),
-        },
-        sorts=("heads",),
-    ),
-    "w_o_missing": Case("output", lambda draw, sort: {"W_o": numbers(draw, 4, 4)}),
-    "step_transposed": Case("V", shape=square),
+TOGETHER = {
+    "mask_after_softmax": ("masked", "weights", "weights_x", "weights_memory"),
+    "scaled_after_softmax": ("scaled", "weights", "weights_x", "weights_memory"),
+    "swapped_q_k": ("Q", "K"),
+    "swapped_k_v": ("K", "V"),
+    "swapped_q_v": ("Q", "V"),
 }
-"""A student for every mistake of the catalogue."""
+"""What is done in several steps at once."""
 
 
-def first_step(case: Case, problem: Problem) -> str:
-    """Return where a mistake is first seen: with several heads, weights · V is the context."""
-    if case.step == "output" and "heads" in problem and "W_o" not in problem:
-        return "context"
-    return case.step
+def _is_array(value: Any) -> bool:
+    return isinstance(value, list | np.ndarray)
 
 
-def draws(case: Case, sort: str, draw: Draw) -> Problem:
-    """Return a random problem that may show a mistake."""
-    return matrices(draw, sort, **case.shape(sort)) | case.more(draw, sort)
+def _t(numbers: Numbers) -> Numbers:
+    return np.swapaxes(numbers, 1, 2)
 
 
-def as_given(problem: Problem) -> dict[str, Any]:
-    """Return the problem as the calculator takes it."""
-    given = {key: value for key, value in problem.items() if key not in ("over", "temperature")}
-    if "temperature" in problem:
-        given["normalize"] = {"name": "softmax", "temperature": problem["temperature"]}
-    return given
+def _other(one: str, names: tuple[str, str], known: Mapping[str, Any]) -> str:
+    (other,) = (name for name in names if name != one)
+    if other not in known:
+        raise ImpossibleError
+    return other
+
+
+def _dot(q: Numbers, k: Numbers, wrong: Wrong = RIGHT) -> Numbers:
+    """Q Kᵀ, or what becomes of it."""
+    if wrong.id == "key_not_transposed":
+        return q @ k
+    if wrong.id == "factors_exchanged":
+        return _t(k) @ q
+    if wrong.id == "elementwise_product":
+        return q * (k if wrong.way == 0 else _t(k))
+    return q @ _t(k)
+
+
+def _product(a: Numbers, b: Numbers, wrong: Wrong = RIGHT) -> Numbers:
+    """A B, or what becomes of it."""
+    if wrong.id == "weights_matrix_transposed":
+        return a @ np.swapaxes(b, -1, -2)
+    if wrong.id == "factors_exchanged":
+        return b @ a
+    if wrong.id == "elementwise_product":
+        return a * b
+    if wrong.id == "projection_missing":
+        return a
+    return a @ b
+
+
+def _with_bias(numbers: Numbers, bias: Numbers, wrong: Wrong) -> Numbers:
+    if wrong.id == "bias_missing":
+        return numbers
+    if wrong.id == "bias_subtracted":
+        return numbers - bias
+    if wrong.id == "bias_added_twice":
+        found: Numbers = numbers + 2 * bias
+        return found
+    return numbers + bias
+
+
+def _cut(numbers: Numbers, heads: int, interleaved: bool = False) -> Numbers:
+    width = numbers.shape[-1] // heads
+    if interleaved:
+        return np.stack([numbers[:, h::heads] for h in range(heads)])
+    return np.stack([numbers[:, h * width : (h + 1) * width] for h in range(heads)])

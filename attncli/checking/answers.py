@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -344,7 +344,7 @@ def sheet_of(
     return Sheet(name, plain, place, ragged)
 
 
-def significant(texts: Iterator[str]) -> int:
+def significant(texts: Iterable[str]) -> int:
     """Return the most significant digits that any of some decimal numbers has.
 
     Zeros at the end of a whole number are none: 1200 may be written for 1202.

@@ -17,9 +17,6 @@ from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
 from attncli.trace import Array, Step, evaluate
 
-MOSTLY = 3
-"""One in so many wrong cells may be off by less than the explanation's own uncertainty."""
-
 
 class Finding(Record):
     """A mistake that explains a step.
@@ -145,10 +142,10 @@ def with_change(
 
 
 def _fits(judged: Judged, found: Ranges) -> Array:
-    """Return which cells a calculation gives.
+    """Return which cells a calculation gives; none where it explains too little.
 
-    Its ranges must also be narrower than the differences that they explain, in most of the wrong
-    cells: what may be anything explains nothing.
+    What may be anything explains nothing: in half of the wrong cells, the range must be narrower
+    than the difference that it explains.
     """
     assert judged.written is not None  # by a wrong cell
     assert judged.unit is not None
@@ -158,11 +155,11 @@ def _fits(judged: Judged, found: Ranges) -> Array:
     with np.errstate(invalid="ignore"):
         fits: Array = (values >= found.low - more) & (values <= found.high + more)
         fits |= np.isinf(values) & (values == found.low) & (values == found.high)
-        width = np.where(found.low == found.high, 0.0, found.high - found.low)
-        wide = width > np.abs(values - judged.yours)
-    if np.isinf(width[wrong]).any() or MOSTLY * wide[wrong].sum() > wrong.sum():
-        return np.zeros_like(fits)
-    return fits
+        narrow = (found.low == found.high) | (
+            found.high - found.low <= np.abs(values - judged.yours)
+        )
+    telling = (narrow & wrong).sum()
+    return fits if 2 * telling >= wrong.sum() else np.zeros_like(fits)
 
 
 def _whole_lines(judged: Judged, fits: Array) -> str:

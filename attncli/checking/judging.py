@@ -24,6 +24,9 @@ LIKE_BLOCKED = -1e4
 
 HALF = 0.5 + 1e-9
 
+ENOUGH = 3
+"""So many numbers make a habit."""
+
 SPARE = 0.1
 """How far beyond its rounding a number may lie, in halves of its last digit: whoever goes on with
 one digit more than is written is off by as much."""
@@ -156,7 +159,7 @@ class Judge:
             whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
         if not whole.any():
             return unit
-        digits = max(3, significant(iter(written.texts[~written.missing].tolist())))
+        digits = max(3, significant(written.texts[~written.missing].tolist()))
         size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
         return np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
 
@@ -264,8 +267,11 @@ class Judge:
             ]
             units = [float(unit) for _, unit in cells]
             finest = min(units, default=0.0)
-            digits = significant(text for text, _ in cells)
-            by_digits = 3 <= digits <= 4 and max(units) > 1.5 * finest
+            counts = [count for text, _ in cells if (count := significant([text]))]
+            digits = max(counts, default=0)
+            # 0.478 has three decimals and three digits: where all are so, either may be the habit.
+            even = len(counts) >= ENOUGH and min(counts) == digits
+            by_digits = 3 <= digits <= 4 and (even or max(units) > 1.5 * finest)
             self._digits = finest, digits if by_digits else 17
         return self._digits
 

@@ -48,6 +48,9 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     masks = [trace.problem.rules.mask]
     if kept.shape[:2] == (1, 1) and np.array_equal(kept, np.tril(np.ones_like(kept))):
         masks.append(Mask(causal=True))  # however it was written
+    if trace.problem.rules.mask.window is not None:  # each query without its own place
+        alone = Instead(made.mask, kept * (1 - np.eye(n, m)))
+        yield {step.name: replace(made, mask=alone)}, NO_WORDS
     for mask in (other for one in masks for other in _moved(one)):
         other = mask(n, m)
         other = np.ones((1, 1, n, m)) if other is None else other
