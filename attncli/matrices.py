@@ -57,7 +57,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
         raise InputError(
-            Fault(f"{_cell(path, place)} is {what}{only}", _inside(path, place, array.ndim))
+            Fault(f"{cell_words(path, place)} is {what}{only}", _inside(path, place, array.ndim))
         )
     return array if array.ndim > 1 else array.reshape(1, -1)
 
@@ -118,7 +118,7 @@ def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
     Raises:
         InputError: if it is no number.
     """
-    return _written(text, (*path, *place), _cell(path, place))
+    return _written(text, (*path, *place), cell_words(path, place))
 
 
 def _from_numpy(raw: Any, path: KeyPath) -> Array:
@@ -182,7 +182,7 @@ def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> l
     except (TypeError, ValueError):
         pass
     return [
-        _element(item, (*inside, column), _cell(path, [row, column]))
+        _element(item, (*inside, column), cell_words(path, [row, column]))
         for column, item in enumerate(items)
     ]
 
@@ -240,7 +240,8 @@ def _name(path: KeyPath) -> str:
     return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
 
 
-def _cell(path: KeyPath, place: Sequence[int]) -> str:
+def cell_words(path: KeyPath, place: Sequence[int]) -> str:
+    """Return how messages name a cell of a matrix: `row 1, column 2 of W_k`."""
     if len(place) == 1:
         place = [0, *place]
     *stack, row, column = place

@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.checking.names import step_named
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse, visible
-from attncli.matrices import written_number
+from attncli.matrices import cell_words, written_number
 from attncli.records import Record, replace
 from attncli.trace import Array, Step, Trace
 
@@ -142,6 +142,10 @@ def _written(step: Step, texts: Array, path: KeyPath) -> Written:
             place = tuple(int(i) for i in np.unravel_index(index, texts.shape))
             numbers[index] = written_number(text, path, place)
             units[index] = _unit(text)
+            if numbers[index] == np.inf:
+                message = f"{cell_words(path, place)} is infinite"
+                hint = "only −inf is a number here, in a cell that is blocked"
+                raise InputError(Fault(message, (*path, *place), hint))
     refuse(faults)
     values, unit = numbers.reshape(texts.shape), units.reshape(texts.shape)
     return Written(

@@ -10,6 +10,8 @@ from attncli.masks import Masked
 from attncli.problem import Problem
 from attncli.trace import Step, Trace
 
+MOST_NAMES = 4
+
 OF_SCALE = ("not_scaled", "scaled_by_d_k", "scaled_twice", "scale_inverted")
 OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "mask_after_softmax")
 
@@ -36,7 +38,9 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
                 if seen is False:
                     places.append(step.name)
         if places and not is_seen:
-            hidden[id_] = f"no difference in {', '.join(dict.fromkeys(places))}"
+            names = list(dict.fromkeys(places))
+            more = ", …" if len(names) > MOST_NAMES else ""
+            hidden[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
     return {id_: hidden[id_] for id_ in MISTAKES if id_ in hidden}
 
 

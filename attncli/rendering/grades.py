@@ -17,7 +17,7 @@ from attncli.errors import cell_width, visible
 from attncli.grading import Graded, Unread
 from attncli.records import Record
 from attncli.rendering.blocks import Line
-from attncli.rendering.digits import DEFAULT_DECIMALS, every_digit, rounded
+from attncli.rendering.digits import DEFAULT_DECIMALS, every_digit, style_of
 from attncli.rendering.formats import plain_text
 from attncli.rendering.record import Selection
 from attncli.rendering.report import (
@@ -215,7 +215,7 @@ def _markdown_cells(judged: Judged, decimals: int | None) -> Iterator[str]:
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     yield "| cell | yours | right |"
     yield "|---|---:|---:|"
-    write = rounded(DEFAULT_DECIMALS if decimals is None else decimals)
+    write = style_of(right, DEFAULT_DECIMALS if decimals is None else decimals)
     for place in np.argwhere(codes == WRONG):
         at = tuple(int(i) for i in place)
         cells = (cell_name(step, at), f"{texts[at]} ✗", write(float(right[at])))
