@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from attncli.checking.answers import Written
 from attncli.checking.judging import MISSING, WRONG, Judge, Judged, sources
 from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
@@ -82,17 +81,15 @@ def _small(sentence: str) -> str:
 
 def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, str], Array]]:
     """Yield each mistake that gives every wrong cell, and which cells it gives."""
-    assert judged.written is not None  # by a wrong cell
-    wrong = judged.codes == WRONG
     open_ = judge.left_out_before(judged.step)
     for id_, row in MISTAKES.items():
         for step in (judged.step, *reversed(open_)):
             for change, words in row.changes(step, judge.trace):
-                found = with_change(judged.step, change, open_, judge.own)
+                found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
-                fits = _fits(judged, judged.written, ranges(found))
-                if fits[wrong].all():
+                fits = _fits(judged, ranges(found))
+                if fits is not None:
                     yield id_, words, fits | (judged.codes == MISSING)
 
 
@@ -101,6 +98,7 @@ def with_change(
     change: Change,
     between: Sequence[Step],
     known: Callable[[Step], Array | Ranges],
+    settle: Callable[[Ranges], Array | Ranges] | None = None,
 ) -> Array | Ranges | None:
     """Return what a step becomes when it, or steps before it, are made otherwise.
 
@@ -110,6 +108,7 @@ def with_change(
         between: the steps that are made anew, in the order of computation, where the change
             touches them; all others are known.
         known: the value of a step.
+        settle: what becomes of a step between before it is used.
 
     Returns:
         An array, or ranges, of the step's shape; None where the shapes do not go together.
@@ -125,7 +124,10 @@ def with_change(
             if expression is None and any(o.name in made for o in sources(source)):
                 expression = source.operation
             if expression is not None:
-                made[source.name] = evaluate(expression, value)
+                found = evaluate(expression, value)
+                if settle is not None and source is not step:
+                    found = settle(ranges(found))
+                made[source.name] = found
     except ValueError:  # shapes that do not go together
         return None
     found = made.get(step.name)
@@ -140,22 +142,24 @@ def with_change(
     return wide
 
 
-def _fits(judged: Judged, written: Written, found: Ranges) -> Array:
-    """Return which cells a calculation gives.
+def _fits(judged: Judged, found: Ranges) -> Array | None:
+    """Return which cells a calculation gives; None where it explains too little.
 
-    In a wrong cell its range must also be narrower than the difference that it explains: what
-    may be anything explains nothing.
+    What may be anything explains nothing: in half of the wrong cells or more, the range must be
+    narrower than the difference that it explains.
     """
-    values = written.values
+    assert judged.written is not None  # by a wrong cell
+    assert judged.unit is not None
+    wrong, values, relative = judged.codes == WRONG, judged.written.values, judged.written.slack
     size = np.abs(np.where(np.isfinite(found.low), found.low, 0.0))
-    slack = written.slack * size + 1e-3 * written.slack * size.max(initial=0.0)
-    more = written.unit / 2 + slack
+    more = judged.unit / 2 + relative * size + 1e-3 * relative * size.max(initial=0.0)
+    same = np.isinf(values) & (values == found.low) & (values == found.high)
     with np.errstate(invalid="ignore"):
         inside = (values >= found.low - more) & (values <= found.high + more)
-        wide = found.high - found.low > np.abs(values - judged.yours)
-    same = np.isinf(values) & (values == found.low) & (values == found.high)
-    fits: Array = (inside & ~(wide & (judged.codes == WRONG))) | same
-    return fits
+        narrow = found.high - found.low <= np.abs(values - judged.yours)
+    fits: Array = inside | same
+    telling = fits & (narrow | same) & wrong
+    return fits if fits[wrong].all() and 2 * telling.sum() >= wrong.sum() else None
 
 
 def _whole_lines(judged: Judged, fits: Array) -> str:

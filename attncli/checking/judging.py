@@ -37,6 +37,7 @@ class Judged(Record):
         written: the student's numbers; None where the step was not given, or does not fit.
         misfit: what was written, where its shape is wrong.
         codes: the status of each cell, an index of `STATUSES`.
+        unit: one unit of the last digit that says something, of each number.
         yours: what the student's own earlier numbers give; None where nobody had to ask.
         follows: the ranges of that.
     """
@@ -45,6 +46,7 @@ class Judged(Record):
     written: Written | None
     misfit: Misfit | None
     codes: Array
+    unit: Array | None = None
     yours: Array | None = None
     follows: Ranges | None = None
 
@@ -132,7 +134,7 @@ class Judge:
         codes[off <= unit / 2 + slack] = CORRECT
         codes[written.missing] = MISSING
         if not np.isin(codes, (WRONG, LAST_DIGIT)).any():
-            return Judged(step, written, None, codes)
+            return Judged(step, written, None, codes, unit)
         assert step.operation is not None  # inputs are no steps
         yours = evaluate(step.operation, self.middle)
         follows = _around(yours, evaluate(step.operation, self.own))
@@ -141,7 +143,7 @@ class Judge:
         if not is_exact:
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
-        return Judged(step, written, None, codes, yours, follows)
+        return Judged(step, written, None, codes, unit, yours, follows)
 
     def _unit(self, written: Written) -> Array:
         """Return the units of the written digits, where 1200000 may stand for 1202604.
@@ -175,7 +177,7 @@ class Judge:
             return
         if judged is None or judged.written is None:
             self._middles[step.name] = evaluate(step.operation, self.middle)
-            self._ranges[step.name] = self._perhaps_rounded(
+            self._ranges[step.name] = self.perhaps_rounded(
                 _around(self._middles[step.name], evaluate(step.operation, self.own))
             )
             return
@@ -189,7 +191,8 @@ class Judge:
         right = step.array
         values = _without_stand_ins(written.values, right)
         slack = _slack(right, written.slack)
-        unit = self._unit(written)
+        assert judged.unit is not None  # by _judge
+        unit = judged.unit
         same = _difference(values, right) <= written.slack * np.abs(right)
         same &= judged.codes == CORRECT
         values = np.where(same, right, values)
@@ -216,7 +219,7 @@ class Judge:
             high = np.where(written.missing, follows.high, high)
         return values, Ranges(low, high)
 
-    def _perhaps_rounded(self, found: Ranges) -> Array | Ranges:
+    def perhaps_rounded(self, found: Ranges) -> Array | Ranges:
         """Return the ranges of a step that was left out, rounded before it was used or not."""
         finest, digits = self._habit()
         size = np.maximum(np.abs(found.low), np.abs(found.high))

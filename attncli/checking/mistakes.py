@@ -17,16 +17,17 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.checking.wrong_operations import (
+    Instead,
     InterleavedConcat,
     InterleavedCut,
+    Negative,
     Opposite,
     Product,
     Reversed,
-    Shifted,
     TakingTurns,
 )
 from attncli.heads import Concat, Cut, Shared
-from attncli.masks import Masked
+from attncli.masks import Mask, Masked
 from attncli.normalizers import Power, Total, Unblocked
 from attncli.operations import Add, Divide, Joined, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.records import Record, replace
@@ -338,11 +339,36 @@ def mask_transposed(node: Expression) -> Iterator[Expression]:
         yield replace(node, mask=Transposed(node.mask))
 
 
-def mask_off_by_one(node: Expression) -> Iterator[Expression]:
-    """One key too few, or too many, for each query."""
-    if isinstance(node, Masked):
-        yield replace(node, mask=Shifted(node.mask, 1))
-        yield replace(node, mask=Shifted(node.mask, -1))
+def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Mapping[str, str]]]:
+    """One key more or less on one side of a causal mask or a window, or of the real keys."""
+    made = _made(step)
+    if isinstance(made, Masked) and isinstance(made.mask, Step):
+        n, m = step.array.shape[-2:]
+        kept = made.mask.array
+        if trace.problem.rules.mask.window is not None:  # each query without its own place
+            yield {step.name: replace(made, mask=Instead(made.mask, kept * (1 - np.eye(n, m))))}, {}
+        given = [trace.problem.rules.mask]
+        if kept.shape[:2] == (1, 1) and np.array_equal(kept, np.tril(np.ones_like(kept))):
+            given.append(Mask(causal=True))  # however it was written
+        for mask in (other for one in given for other in _moved(one)):
+            other = mask(n, m)
+            other = np.ones((1, 1, n, m)) if other is None else other
+            yield {step.name: replace(made, mask=Instead(made.mask, other))}, NO_WORDS
+
+
+def _moved(mask: Mask) -> Iterator[Mask]:
+    """Yield masks with one bound moved by one key."""
+    for by in (1, -1):
+        if mask.causal:
+            yield replace(mask, offset=mask.offset + by)
+        if mask.lengths is not None:
+            yield replace(mask, lengths=mask.lengths + by)
+        for side in range(2 if mask.window is not None else 0):
+            assert mask.window is not None
+            bounds = list(mask.window)
+            if bounds[side] > 0 or (bounds[side] == 0 and by > 0):
+                bounds[side] += by
+                yield replace(mask, window=(bounds[0], bounds[1]))
 
 
 def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Mapping[str, str]]]:
@@ -366,7 +392,7 @@ def _other_way(along: int) -> int:
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
     """Columns that sum to 1 for rows."""
     if isinstance(node, Total):
-        yield replace(node, along=_other_way(node.along))
+        yield Transposed(replace(node, along=_other_way(node.along)))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 
@@ -448,7 +474,7 @@ def wrong_base(node: Expression) -> Iterator[Expression]:
 def exponent_sign(node: Expression) -> Iterator[Expression]:
     """e^−s for e^s."""
     if isinstance(node, Power):
-        yield replace(node, operand=Scale(node.operand, -1.0, 1.0, "· -1"))
+        yield replace(node, operand=Negative(node.operand))
 
 
 # ---- the values, the heads, the output
@@ -641,7 +667,7 @@ MISTAKES: dict[str, Mistake] = {
         "A row of the mask is a query: query i sees the keys j ≤ i.",
     ),
     "mask_off_by_one": Mistake(
-        by_rule(mask_off_by_one),
+        mask_off_by_one,
         "The mask is off by one key.",
         "A causal mask keeps the diagonal: a token sees itself and what is before it.",
     ),

@@ -68,13 +68,14 @@ class Look(Record):
         written, follows = self.judged.written, self.judged.follows
         assert written is not None  # by a wrong cell
         assert follows is not None
+        assert self.judged.unit is not None
         chosen = self.judged.codes == WRONG if places is None else places
         numbers = np.broadcast_to(numbers, self.given.shape)[chosen]
         with np.errstate(invalid="ignore"):  # −∞ fits nothing here
             spread = (follows.high - follows.low)[chosen]
             near = np.abs(self.given[chosen] - numbers)
         slack = written.slack * (1 + np.abs(numbers))
-        return bool((near <= written.unit[chosen] / 2 + spread + slack).all())
+        return bool((near <= self.judged.unit[chosen] / 2 + spread + slack).all())
 
     def of_cell(self, place: tuple[int, ...]) -> Found:
         """Name one wrong cell, and what explains its number."""

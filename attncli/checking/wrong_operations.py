@@ -27,6 +27,16 @@ class Product(Wrong):
         return product
 
 
+class Negative(Wrong):
+    """−s for s; what is blocked stays blocked."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        return np.where(arrays[0] == -np.inf, arrays[0], -arrays[0])
+
+
 class Opposite(Wrong):
     """1 for 0 and 0 for 1."""
 
@@ -38,24 +48,16 @@ class Opposite(Wrong):
         return other
 
 
-class Shifted(Wrong):
-    """Every row of a mask in the place of the row after it (or before it, with −1)."""
+class Instead(Wrong):
+    """Other numbers in the place of those that stand there."""
 
-    mask: Expression
-    rows: int
+    operand: Expression
+    numbers: Array
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, m); the row that nothing is moved into blocks one key more (or one less)."""
-        mask = arrays[0]
-        n = mask.shape[-2]
-        shifted = np.roll(mask, self.rows, axis=-2)
-        edge = 0 if self.rows > 0 else n - 1
-        row = mask[..., edge, :]
-        last = np.minimum(row.sum(axis=-1).astype(int), row.shape[-1])
-        places = np.arange(row.shape[-1])
-        moved = last[..., None] - self.rows
-        shifted[..., edge, :] = (places < moved) * 1.0
-        return shifted
+        """What was given, whatever the operand."""
+        del arrays
+        return self.numbers
 
 
 class InterleavedCut(Wrong):

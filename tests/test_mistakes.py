@@ -1,0 +1,395 @@
+"""Every mistake of the catalogue is made by a student of `tests/students.py`, and found.
+
+Which cells must be found wrong is decided without the program. A student's numbers stand for what
+they may be a rounding of, so the right number of a cell is known to within its uncertainty: how
+far it moves when each number that it is made from moves by half a unit of its last digit. A cell
+must be wrong where the student's number is farther from the right one than one unit of its own
+last digit and one and a half times that uncertainty; it must not be wrong where it is within half
+a unit. Cells between the two may be called either.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking import AnswerKey, Report, sheet_of
+from attncli.checking.mistakes import MISTAKES
+from tests.handwriting import HABITS, Habit, Numbers
+from tests.homework import draw
+from tests.students import RIGHT, ImpossibleError, Known, Paper, Wrong
+
+WRONG = 3
+"""The code of a wrong cell, by its place among the statuses of the contract."""
+
+WANTED = 3
+"""How many problems of each sort must show a mistake, in every habit."""
+
+DRAWS = 60
+SORTS = ("integers", "decimals", "heads")
+
+
+class Case(NamedTuple):
+    """Where a mistake is made.
+
+    Attributes:
+        at: the step.
+        wish: what the problem must have.
+        way: which of several ways.
+        skip: steps that are not handed in.
+        sorts: of which sort the problem may be.
+    """
+
+    at: str
+    wish: dict[str, Any] = {}  # noqa: RUF012 - never changed
+    way: int = 0
+    skip: tuple[str, ...] = ()
+    sorts: tuple[str, ...] = SORTS
+
+
+PLAIN = ("integers", "decimals")
+SQUARE = {"square": True}
+CAUSAL = {"mask": "causal"}
+WARM: dict[str, Any] = {"normalize": {"temperature": 2, "base": 3}}
+POOLING = {"kind": "pooling"}
+BOTH = {"kind": "co_attention"}
+ROW_OF_HEADS = ("heads",)
+
+CASES: dict[str, list[Case]] = {
+    "not_scaled": [Case("scaled")],
+    "scaled_by_d_k": [Case("scaled")],
+    "scaled_by_sqrt_d_model": [Case("scaled")],
+    "scaled_by_sqrt_n": [Case("scaled"), Case("scaled", {"kind": "cross"}, way=1)],
+    "scaled_twice": [Case("scaled"), Case("scaled", {"scale": 0.3})],
+    "scale_inverted": [Case("scaled")],
+    "scaled_needlessly": [Case("scores"), Case("scores", {"score": "dot"})],
+    "scores_transposed": [Case("scores")],
+    "key_not_transposed": [Case("scores", SQUARE)],
+    "weights_matrix_transposed": [
+        Case("Q", {"square": "all"}),
+        Case("V", {"square": "all", "columns": True}),
+        Case("output", {"square": "all", "w_o": True}),
+        Case("hidden", POOLING | SQUARE, sorts=PLAIN),
+        Case("scores", {"score": "general"}),
+        Case("hidden", SQUARE | {"score": "additive"}, way=1, sorts=PLAIN),
+    ],
+    "factors_exchanged": [
+        Case("K", {"square": "all"}),
+        Case("output", SQUARE, sorts=PLAIN),
+        Case("scores", SQUARE),
+    ],
+    "elementwise_product": [
+        Case("Q", {"square": "all"}),
+        Case("scores", SQUARE),
+        Case("scores", SQUARE, way=1),
+        Case("output", SQUARE, sorts=PLAIN),
+    ],
+    "projection_missing": [
+        Case("V", {"width_as_keys": True}),
+        Case("scores", {"score": "general"}),
+    ],
+    "swapped_q_k": [Case("Q"), Case("K", {"columns": True}, skip=("Q",))],
+    "swapped_k_v": [Case("K"), Case("scores")],
+    "swapped_q_v": [Case("Q"), Case("scores")],
+    "bias_missing": [
+        Case("K", {"biases": True}),
+        Case("output", {"biases": True, "w_o": True}),
+        Case("biased", {"bias": True}),
+        Case("hidden", {"score": "concat", "biases": True}, sorts=PLAIN),
+    ],
+    "tanh_missing": [
+        Case("hidden", {"score": "additive"}),
+        Case("hidden", POOLING, sorts=PLAIN),
+        Case("capped", {"softcap": 3.0}),
+        Case("output", POOLING | {"output_activation": True}, sorts=PLAIN),
+    ],
+    "joined_in_wrong_order": [Case("hidden", {"score": "concat"})],
+    "lengths_forgotten": [Case("scores", {"score": "cosine"})],
+    "sign_of_distance": [Case("scores", {"score": "distance"})],
+    "half_forgotten": [Case("scores", {"score": "distance"}, way) for way in (0, 1)],
+    "mask_missing": [Case("masked", {"mask": form}) for form in ("causal", "matrix", "lengths")],
+    "mask_inverted": [Case("masked", CAUSAL), Case("masked", {"mask": "matrix"})],
+    "mask_as_zero": [Case("masked", CAUSAL)],
+    "mask_transposed": [Case("masked", CAUSAL)],
+    "mask_off_by_one": [
+        *(Case("masked", {"mask": "causal"}, way) for way in (0, 1)),
+        *(Case("masked", {"mask": "window"}, way) for way in range(4)),
+    ],
+    "mask_after_softmax": [
+        Case("weights", CAUSAL, skip=("masked", "exp", "sum")),
+        Case("weights", CAUSAL | {"columns": True}, skip=("masked", "exp", "sum")),
+    ],
+    "softmax_over_queries": [
+        Case("weights"),
+        Case("sum", SQUARE, skip=("weights",)),
+        Case("weights_memory", BOTH, sorts=PLAIN),
+        Case("weights", CAUSAL | {"columns": True}),
+    ],
+    "softmax_over_all": [Case("weights"), Case("sum"), Case("weights", CAUSAL)],
+    "not_normalized": [
+        Case("weights"),
+        Case("weights", CAUSAL),
+        Case("weights_x", BOTH, sorts=PLAIN),
+    ],
+    "not_exponentiated": [Case("exp"), Case("weights"), Case("exp", CAUSAL)],
+    "scores_as_weights": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
+    "temperature_missing": [Case("exp", WARM)],
+    "temperature_inverted": [Case("exp", WARM)],
+    "wrong_base": [Case("exp"), Case("exp", WARM, way=2)],
+    "exponent_sign": [Case("exp"), Case("exp", CAUSAL)],
+    "attention_transposed": [
+        Case("weights"),
+        Case("output", sorts=PLAIN),
+        Case("context", {"columns": True}, sorts=ROW_OF_HEADS),
+    ],
+    "input_instead_of_values": [
+        Case("output", {"width_as_keys": True}, sorts=PLAIN),
+        Case("context", {"width_as_keys": True}, sorts=ROW_OF_HEADS),
+        Case("aligned_x", BOTH, sorts=PLAIN),
+    ],
+    "keys_instead_of_values": [
+        Case("output", sorts=PLAIN),
+        Case("context", {"kv_heads": 1}, sorts=ROW_OF_HEADS),
+        Case("output", POOLING | SQUARE, sorts=PLAIN),
+    ],
+    "queries_instead_of_values": [
+        Case("output", sorts=PLAIN),
+        Case("context", sorts=ROW_OF_HEADS),
+    ],
+    "heads_interleaved": [
+        Case("Q", sorts=ROW_OF_HEADS),
+        Case("V", {"columns": True}, sorts=ROW_OF_HEADS),
+        Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+    ],
+    "shared_heads_alternate": [
+        Case("scores", {"heads": 4, "kv_heads": 2}, sorts=("integers", "decimals")),
+        Case("context", {"heads": 4, "kv_heads": 2}, sorts=("integers", "decimals")),
+    ],
+    "w_o_missing": [Case("output", {"w_o": True, "square": "all"})],
+    "step_transposed": [Case("V", SQUARE), Case("output", SQUARE, sorts=PLAIN)],
+}
+"""Where each mistake of the catalogue is made, by its id."""
+
+
+def test_every_mistake_has_a_student() -> None:
+    assert set(CASES) == set(MISTAKES)
+
+
+def test_students_who_do_nothing_wrong_agree_with_the_program() -> None:
+    """The two share no line of code, so what they agree on is right."""
+    rng = np.random.default_rng(11)
+    wishes = {str(case.wish): case.wish for cases in CASES.values() for case in cases}
+    for wish in wishes.values():
+        for sort in SORTS:
+            paper = draw(rng, sort, **wish)
+            try:
+                worked = paper.work()
+            except ImpossibleError:
+                continue
+            trace = attncli.compute(attncli.Problem(**paper.problem()))
+            assert list(trace.steps) == paper.steps
+            for name, numbers in worked.items():
+                found = trace[name].array[0]
+                np.testing.assert_allclose(found, numbers, rtol=1e-9, atol=1e-12)
+
+
+class Reading(dict[str, Numbers]):
+    """Numbers of steps that remember which were read."""
+
+    def __init__(self, known: Known) -> None:
+        super().__init__(known)
+        self.read: list[str] = []
+
+    def __getitem__(self, name: str) -> Numbers:
+        if name not in self.read:
+            self.read.append(name)
+        return super().__getitem__(name)
+
+
+def spread(
+    paper: Paper, at: str, given: Known, habit: Habit, wrong: Wrong = RIGHT
+) -> tuple[Numbers, Numbers]:
+    """Return the numbers of a step, and how uncertain the numbers given before it leave them.
+
+    Args:
+        paper: the problem.
+        at: the step.
+        given: the numbers of the steps that were handed in before it.
+        habit: how they were rounded.
+        wrong: what is done wrong.
+    """
+    known: dict[str, Numbers] = {}
+    unsure: dict[str, Numbers] = {}
+    for name in paper.steps[: paper.steps.index(at) + 1]:
+        if name in given and name != at:
+            known[name], unsure[name] = given[name], habit.half_units(given[name])
+            continue
+        reading = Reading(known)
+        middle = paper.step(name, reading, wrong)
+        total = np.zeros(middle.shape)
+        for source in reading.read:
+            by = unsure[source]
+            for place in np.ndindex(by.shape):
+                moved = known[source].copy()
+                moved[place] += by[place]
+                with np.errstate(invalid="ignore"):
+                    off = np.abs(paper.step(name, known | {source: moved}, wrong) - middle)
+                total += np.where(np.isnan(off), 0, off)
+        known[name], unsure[name] = middle, total
+        if name != at:  # it may have been rounded in the head
+            unsure[name] = total + habit.half_units(middle)
+    return known[at], unsure[at]
+
+
+def apart(one: Numbers, other: Numbers) -> Numbers:
+    """Return how far numbers are apart; equal infinities are not at all."""
+    with np.errstate(invalid="ignore"):
+        return np.where(one == other, 0.0, np.abs(one - other))
+
+
+class Work(NamedTuple):
+    """What a student handed in.
+
+    Attributes:
+        paper: the problem.
+        habit: how the student writes.
+        own: the numbers as they read when written.
+        steps: the steps that were handed in.
+    """
+
+    paper: Paper
+    habit: Habit
+    own: dict[str, Numbers]
+    steps: list[str]
+
+    def before(self, at: str) -> dict[str, Numbers]:
+        """Return what was handed in before a step."""
+        earlier = self.paper.steps[: self.paper.steps.index(at)]
+        return {name: self.own[name] for name in earlier if name in self.steps}
+
+    @property
+    def sheet(self) -> dict[str, Any]:
+        """What the program reads."""
+        return {name: self.paper.cells(self.own[name], self.habit) for name in self.steps}
+
+    def checked(self, key: AnswerKey, strict: bool = False) -> Report:
+        """Let the program check it."""
+        return key.check(sheet_of(self.sheet, "student"), strict)
+
+    def clear(self, at: str) -> tuple[Numbers, Numbers]:
+        """Return which cells of a step must be wrong, and which must not be."""
+        right, unsure = spread(self.paper, at, self.before(at), self.habit)
+        off, half = apart(self.own[at], right), self.habit.half_units(self.own[at])
+        return off > 2 * half + 1.5 * unsure + 1e-9, off <= half
+
+    def is_reproduced(self, id_: str, at: str, wrong: Numbers) -> bool:
+        """Whether a mistake gives the numbers of the lines of a step that have a wrong cell.
+
+        Whole heads or whole rows are compared: a mistake may have been made in one of them.
+        """
+        mine = self.own[at]
+        left_out = [s for s in self.paper.steps if s not in self.steps]
+        heads = np.zeros_like(wrong)
+        heads[wrong.any(axis=tuple(range(1, wrong.ndim)))] = True
+        rows = np.zeros_like(wrong)
+        rows[:, wrong.any(axis=(0, *range(2, wrong.ndim)))] = True
+        chosen = heads & rows
+        for step in (at, *left_out):
+            for way in range(4):
+                try:
+                    done = Wrong(id_, step, way)
+                    found, unsure = spread(self.paper, at, self.before(at), self.habit, done)
+                    if found.shape != mine.shape:
+                        continue
+                except ImpossibleError:
+                    continue
+                near = apart(mine, found) <= self.habit.half_units(mine) + 1.5 * unsure + 1e-9
+                if near[chosen].all():
+                    return True
+        return False
+
+
+def hand_in(paper: Paper, habit: Habit, wrong: Wrong = RIGHT, skip: tuple[str, ...] = ()) -> Work:
+    """Work a problem and write it down."""
+    known = paper.work(wrong, habit)
+    own = {name: habit.rounded(numbers) for name, numbers in known.items()}
+    return Work(paper, habit, own, [name for name in paper.steps if name not in skip])
+
+
+def codes_of(report: Report, at: str) -> Numbers:
+    """Return the statuses of a step's cells in the student's layout."""
+    found: Numbers = np.asarray(report.steps[at].codes)[0]
+    return found
+
+
+def examined(work: Work, key: AnswerKey, id_: str, at: str) -> str:
+    """Check what a student handed in who made one mistake, and return the id that is named."""
+    must, must_not = work.clear(at)
+    report = work.checked(key)
+    told = f"{id_} at {at}, {work.habit}: {work.paper.problem()} {work.sheet}"
+    assert report.first_wrong_step == at, f"{report.first_wrong_step}: {told}"
+    is_wrong = codes_of(report, at) == WRONG
+    assert is_wrong[must].all(), told
+    assert not is_wrong[must_not].any(), told
+    finding = report.findings.get(at)
+    assert finding is not None, told
+    named = [finding.id, *(other.id for other in finding.also)]
+    assert id_ in named, f"{named}: {told}"
+    for name in named:
+        if name in MISTAKES:
+            assert work.is_reproduced(name, at, is_wrong), f"{name} named for {told}"
+    return finding.id
+
+
+Drawn = list[tuple[Paper, AnswerKey]]
+
+
+def problems_of(case: Case, sort: str, seed: int) -> Callable[[int], tuple[Paper, AnswerKey]]:
+    """Return a function that gives the i-th random problem of a case."""
+    rng = np.random.default_rng([seed, SORTS.index(sort)])
+    drawn: Drawn = []
+
+    def problem(i: int) -> tuple[Paper, AnswerKey]:
+        while len(drawn) <= i:
+            paper = draw(rng, sort, **case.wish)
+            try:
+                paper.work()
+                drawn.append((paper, AnswerKey(attncli.Problem(**paper.problem()))))
+            except ImpossibleError:  # numbers that nobody writes out, or has: a cosine with nothing
+                continue
+        return drawn[i]
+
+    return problem
+
+
+@pytest.mark.parametrize("id_", CASES)
+def test_mistake_is_found(id_: str, record_property: Callable[[str, object], None]) -> None:
+    named: Counter[str] = Counter()
+    for place, case in enumerate(CASES[id_]):
+        for sort in case.sorts:
+            problem = problems_of(case, sort, place)
+            for habit in HABITS:
+                found = 0
+                for i in range(DRAWS):
+                    paper, key = problem(i)
+                    try:
+                        work = hand_in(paper, habit, Wrong(id_, case.at, case.way), case.skip)
+                        shows = work.clear(case.at)[0].any()
+                    except ImpossibleError:
+                        continue
+                    if not shows:
+                        continue
+                    named[examined(work, key, id_, case.at)] += 1
+                    found += 1
+                    if found == WANTED:
+                        break
+                assert found == WANTED, (
+                    f"only {found} problems show {id_} ({case}, {sort}, {habit})"
+                )
+    others = ", ".join(f"{n} as {other}" for other, n in named.items() if other != id_)
+    record_property(id_, f"{named[id_]} named" + (f", {others}" if others else ""))
