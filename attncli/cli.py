@@ -76,7 +76,8 @@ def compute(
         ),
     ] = None,
     format_: Annotated[
-        str | None, typer.Option("--format", "-f", help="table, json, csv, yaml or npz.")
+        str | None,
+        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
     ] = None,
     out: Annotated[
         Path | None,
@@ -90,6 +91,9 @@ def compute(
         typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    standalone: Annotated[
+        bool, typer.Option("--standalone", help="A complete LaTeX document.")
+    ] = False,
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
@@ -155,6 +159,11 @@ def compute(
     from attncli.rendering.formats import FORMATS
 
     chosen_format = _format_name(format_, out, FORMATS)
+    if standalone and chosen_format != "latex":
+        raise fail(
+            f"--standalone is for the format latex, not {chosen_format}",
+            hint="use it with -f latex",
+        )
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
     from attncli.loading import Overrides
 
@@ -170,7 +179,8 @@ def compute(
         from attncli.rendering.record import Selection
 
         row = FORMATS[chosen_format]
-        write_bytes(row.write(traces, Selection(names, decimals, full, quiet)), out, row.binary)
+        selection = Selection(names, decimals, full, quiet, standalone=standalone)
+        write_bytes(row.write(traces, selection), out, row.binary)
     elif traces:
         from attncli.rendering.digits import DEFAULT_DECIMALS
         from attncli.rendering.table import Table

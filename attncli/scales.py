@@ -34,7 +34,9 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
                 times, over = top, bottom
                 if top == 1:
                     shown = str(parsed.right)
-                    words, value = f"/ {shown}", bottom
+                    # What is longer than one factor needs its parentheses under the line.
+                    longer = isinstance(parsed.right, expressions.Binary) and parsed.right.op != "^"
+                    words, value = f"/ ({shown})" if longer else f"/ {shown}", bottom
     except expressions.NumberError as error:
         raise InputError(Fault(f"scale: {error}", ("scale",))) from None
     if not np.isfinite(times / over):

@@ -10,12 +10,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged, sources
+from attncli.checking.answers import Written
+from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of, sources
 from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
 from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
 from attncli.trace import Array, Step, evaluate
+
+MOSTLY = 3
+"""One in so many wrong cells may be off by less than the explanation's own uncertainty."""
 
 
 class Finding(Record):
@@ -81,6 +85,8 @@ def _small(sentence: str) -> str:
 
 def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, str], Array]]:
     """Yield each mistake that gives every wrong cell, and which cells it gives."""
+    assert judged.written is not None  # by a wrong cell
+    wrong = judged.codes == WRONG
     open_ = judge.left_out_before(judged.step)
     for id_, row in MISTAKES.items():
         for step in (judged.step, *reversed(open_)):
@@ -88,8 +94,8 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
                 found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
-                fits = _fits(judged, ranges(found))
-                if fits is not None:
+                fits = _fits(judged, judged.written, ranges(found))
+                if fits[wrong].all():
                     yield id_, words, fits | (judged.codes == MISSING)
 
 
@@ -98,7 +104,7 @@ def with_change(
     change: Change,
     between: Sequence[Step],
     known: Callable[[Step], Array | Ranges],
-    settle: Callable[[Ranges], Array | Ranges] | None = None,
+    settle: Callable[[Array | Ranges], Array | Ranges] = lambda found: found,
 ) -> Array | Ranges | None:
     """Return what a step becomes when it, or steps before it, are made otherwise.
 
@@ -108,7 +114,7 @@ def with_change(
         between: the steps that are made anew, in the order of computation, where the change
             touches them; all others are known.
         known: the value of a step.
-        settle: what becomes of a step between before it is used.
+        settle: what becomes of a step that is made anew before the next one uses it.
 
     Returns:
         An array, or ranges, of the step's shape; None where the shapes do not go together.
@@ -125,9 +131,7 @@ def with_change(
                 expression = source.operation
             if expression is not None:
                 found = evaluate(expression, value)
-                if settle is not None and source is not step:
-                    found = settle(ranges(found))
-                made[source.name] = found
+                made[source.name] = found if source is step else settle(found)
     except ValueError:  # shapes that do not go together
         return None
     found = made.get(step.name)
@@ -142,24 +146,24 @@ def with_change(
     return wide
 
 
-def _fits(judged: Judged, found: Ranges) -> Array | None:
-    """Return which cells a calculation gives; None where it explains too little.
+def _fits(judged: Judged, written: Written, found: Ranges) -> Array:
+    """Return which cells a calculation gives.
 
-    What may be anything explains nothing: in half of the wrong cells or more, the range must be
-    narrower than the difference that it explains.
+    Its ranges must also be narrower than the differences that they explain, in most of the wrong
+    cells: what may be anything explains nothing.
     """
-    assert judged.written is not None  # by a wrong cell
-    assert judged.unit is not None
-    wrong, values, relative = judged.codes == WRONG, judged.written.values, judged.written.slack
-    size = np.abs(np.where(np.isfinite(found.low), found.low, 0.0))
-    more = judged.unit / 2 + relative * size + 1e-3 * relative * size.max(initial=0.0)
-    same = np.isinf(values) & (values == found.low) & (values == found.high)
+    values = written.values
+    wrong = judged.codes == WRONG
+    assert judged.unit is not None  # by a wrong cell
+    more = judged.unit / 2 + slack_of(found.low, written.slack)
     with np.errstate(invalid="ignore"):
-        inside = (values >= found.low - more) & (values <= found.high + more)
-        narrow = found.high - found.low <= np.abs(values - judged.yours)
-    fits: Array = inside | same
-    telling = fits & (narrow | same) & wrong
-    return fits if fits[wrong].all() and 2 * telling.sum() >= wrong.sum() else None
+        fits: Array = (values >= found.low - more) & (values <= found.high + more)
+        fits |= np.isinf(values) & (values == found.low) & (values == found.high)
+        width = np.where(found.low == found.high, 0.0, found.high - found.low)
+        wide = width > np.abs(values - judged.yours)
+    if MOSTLY * wide[wrong].sum() > wrong.sum():
+        return np.zeros_like(fits)
+    return fits
 
 
 def _whole_lines(judged: Judged, fits: Array) -> str:

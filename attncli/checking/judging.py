@@ -124,7 +124,7 @@ class Judge:
             return Judged(step, None, written, codes)
         values = _without_stand_ins(written.values, step.array)
         right = [step.array, *(other[step.name].array for other in self.others)]
-        slack = _slack(step.array, written.slack)
+        slack = slack_of(step.array, written.slack)
         unit = self._unit(written)
         off = np.minimum.reduce([_difference(values, r) for r in right])
         codes = np.full(values.shape, WRONG, np.int8)
@@ -138,9 +138,9 @@ class Judge:
         assert step.operation is not None  # inputs are no steps
         yours = evaluate(step.operation, self.middle)
         follows = _around(yours, evaluate(step.operation, self.own))
-        slack = np.maximum(slack, _slack(yours, written.slack))
+        slack = np.maximum(slack, slack_of(yours, written.slack))
         open_ = (codes == WRONG) | (codes == LAST_DIGIT)
-        if not is_exact:
+        if not _is_exact(yours, unit, slack):
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
         return Judged(step, written, None, codes, unit, yours, follows)
@@ -190,7 +190,7 @@ class Judge:
         assert step.operation is not None
         right = step.array
         values = _without_stand_ins(written.values, right)
-        slack = _slack(right, written.slack)
+        slack = slack_of(right, written.slack)
         assert judged.unit is not None  # by _judge
         unit = judged.unit
         same = _difference(values, right) <= written.slack * np.abs(right)
@@ -198,7 +198,7 @@ class Judge:
         values = np.where(same, right, values)
         if same.all():
             return right, right
-        half = np.where(_is_exact(right, unit, slack), 0.0, unit / 2)
+        half = unit / 2 * (not self._is_tidy(judged, right, values, slack))
         may_be = Ranges(values - half, values + half)
         # A right number may be what was written or what it was rounded from, and little else.
         spare = np.where(same, 0.0, half * SPARE)
@@ -207,21 +207,49 @@ class Judge:
         near = hull(values, right, *others)
         low = np.where(known, near.low - spare, may_be.low)
         high = np.where(known, near.high + spare, may_be.high)
-        if judged.follows is not None:
-            mine = judged.codes == FOLLOWS
-            low = np.where(mine, np.minimum(values, np.maximum(low, judged.follows.low)), low)
-            high = np.where(mine, np.maximum(values, np.minimum(high, judged.follows.high)), high)
-        if written.missing.any():
+        yours, around = judged.yours, judged.follows
+        if around is None and (self._went_wrong() or written.missing.any()):
             yours = evaluate(step.operation, self.middle)
-            follows = _around(yours, evaluate(step.operation, self.own))
+            around = _around(yours, evaluate(step.operation, self.own))
+        if around is not None:
+            # Only by chance is a number right that follows from a wrong one.
+            mine = _holds(around, values, half)
+            after = np.where(mine, np.maximum(may_be.low, around.low), np.inf)
+            before = np.where(mine, np.minimum(may_be.high, around.high), -np.inf)
+            own = judged.codes == FOLLOWS
+            low = np.minimum(np.where(own, values, low), after)
+            high = np.maximum(np.where(own, values, high), before)
+        if written.missing.any():
+            assert yours is not None
+            assert around is not None
+            follows = ranges(self.perhaps_rounded(around))
             values = np.where(written.missing, yours, values)
             low = np.where(written.missing, follows.low, low)
             high = np.where(written.missing, follows.high, high)
         return values, Ranges(low, high)
 
-    def perhaps_rounded(self, found: Ranges) -> Array | Ranges:
+    def _went_wrong(self) -> bool:
+        """Whether a step before has a wrong number, so that right ones may be right by chance."""
+        return any((judged.codes == WRONG).any() for judged in self.judged.values())
+
+    def _is_tidy(self, judged: Judged, right: Array, values: Array, slack: Array) -> bool:
+        """Whether a step's numbers were not rounded: neither the right ones nor the student's.
+
+        A wrong number may be the rounding of anything, such as 5.77 where 10 is right.
+        """
+        assert judged.unit is not None  # by _judge
+        unit, off = judged.unit, (judged.codes == WRONG) & (judged.unit < 1)
+        if judged.yours is not None and not _is_exact(judged.yours, unit, slack):
+            return False
+        with np.errstate(invalid="ignore"):  # −∞
+            tens = values / np.where(unit, 10 * unit, 1.0)
+            more_digits = np.abs(tens - np.round(tens)) > 0.05
+        return _is_exact(right, unit, slack) and not (more_digits & off).any()
+
+    def perhaps_rounded(self, numbers: Array | Ranges) -> Array | Ranges:
         """Return the ranges of a step that was left out, rounded before it was used or not."""
         finest, digits = self._habit()
+        found = ranges(numbers)
         size = np.maximum(np.abs(found.low), np.abs(found.high))
         with np.errstate(all="ignore"):
             unit = 10.0 ** (np.floor(np.log10(size)) + 1 - digits)
@@ -297,11 +325,20 @@ def _difference(values: Array, right: Array) -> Array:
         return np.where(values == right, 0.0, np.abs(values - right))
 
 
-def _slack(right: Array, relative: float) -> Array:
-    """Return by how much a number may be off for reasons that no hand has."""
+def slack_of(right: Array, relative: float) -> Array:
+    """Return by how much a number may be off for reasons that no hand has.
+
+    Beside its own share there is a little for a 0 that a sum of floats misses; it is capped, for
+    beside e^60 any ordinary number is small, and not the less wrong for it.
+
+    Args:
+        right: the numbers that are expected.
+        relative: the share of a number that is granted.
+    """
     relative = max(relative, 1e-6) if right.dtype == np.float32 else relative
     size = np.where(np.isfinite(right), np.abs(right), 0.0)
-    slack: Array = relative * size + relative * 1e-3 * size.max(initial=0.0)
+    most = size.max(initial=0.0)
+    slack: Array = relative * (size + 1e-3 * min(most, 1.0)) + min(1e-6 * relative * most, 1e-9)
     return slack
 
 

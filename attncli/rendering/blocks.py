@@ -149,7 +149,7 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
     rows = kept(matrix.values.shape[0], full)
     labels = [label_text(label) for label in matrix.row_labels]
     heads = [label_text(label) for label in matrix.column_labels]
-    cells = [[_cell(matrix, row, column) for column in columns] for row in rows]
+    cells = [[cell_text(matrix, row, column) for column in columns] for row in rows]
     tops = ["…" if c is None else heads[c] if heads else "" for c in columns]
     widths = [
         max([label_width(head), *(cell_width(row[i]) for row in cells)])
@@ -187,7 +187,8 @@ def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str 
     return Block(lines, width, top)
 
 
-def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
+def cell_text(matrix: Matrix, row: int | None, column: int | None) -> str:
+    """Return what stands in a cell; dots where a row or column is None, for those left out."""
     if row is None or column is None:
         return "⋱" if row is column else "…" if column is None else "⋮"
     if (row, column) in matrix.cells:

@@ -102,12 +102,42 @@ def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
     return buffer.getvalue()
 
 
+def as_markdown(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """A document with mathematics; a rule between problems."""
+    from attncli.rendering.documents.markdown import markdown
+    from attncli.rendering.documents.sheets import sheet
+
+    texts = [markdown(sheet(trace, selection), selection.full) for trace in traces]
+    return "\n---\n\n".join(texts).encode()
+
+
+def as_latex(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """What one's own document takes in, or a document that stands alone."""
+    from attncli.rendering.documents.latex import fragment, standalone
+    from attncli.rendering.documents.sheets import sheet
+
+    sheets = [sheet(trace, selection) for trace in traces]
+    if selection.standalone:
+        return standalone(sheets, selection.full).encode()
+    return "\n".join(fragment(one, selection.full) for one in sheets).encode()
+
+
+def as_html(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """One page that needs nothing else."""
+    from attncli.rendering.documents.html import html
+
+    return html(traces, selection).encode()
+
+
 FORMATS: dict[str, Format] = {
     "table": Format(as_table, (".txt",), "every step, for reading"),
     "json": Format(as_json, (".json", ".jsonl"), "one object a problem"),
     "csv": Format(as_csv, (".csv",), "blocks; with --only STEP the bare numbers"),
     "yaml": Format(as_yaml, (".yaml", ".yml"), "one document a problem"),
     "npz": Format(as_npz, (".npz",), "NumPy arrays by step name", binary=True),
+    "markdown": Format(as_markdown, (".md", ".markdown"), "a document with formulas"),
+    "html": Format(as_html, (".html", ".htm"), "one page that explains each number"),
+    "latex": Format(as_latex, (".tex",), "a fragment, or a document with --standalone"),
 }
 
 

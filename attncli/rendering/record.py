@@ -20,6 +20,7 @@ class Selection(Record):
         full: whether tables show large matrices whole.
         quiet: whether tables leave out the title.
         exact: whether closed forms stand beside the numbers.
+        standalone: whether LaTeX is a complete document.
     """
 
     only: tuple[str, ...] = ()
@@ -27,6 +28,7 @@ class Selection(Record):
     full: bool = False
     quiet: bool = False
     exact: bool = False
+    standalone: bool = False
 
     def steps(self, trace: Trace) -> list[Step]:
         """Return the steps in the order of computation."""

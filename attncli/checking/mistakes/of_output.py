@@ -1,0 +1,115 @@
+"""Mistakes in what the weights mix, in the heads and in the output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from attncli.checking.mistakes.changes import (
+    NO_WORDS,
+    Change,
+    Rule,
+    Words,
+    is_named,
+    is_w_o,
+    made_of,
+    rewritten,
+)
+from attncli.checking.mistakes.wrong_operations import (
+    InterleavedConcat,
+    InterleavedCut,
+    TakingTurns,
+)
+from attncli.heads import Concat, Cut, Shared
+from attncli.operations import Add, MatMul, Transposed
+from attncli.records import replace
+from attncli.trace import Expression, Operation, Step, Trace
+
+
+def other_values(*names: str) -> Rule:
+    """Return the rule that weights mix something else than the values."""
+
+    def rule(node: Expression) -> Iterator[Expression]:
+        if isinstance(node, MatMul) and is_named(node.left, "weights"):
+            for name in names:
+                for other in _operands_named(node.left, name):
+                    yield replace(node, right=_as_shared(node.right, other))
+
+    return rule
+
+
+def _as_shared(values: Expression, other: Step) -> Expression:
+    return Shared(other, values.times) if isinstance(values, Shared) else other
+
+
+def _operands_named(expression: Expression, name: str) -> Iterator[Step]:
+    """Yield the step or input of that name among all from which an expression is made."""
+    stack: list[Expression] = [expression]
+    seen: set[int] = set()
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, Operation):
+            stack.extend(node.operands)
+            continue
+        if node.name == name:
+            yield node
+        if node.operation is not None:
+            stack.append(node.operation)
+
+
+def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Weights · X for weights · V; the input cut into heads where there are several."""
+    node = made_of(step)
+    if not (isinstance(node, MatMul) and is_named(node.left, "weights")):
+        return
+    for name in ("X", "memory"):
+        if name in trace.inputs:
+            other: Expression = trace.inputs[name]
+            if "head" in step.leading:
+                yield {step.name: replace(node, right=Cut(other, trace.problem.heads))}, NO_WORDS
+            yield {step.name: replace(node, right=other)}, NO_WORDS
+
+
+def heads_interleaved(node: Expression) -> Iterator[Expression]:
+    """Every h-th feature for a piece of neighbours."""
+    if isinstance(node, Cut):
+        yield InterleavedCut(node.operand, node.heads)
+    elif isinstance(node, Concat):
+        yield InterleavedConcat(node.operand)
+
+
+def shared_heads_alternate(node: Expression) -> Iterator[Expression]:
+    """Query heads that take the key/value heads in turns."""
+    if isinstance(node, Shared):
+        yield TakingTurns(node.operand, node.times)
+
+
+def w_o_missing(node: Expression) -> Iterator[Expression]:
+    """The heads side by side as the output."""
+    if isinstance(node, Add) and isinstance(node.left, MatMul) and is_w_o(node.left.right):
+        yield node.left.left
+    if isinstance(node, MatMul) and is_w_o(node.right):
+        yield node.left
+
+
+def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Aᵀ for A, as it is given or as it is used."""
+    del trace
+    if step.name.startswith("weights") and len(step.trailing) == 2:
+        yield {step.name: Transposed(made_of(step))}, NO_WORDS
+
+    def rule(node: Expression) -> Iterator[Expression]:
+        if isinstance(node, MatMul) and is_named(node.left, "weights"):
+            yield replace(node, left=Transposed(node.left))
+
+    for other in rewritten(made_of(step), rule):
+        yield {step.name: other}, NO_WORDS
+
+
+def step_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Rows and columns of the result changed about."""
+    del trace
+    if len(step.trailing) == 2 and not step.name.startswith(("scores", "weights")):
+        yield {step.name: Transposed(made_of(step))}, {"step": step.name}

@@ -1,0 +1,71 @@
+"""Mistakes in scaling the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from math import sqrt
+
+from attncli.checking.mistakes.changes import Change, Changes, Words, made_of
+from attncli.operations import Scale
+from attncli.records import replace
+from attncli.trace import Expression, Step, Trace
+
+
+def not_scaled(node: Expression) -> Iterator[Expression]:
+    """The scores as they are."""
+    if isinstance(node, Scale):
+        yield node.operand
+
+
+def scaled_by(*letters: str) -> Changes:
+    """Return the changes that divide by something else than √d_k: `d_k`, `sqrt d_model`, ….
+
+    Each letter is a size of the problem; "√" before it takes the root. d_model is the width of
+    the input, and of all heads together.
+    """
+
+    def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+        scale = made_of(step)
+        if not isinstance(scale, Scale) or "√d_k" not in scale.formula:
+            return
+        for letter in letters:
+            for size in _sizes(letter.removeprefix("√"), trace):
+                by = sqrt(size) if letter.startswith("√") else float(size)
+                other = replace(scale, times=1.0, over=by)
+                shown = (
+                    f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
+                )
+                words = {"by": shown, "right": scale.value or scale.formula.removeprefix("/ ")}
+                yield {step.name: other}, words
+
+    return changes
+
+
+def _sizes(letter: str, trace: Trace) -> list[int]:
+    sizes = trace.problem.sizes
+    found = [sizes[letter]] if letter in sizes else []
+    if letter == "d_model" and "d_k" in sizes:
+        found.append(sizes["d_k"] * trace.problem.heads)
+    return list(dict.fromkeys(found))
+
+
+def scaled_twice(node: Expression) -> Iterator[Expression]:
+    """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
+    if isinstance(node, Scale) and node.formula != "/ √d_k":
+        yield replace(node, operand=node)
+
+
+def scale_inverted(node: Expression) -> Iterator[Expression]:
+    """Multiplied where it is to be divided, or the other way round."""
+    if isinstance(node, Scale):
+        yield replace(node, times=node.over, over=node.times)
+
+
+def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Divided by √d_k where the problem does not ask for it, or one step too early."""
+    if step.name.startswith("scores") and "d_k" in trace.problem.sizes:
+        root = sqrt(trace.problem.sizes["d_k"])
+        words = {
+            "when": "which comes one step later" if "scaled" in trace else "not asked for here"
+        }
+        yield {step.name: Scale(made_of(step), 1.0, root, "/ √d_k")}, words

@@ -1,0 +1,145 @@
+"""Mistakes in Q, K, V and in the scores."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attncli.checking.mistakes.changes import (
+    NO_WORDS,
+    Change,
+    Changes,
+    Words,
+    is_input,
+    is_projection,
+    is_w_o,
+    made_of,
+)
+from attncli.checking.mistakes.wrong_operations import Product, Reversed
+from attncli.heads import Cut
+from attncli.operations import Add, Joined, MatMul, Scale, SoftCap, Tanh, Transposed
+from attncli.records import replace
+from attncli.scores import Cosine, GaussianExponent, JoinedPairs
+from attncli.trace import Expression, Operation, Step, Trace
+
+
+def key_not_transposed(node: Expression) -> Iterator[Expression]:
+    """Q K."""
+    if isinstance(node, MatMul) and isinstance(node.right, Transposed):
+        inner = node.right.operand
+        if not is_projection(inner):
+            yield replace(node, right=inner)
+
+
+def weights_matrix_transposed(node: Expression) -> Iterator[Expression]:
+    """X Wᵀ for X W, and the other way round."""
+    if isinstance(node, Transposed) and is_projection(node.operand):
+        yield node.operand
+    elif isinstance(node, MatMul) and is_projection(node.right):
+        yield replace(node, right=Transposed(node.right))
+
+
+def factors_exchanged(node: Expression) -> Iterator[Expression]:
+    """W X for X W."""
+    if isinstance(node, MatMul):
+        yield replace(node, left=node.right, right=node.left)
+
+
+def elementwise_product(node: Expression) -> Iterator[Expression]:
+    """Each number times the one at its own place."""
+    if isinstance(node, MatMul):
+        right = node.right.operand if isinstance(node.right, Transposed) else node.right
+        yield Product(node.left, right)
+        if right is not node.right:
+            yield Product(node.left, node.right)
+
+
+def projection_missing(node: Expression) -> Iterator[Expression]:
+    """X for X W."""
+    if isinstance(node, MatMul) and is_projection(node.right) and not is_w_o(node.right):
+        yield node.left
+
+
+def swapped(one: str, other: str) -> Changes:
+    """Return the changes of two of Q, K and V taken for each other."""
+
+    def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+        if one not in trace or other not in trace:
+            return
+        if step.name == one:
+            yield {one: made_of(trace[other]), other: made_of(trace[one])}, NO_WORDS
+        elif step.name == other:
+            yield {other: made_of(trace[one]), one: made_of(trace[other])}, NO_WORDS
+        elif step.name.startswith("scores"):
+            exchange = {one: trace[other], other: trace[one]}
+            made = _with_steps(made_of(step), exchange)
+            if made is not step.operation:
+                yield {step.name: made}, NO_WORDS
+
+    return changes
+
+
+def _with_steps(expression: Expression, others: Mapping[str, Step]) -> Expression:
+    """Return an expression with some steps in the place of others."""
+    if isinstance(expression, Step):
+        return others.get(expression.name, expression)
+    changed = {}
+    for name in expression.fields:
+        part = getattr(expression, name)
+        if isinstance(part, Step | Operation):
+            found = _with_steps(part, others)
+            if found is not part:
+                changed[name] = found
+    return replace(expression, **changed) if changed else expression
+
+
+def lengths_forgotten(node: Expression) -> Iterator[Expression]:
+    """q·k for the cosine."""
+    if isinstance(node, Cosine):
+        yield MatMul(node.q, Transposed(node.k))
+
+
+def sign_of_distance(node: Expression) -> Iterator[Expression]:
+    """The squared distance without its minus."""
+    if isinstance(node, GaussianExponent):
+        yield Scale(node, -1.0, 1.0, "· -1")
+
+
+def half_forgotten(node: Expression) -> Iterator[Expression]:
+    """The squared distance divided by width², or by nothing."""
+    if isinstance(node, GaussianExponent):
+        yield Scale(node, 2.0, 1.0, "· 2")
+        if node.width != 1:
+            yield Scale(node, 2.0 * node.width**2, 1.0, "· 2 width²")
+
+
+def tanh_missing(node: Expression) -> Iterator[Expression]:
+    """The argument of the tanh for the tanh."""
+    if isinstance(node, Tanh | SoftCap):
+        yield node.operand
+
+
+def joined_in_wrong_order(node: Expression) -> Iterator[Expression]:
+    """[k; q] for [q; k]."""
+    if isinstance(node, Joined):
+        yield replace(node, left=node.right, right=node.left)
+    elif isinstance(node, JoinedPairs):
+        yield Reversed(node)
+    elif isinstance(node, Operation) and "parts" in node.fields and "joined" in node.trailing:
+        yield replace(node, parts=tuple(reversed(node.operands)))
+
+
+def bias_missing(node: Expression) -> Iterator[Expression]:
+    """The sum without the bias."""
+    if isinstance(node, Add) and is_input(_uncut(node.right)):
+        yield node.left
+
+
+def _uncut(expression: Expression) -> Expression:
+    return expression.operand if isinstance(expression, Cut) else expression
+
+
+def scores_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """K Qᵀ."""
+    del trace
+    if step.name.startswith("scores") and len(step.trailing) == 2:
+        yield {step.name: Transposed(made_of(step))}, NO_WORDS

@@ -1,0 +1,312 @@
+r"""LaTeX: a fragment to put into one's own document, or a complete one.
+
+The text compiles with pdfLaTeX as well as with XeLaTeX and LuaLaTeX. pdfLaTeX has no letters for
+most scripts; there a word in one of them is replaced by its code points, and nothing breaks.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+
+from attncli.errors import visible
+from attncli.rendering.blocks import Matrix, cell_text, kept
+from attncli.rendering.documents import tex
+from attncli.rendering.documents.formulas import formula
+from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, shown_width
+from attncli.rendering.views import Mixture
+from attncli.trace import Step
+
+WIDEST = 70
+"""Operands and result of more characters than this stand below each other."""
+
+ISOLATES = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069\u200e\u200f"))
+
+FONTS = {
+    "cjk": ("Noto Serif CJK SC", "Noto Sans CJK SC", "Source Han Serif SC", "Microsoft YaHei"),
+    "arabic": ("Noto Naskh Arabic", "Scheherazade New", "DejaVu Sans", "Times New Roman"),
+    "hebrew": ("Noto Serif Hebrew", "DejaVu Sans", "Times New Roman"),
+    "other": ("DejaVu Sans", "Noto Sans", "Segoe UI Symbol", "Arial Unicode MS"),
+}
+"""For each script, fonts that have it, the best first; the first that is installed is taken.
+
+Each name has a blank: for one that could be a file's, XeTeX would try to make a font.
+"""
+
+LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
+"""What a font must be told of a script: that its letters join, or run to the left."""
+
+SYMBOLS = {
+    "ᵀ": r"\textsuperscript{T}",
+    "−": r"\ensuremath{-}",
+    "√": r"\ensuremath{\surd}",
+    "∞": r"\ensuremath{\infty}",
+    "≤": r"\ensuremath{\le}",
+    "≥": r"\ensuremath{\ge}",
+    "≈": r"\ensuremath{\approx}",
+    "→": r"\ensuremath{\to}",
+    "Σ": r"\ensuremath{\Sigma}",
+    "τ": r"\ensuremath{\tau}",
+    "π": r"\ensuremath{\pi}",
+    "…": r"\ldots{}",
+    "⊙": r"\ensuremath{\odot}",
+    "‖": r"\ensuremath{\Vert}",
+    "–": "--",
+    "—": "---",
+    "’": "'",
+    "‘": "`",
+    "“": "``",
+    "”": "''",
+}
+"""Characters of mathematics and print that every TeX has under another name."""
+
+CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
+RIGHT_TO_LEFT = ("arabic", "hebrew")
+
+MACROS = r"""\ifdefined\attnline\else
+% A line of mathematics; one that is too wide is made smaller.
+\newsavebox\attnbox
+\newcommand\attnline[1]{\par\smallskip\noindent\sbox\attnbox{$\displaystyle #1$}%
+  \ifdim\wd\attnbox>\linewidth\resizebox{\linewidth}{!}{\usebox\attnbox}\else\usebox\attnbox\fi
+  \par\smallskip}
+\fi
+"""
+# The macro for other scripts: its font and its text, and what stands there with pdfLaTeX.
+SCRIPTS = r"""\ifdefined\attnscript\else
+\DeclareRobustCommand\attnscript[3]{\ifdefined\Umathcode
+  {\ifcsname attn#1\endcsname\csname attn#1\endcsname\fi #2}\else
+  {\footnotesize\texttt{#3}}\fi}
+\DeclareRobustCommand\attnleftward[1]{\ifdefined\TeXXeTstate
+  \TeXXeTstate=1 \beginR #1\endR\else #1\fi}
+\fi
+"""
+PREAMBLE = r"""\documentclass{article}
+\usepackage{iftex}
+\ifPDFTeX
+  \usepackage[T1]{fontenc}
+  \usepackage[utf8]{inputenc}
+  \usepackage{textcomp}
+  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
+\else
+  \usepackage{fontspec}
+\fi
+\usepackage{amsmath}
+\usepackage{blkarray}
+\usepackage{graphicx}
+\usepackage[margin=2.2cm]{geometry}
+\setlength\parindent{0pt}
+\setlength\parskip{3pt plus 2pt}
+\raggedbottom
+"""
+FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
+  \IfFontExistsTF{#3}{\expandafter\newfontfamily\csname attn#1\endcsname{#3}[#2]}{}\fi}
+"""
+
+
+def fragment(sheet: Sheet, full: bool) -> str:
+    """Return a document's body with the macros that it needs; with `full` large matrices whole."""
+    body = "".join(f"{part}\n" for part in _Writer(sheet, full).parts())
+    head = "% Needs \\usepackage{amsmath,blkarray,graphicx}; compile with pdflatex or xelatex.\n"
+    if scripts := _scripts_in(body):
+        head += (
+            f"% Some text is in another script ({', '.join(scripts)}): with xelatex or lualatex\n"
+            "% it shows in the fonts of your document, with pdflatex as code points.\n"
+        )
+    return f"{head}{MACROS}{SCRIPTS if scripts else ''}{body}"
+
+
+def standalone(sheets: Sequence[Sheet], full: bool) -> str:
+    """Return a complete document of one or several problems."""
+    pages = ("".join(f"{part}\n" for part in _Writer(sheet, full).parts()) for sheet in sheets)
+    body = "\\newpage\n".join(pages)
+    head = "% Compile with pdflatex, xelatex or lualatex.\n"
+    fonts = ""
+    if scripts := _scripts_in(body):
+        head = (
+            f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex or\n"
+            "% lualatex. pdflatex has no letters for it and shows code points in its place.\n"
+        )
+        lines = [
+            rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}"
+            for s in scripts
+            for font in FONTS[s]
+        ]
+        fonts = "\n".join([FONT_MACRO + r"\ifPDFTeX\else", *lines, "\\fi\n"])
+    macros = f"{MACROS}{SCRIPTS if scripts else ''}"
+    return f"{head}{PREAMBLE}{fonts}{macros}\\begin{{document}}\n{body}\\end{{document}}\n"
+
+
+def escaped(text: str) -> str:
+    r"""Return text that LaTeX shows as it is written.
+
+    >>> escaped("50% é"), escaped("你好")
+    ('50\\% é', '\\attnscript{cjk}{你好}{U+4F60 U+597D}')
+    """
+    parts = []
+    text = unicodedata.normalize("NFC", visible(text.translate(ISOLATES)))
+    for script, run in groupby(text, _script):
+        word = "".join(run)
+        if not script:
+            parts.append("".join(SYMBOLS.get(c, c) for c in tex.ascii_text(word)))
+            continue
+        shown = rf"\attnleftward{{{word}}}" if script in RIGHT_TO_LEFT else word
+        points = " ".join(f"U+{ord(c):04X}" for c in word)
+        parts.append(rf"\attnscript{{{script}}}{{{shown}}}{{{points}}}")
+    return "".join(parts)
+
+
+def _script(character: str) -> str:
+    """Return the fonts that a character needs; nothing where every TeX has it."""
+    if (
+        character.isascii()
+        or character in "·×÷±°§µ"
+        or character in SYMBOLS
+        or _is_latin(character)
+    ):
+        return ""
+    name = unicodedata.name(character, "")
+    if name.startswith(CJK) or unicodedata.east_asian_width(character) == "F":
+        return "cjk"
+    first = name.split(" ", 1)[0].lower()
+    return first if first in FONTS else "other"
+
+
+def _is_latin(character: str) -> bool:
+    """Whether a letter is one of those that the encoding T1 was made for."""
+    return "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"
+
+
+def _scripts_in(body: str) -> list[str]:
+    return sorted(set(re.findall(r"\\attnscript\{(\w+)\}", body)))
+
+
+class _Writer:
+    def __init__(self, sheet: Sheet, full: bool) -> None:
+        self.sheet = sheet
+        self.full = full
+
+    def parts(self) -> Iterator[str]:
+        """Yield the lines of the body."""
+        if self.sheet.title:
+            yield rf"\section*{{{escaped(self.sheet.title)}}}"
+        if self.sheet.notes:
+            yield from self.paragraphs(self.sheet.notes.splitlines())
+        group = ""
+        for entry in self.sheet.entries:
+            if entry.group != group:
+                group = entry.group
+                if group:
+                    yield rf"\subsection*{{{escaped(group)}}}"
+            yield from self.entry(entry)
+        if self.sheet.closing:
+            yield from self.paragraphs(self.sheet.closing)
+        if self.sheet.warnings:
+            yield from self.paragraphs([f"Warning: {text}" for text in self.sheet.warnings])
+
+    def paragraphs(self, lines: Sequence[str]) -> Iterator[str]:
+        """Yield lines of text as lines of a ragged paragraph, in which none is too long."""
+        shown = [escaped(line) if line.strip() else r"\medskip" for line in lines]
+        yield _ragged(shown)
+
+    def entry(self, entry: Entry) -> Iterator[str]:
+        for panel in entry.inputs:
+            yield from self.named(panel)
+        for step in entry.steps:
+            yield _line(self.formula(step))
+            if entry.figures:
+                yield r"\nopagebreak"
+        for figure in entry.figures:
+            yield from self.figure(figure)
+
+    def formula(self, step: Step) -> str:
+        text = self.maths(step.formula)
+        return rf"{text} \qquad {self.maths(words)}" if (words := note(step)) else text
+
+    def maths(self, text: str) -> str:
+        return tex.maths(formula(text, self.sheet.names), escaped)
+
+    def figure(self, figure: Figure) -> Iterator[str]:
+        if figure.name:
+            yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
+        panels = [part for part in figure.operands if isinstance(part, Panel)]
+        together = shown_width([*panels, *figure.results], self.full) <= WIDEST
+        if figure.operands and together:
+            parts = [*figure.operands, "=", *figure.results]
+            yield _line("".join(self.parts_of(parts)))
+        elif together:
+            yield _line(r" \quad ".join(self.parts_of(figure.results)))
+        else:
+            for panel in [*panels, *figure.results]:
+                yield from self.named(panel)
+        if figure.mixture:
+            lines = [f"${_mixture(mixture)}$" for mixture in figure.mixture]
+            yield _ragged(lines)
+
+    def parts_of(self, parts: Sequence[Panel | str]) -> Iterator[str]:
+        """Yield matrices and signs that stand side by side, with their first rows level."""
+        top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
+        for part in parts:
+            yield self.array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
+
+    def named(self, panel: Panel) -> Iterator[str]:
+        if panel.words:
+            yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
+        array = self.array(panel.matrix, bool(panel.matrix.column_labels))
+        yield _line(f"{self.maths(panel.name)} = {array}")
+
+    def array(self, matrix: Matrix, top: bool) -> str:
+        """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
+        columns = kept(matrix.values.shape[1], self.full)
+        rows = kept(matrix.values.shape[0], self.full)
+        style = tex.column_style(matrix, columns)
+        lines = [" & ".join(tex.number(cell_text(matrix, r, c)) for c in columns) for r in rows]
+        labels = [_label(matrix.row_labels, r, r"\vdots") for r in rows]
+        if not top:
+            column = r" \\ ".join(labels)
+            before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
+            return before + tex.bracketed(style, lines)
+        # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
+        heads = [_label(matrix.column_labels, c, r"\cdots") for c in columns]
+        lead, before = ("r", "& ") if any(labels) else ("", "")
+        if lead:
+            lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
+        body = " \\\\\n".join(lines)
+        return (
+            f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
+            f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
+            f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
+        )
+
+
+def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
+    if not labels:
+        return ""
+    return left_out if place is None else rf"\text{{{escaped(labels[place])}}}"
+
+
+def _mixture(mixture: Mixture) -> str:
+    """Return an output as a sum, in which a line may break at every sign."""
+    if not mixture.letter:
+        return r"\vdots"
+    text = f"{_cell(mixture.letter, mixture.word)} ="
+    for number, part in enumerate(mixture.parts):
+        sign = tex.SIGNS[part.sign] + " " if number else part.sign.strip("+").replace("−", "-")
+        shown = rf"{tex.number(part.weight)}\,{_cell(part.letter, part.word)}"
+        text += f" {sign}{shown if part.weight else SYMBOLS['…']}"
+    return text if mixture.parts else f"{text} 0"
+
+
+def _cell(letter: str, word: str) -> str:
+    base = letter if letter.isascii() and len(letter) == 1 else rf"\text{{{escaped(letter)}}}"
+    below = rf"\text{{{escaped(word)}}}"
+    return f"{base}_{{{below}}}" if letter and word else below if word else base
+
+
+def _ragged(lines: Sequence[str]) -> str:
+    return "{\\raggedright\\sloppy\n" + "\\par\n".join(lines) + "\\par}\n"
+
+
+def _line(text: str) -> str:
+    return rf"\attnline{{{text}}}"

@@ -1,0 +1,87 @@
+"""Make the pictures of the README from what the program writes: `python docs/pictures.py`.
+
+Needs Chromium; its name or path may be given in the variable CHROMIUM.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--allow-file-access-from-files",
+)
+DARK = ("--blink-settings=preferredColorScheme=0",)
+
+CELL = ".part:last-child td[data-c]"
+
+# Name, sample, width and height, the cell that is pointed at, dark or not.
+PICTURES = (
+    ("page", "i_am_good.yaml", (960, 640), f"#scores {CELL}", ()),
+    ("page-dark", "mask_causal.yaml", (960, 640), "#weights tr:last-child td[data-c]", DARK),
+    ("page-phone", "pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
+)
+
+
+def main() -> None:
+    """Write docs/*.png."""
+    browser = (
+        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+    )
+    if browser is None:
+        sys.exit("Chromium is not installed; name it in the variable CHROMIUM")
+    for name, sample, size, selector, flags in PICTURES:
+        with tempfile.TemporaryDirectory() as folder:
+            page = Path(folder) / "page.html"
+            source = ROOT / "sample_inputs" / sample
+            command = [sys.executable, "-m", "attncli", "compute", source, "-o", page]
+            subprocess.run(command, cwd=ROOT, check=True)
+            picture(browser, page, ROOT / "docs" / f"{name}.png", size, selector, flags)
+
+
+def picture(
+    browser: str,
+    page: Path,
+    out: Path,
+    size: tuple[int, int],
+    selector: str,
+    flags: tuple[str, ...],
+) -> None:
+    """Take a picture of a page with a cell in focus.
+
+    A window has a least width, so the page stands in a frame of the width that is asked for, and
+    the picture is as wide as the frame.
+    """
+    width, height = size
+    focus = (
+        f"<script>var cell = document.querySelector({selector!r});"
+        "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true})</script>"
+    )
+    page.write_text(page.read_text().replace("</body>", f"{focus}</body>"))
+    frame = page.with_name("frame.html")
+    frame.write_text(
+        f'<body style="margin:0"><iframe src="{page.name}" '
+        f'style="border:0;width:{width}px;height:{height}px"></iframe></body>'
+    )
+    with tempfile.TemporaryDirectory() as profile:
+        command = [browser, *FLAGS, *flags, f"--user-data-dir={profile}"]
+        command += [f"--window-size={width},{height}", f"--screenshot={out}", frame.as_uri()]
+        subprocess.run(command, check=True, capture_output=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,364 @@
+"""Markdown, LaTeX and HTML: well-formed, whole, with the right numbers, and text shown as text."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from markdown_it import MarkdownIt
+
+from attncli.errors import visible
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.hostile import HOSTILE, PROBLEM
+from tests.snapshots import assert_same
+
+SHOWN = [visible(text) for text in HOSTILE]
+
+PDFLATEX = shutil.which("pdflatex")
+XELATEX = shutil.which("xelatex")
+needs_pdflatex = pytest.mark.skipif(PDFLATEX is None, reason="pdflatex is not installed")
+needs_xelatex = pytest.mark.skipif(XELATEX is None, reason="xelatex is not installed")
+
+
+def element_of(page: str) -> ElementTree.Element:
+    """Return a page read as strict XML, which is all that stands after the doctype."""
+    assert page.startswith("<!DOCTYPE html>\n")
+    return ElementTree.fromstring(page.removeprefix("<!DOCTYPE html>\n"))
+
+
+def text_of(element: ElementTree.Element) -> str:
+    return "".join(element.itertext())
+
+
+class Strict(HTMLParser):
+    """Reads a page as a browser's tokenizer does and keeps what is open."""
+
+    VOID = ("meta", "br", "mspace")
+
+    def __init__(self) -> None:
+        super().__init__(convert_charrefs=True)
+        self.open: list[str] = []
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Keep it as open."""
+        self.tags.append((tag, dict(attrs)))
+        self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Only some elements may close themselves."""
+        assert tag in self.VOID, f"<{tag}/> does not close itself in HTML"
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_endtag(self, tag: str) -> None:
+        """Only what was opened last may end."""
+        assert self.open.pop() == tag
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_page_is_well_formed_and_asks_for_nothing(path: Path, attn: Attn) -> None:
+    page = attn("compute", path, "-f", "html").out
+    element_of(page)
+    parser = Strict()
+    parser.feed(page)
+    parser.close()
+    assert parser.open == []
+    for tag, attributes in parser.tags:
+        assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
+        assert not {"src", "href", "srcset", "action", "xlink:href"} & set(attributes)
+        if tag == "th" and "scope" not in attributes:
+            assert attributes == {}, "only the dots of what is left out are no header of anything"
+    assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttpRequest|import\(", page)
+    places = [attributes["id"] for _, attributes in parser.tags if "id" in attributes]
+    assert len(places) == len(set(places))
+
+
+def values(step: dict[str, Any]) -> list[str]:
+    """Return the numbers of a step's JSON in reading order, as text with up to 4 decimals."""
+
+    def flat(value: Any) -> list[Any]:
+        return [x for part in value for x in flat(part)] if isinstance(value, list) else [value]
+
+    return [f"{float(x):.4f}" for x in flat(step["value"])]
+
+
+def cells(element: ElementTree.Element) -> list[str]:
+    """Return the numbers of a table."""
+    texts = [text_of(cell).replace("−", "-").replace("∞", "inf") for cell in element.iter("td")]
+    return [f"{float(text):.4f}" for text in texts if text]
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None:
+    """The last tables of a step's section hold what JSON says, whatever stands before them."""
+    page = element_of(attn("compute", path, "-f", "html").out)
+    sections = {s.get("id"): s for s in page.iter("section") if s.get("class") == "step"}
+    lines = attn("compute", path, "-f", "json").out.splitlines()
+    for index, line in enumerate(lines):
+        for name, step in json.loads(line)["steps"].items():
+            section = sections.get(f"{name}-{index + 1}" if index else name)
+            if section is None or not list(section.iter("td")) or name == "weights":
+                continue  # it stands in the section of the step before it, or renames an input
+            shown = [cells(table) for table in section.iter("table")]
+            wanted = values(step)
+            if len(step["axes"]) == 2:
+                assert wanted in shown, name
+            else:
+                rest = [number for table in shown for number in table]
+                assert all(number in rest for number in wanted), name
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_every_explanation_of_a_page_ends_in_the_number_of_its_cell(path: Path, attn: Attn) -> None:
+    page = element_of(attn("compute", path, "-f", "html").out)
+    (data,) = [e for e in page.iter("script") if e.get("id") == "made"]
+    made = json.loads(data.text or "")
+    shown: dict[str, set[str]] = {}
+    for cell in page.iter("td"):
+        if number := cell.get("data-c"):
+            shown.setdefault(number, set()).add(text_of(cell).replace("−", "-"))
+    assert made
+    for number, about in made.items():
+        (text,) = {f"{float(t.replace('∞', 'inf')):.4f}" for t in shown[number]}
+        assert f"{float(about[0][-1].replace('∞', 'inf')):.4f}" == text
+        for run in about[1].split():
+            first, _, last = run.partition("-")
+            assert all(str(n) in shown for n in range(int(first), int(last or first) + 1))
+
+
+def test_sources_are_the_row_and_the_column_that_a_product_is_made_of(attn: Attn) -> None:
+    """scores[am, I] = q_am · k_I, so its sources are the row of Q and the column of Kᵀ."""
+    page = element_of(attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out)
+    (section,) = [s for s in page.iter("section") if s.get("id") == "scores"]
+    q, k, scores = ([list(r.iter("td")) for r in t.iter("tr")] for t in section.iter("table"))
+    (data,) = [e for e in page.iter("script") if e.get("id") == "made"]
+    made = json.loads(data.text or "")
+    about = made[scores[2][0].get("data-c") or ""]
+    assert about[0] == ["scores[am, I]", "q_am · k_I", "1·1 + 1·3 + 3·2", "10"]
+    lit: set[str] = set()
+    for run in about[1].split():
+        first, _, last = run.partition("-")
+        lit |= {str(n) for n in range(int(first), int(last or first) + 1)}
+    row = {c.get("data-c") for c in q[1]}
+    column = {line[0].get("data-c") for line in k[1:]}
+    assert lit == row | column
+
+
+def test_weights_are_shaded_by_size(attn: Attn) -> None:
+    page = element_of(attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out)
+    (section,) = [s for s in page.iter("section") if s.get("id") == "weights"]
+    shades = [cell.get("style") for cell in section.iter("td") if cell.get("data-c")]
+    assert shades[:3] == ["--w:.98", "--w:.02", "--w:.01"]
+
+
+def hostile(tmp_path: Path) -> Path:
+    path = tmp_path / "hostile.json"
+    path.write_text(json.dumps(PROBLEM))
+    return path
+
+
+def test_page_shows_text_as_it_is_written(attn: Attn, tmp_path: Path) -> None:
+    page = element_of(attn("compute", hostile(tmp_path), "-f", "html", "--full").out)
+    heads = [text_of(e) for e in page.iter("th") if e.get("scope") == "row"]
+    assert heads[: len(SHOWN)] == SHOWN
+    assert [text_of(e) for e in page.iter("h1")] == [" / ".join(SHOWN)]
+    assert [text_of(e) for e in page.iter("title")] == [" / ".join(SHOWN)]
+    assert [text_of(e) for e in page.iter("p") if e.get("class") == "notes"] == SHOWN
+    assert len(list(page.iter("script"))) == 2, "the data and the script, and none of a label"
+
+
+def rendered(text: str) -> str:
+    """Return Markdown as HTML, by a reader that this project did not write."""
+    return str(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(text))
+
+
+def test_markdown_shows_text_as_it_is_written(attn: Attn, tmp_path: Path) -> None:
+    text = attn("compute", hostile(tmp_path), "-f", "markdown", "--full").out
+    page = re.sub(r"</?span>", "", rendered(text)).replace("<br>", "<br />")
+    (title,) = re.findall(r"<h1>(.*?)</h1>", page)
+    assert html.unescape(title) == " / ".join(SHOWN)
+    labels = re.findall(r'<tr>\n<td style="text-align:left">(.*?)</td>', page)
+    isolated = [html.unescape(label).strip("\u2068\u2069") for label in labels]
+    assert isolated[: len(SHOWN)] == SHOWN
+    notes = html.unescape(re.findall(r"<p>(.*?)</p>", page, re.DOTALL)[0])
+    assert notes.split("<br />\n") == SHOWN
+    assert not re.search(r"<(script|em|strong|code|s|a|ol|li)\b", page.split("<h2>")[0])
+    # Between two dollars a forge would read mathematics.
+    before = text.split("```math")[0]
+    assert re.sub(r"<span>\$</span>|\$`.*?`\$", "", before).count("$") == 0
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_markdown_is_balanced(path: Path, attn: Attn) -> None:
+    text = attn("compute", path, "-f", "markdown").out
+    fences = re.findall(r"^```\w*$", text, re.MULTILINE)
+    assert fences == ["```math", "```"] * (len(fences) // 2)
+    assert len(fences) >= 6
+    assert text.count("$`") == text.count("`$")
+    for table in re.findall(r"(?:^\|.*\|\n)+", text, re.MULTILINE):
+        assert len({len(re.findall(r"(?<!\\)\|", row)) for row in table.splitlines()}) == 1
+    blocks = re.findall(r"```math\n(.*?)\n```", text, re.DOTALL)
+    for block in blocks:
+        assert block.count(r"\begin{") == block.count(r"\end{")
+        assert block.count(r"\left") == block.count(r"\right")
+    assert rendered(text).count("<table>") == len(re.findall(r"^\| :?--", text, re.MULTILINE))
+
+
+def compiled(engine: str, text: str, folder: Path) -> str:
+    """Return the log of a document, in which there is no error."""
+    (folder / "document.tex").write_text(text)
+    done = subprocess.run(
+        [engine, "-interaction=nonstopmode", "-halt-on-error", "document.tex"],
+        cwd=folder,
+        capture_output=True,
+        check=False,
+    )
+    log = (folder / "document.log").read_text(errors="replace")
+    assert done.returncode == 0, "\n".join(re.findall(r"^!.*\n.*", log, re.MULTILINE))
+    return log
+
+
+@needs_pdflatex
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_latex_compiles_and_fits_the_page(path: Path, attn: Attn, tmp_path: Path) -> None:
+    text = attn("compute", path, "-f", "latex", "--standalone").out
+    log = compiled("pdflatex", text, tmp_path)
+    assert "Overfull" not in log
+    assert "undefined" not in log
+
+
+@needs_pdflatex
+def test_mathematics_of_markdown_is_tex(attn: Attn, tmp_path: Path) -> None:
+    """Every block of every sample, in one document of LaTeX."""
+    lines = [r"\documentclass{article}\usepackage{amsmath}\begin{document}"]
+    for path in SAMPLE_FILES:
+        text = attn("compute", path, "-f", "markdown").out
+        lines += [rf"\[{b}\]" for b in re.findall(r"```math\n(.*?)\n```", text, re.DOTALL)]
+        lines += [rf"\({b}\)" for b in re.findall(r"\$`(.*?)`\$", text)]
+    assert len(lines) > 200
+    compiled("pdflatex", "\n".join([*lines, r"\end{document}"]), tmp_path)
+
+
+@needs_pdflatex
+def test_a_fragment_compiles_in_a_document_with_the_packages_that_it_names(
+    attn: Attn, tmp_path: Path
+) -> None:
+    """Two of them, as their macros are defined once."""
+    first = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "latex").out
+    second = attn("compute", hostile(tmp_path), "-f", "latex").out
+    (packages,) = set(
+        re.findall(r"^% Needs (\\usepackage\{[\w,]+\})", first + second, re.MULTILINE)
+    )
+    text = (
+        rf"\documentclass{{article}}\usepackage[T1]{{fontenc}}{packages}"
+        f"\n\\begin{{document}}\n{first}\n{second}\n\\end{{document}}\n"
+    )
+    compiled("pdflatex", text, tmp_path)
+
+
+def shown_in(pdf: Path) -> str:
+    done = subprocess.run(["pdftotext", "-layout", pdf, "-"], capture_output=True, check=True)
+    return done.stdout.decode()
+
+
+@needs_pdflatex
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+def test_latex_shows_text_as_it_is_written(attn: Attn, tmp_path: Path) -> None:
+    """And with pdflatex, which has no letters for some of it, code points in their place."""
+    text = attn("compute", hostile(tmp_path), "-f", "latex", "--standalone", "--full").out
+    assert text.splitlines()[0].startswith("% Some text is in another script")
+    compiled("pdflatex", text, tmp_path)
+    lines = [line.strip() for line in shown_in(tmp_path / "document.pdf").splitlines()]
+    for label in SHOWN:
+        if all(c.isascii() or c in "éß" for c in label):
+            assert label in lines
+    assert any("U+1F600" in line for line in lines)
+    assert any("U+4F60 U+597D" in line for line in lines)
+
+
+@needs_xelatex
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+def test_xelatex_has_letters_for_other_scripts(attn: Attn, tmp_path: Path) -> None:
+    text = attn("compute", hostile(tmp_path), "-f", "latex", "--standalone").out
+    log = compiled("xelatex", text, tmp_path)
+    shown = shown_in(tmp_path / "document.pdf")
+    assert "U+4F60" not in shown
+    assert "Missing character: There is no 你" in log or "你好" in shown, "as fonts allow"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "npz", "markdown", "html"])
+def test_standalone_is_for_latex(form: str, attn: Attn) -> None:
+    result = attn("compute", SAMPLES / "i_am_good.yaml", "-f", form, "--standalone")
+    assert result.status == 2
+    assert result.err == (
+        f"--standalone is for the format latex, not {form}\n  use it with -f latex\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("suffix", "start"), [(".md", "# I am good"), (".tex", "% Needs"), (".html", "<!DOCTYPE html>")]
+)
+def test_the_suffix_tells_the_format(suffix: str, start: str, attn: Attn, tmp_path: Path) -> None:
+    out = tmp_path / f"page{suffix}"
+    assert attn("compute", SAMPLES / "i_am_good.yaml", "-o", out).status == 0
+    assert out.read_text().startswith(start)
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_large_matrices_are_short_unless_full(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    path.write_text("".join(",".join(str(i + j) for j in range(20)) + "\n" for i in range(20)))
+    short = attn("compute", path, "-f", form).out
+    whole = attn("compute", path, "-f", form, "--full").out
+    assert "are left out" in short
+    assert "are left out" not in whole
+    assert len(whole) > 3 * len(short)
+    assert "38" in short, "the last corner is shown"
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_quiet_and_only(form: str, attn: Attn) -> None:
+    sample = SAMPLES / "mask_padding.yaml"
+    title = sample.read_text().splitlines()[0].removeprefix("title: ")
+    whole = attn("compute", sample, "-f", form)
+    assert title in whole.out
+    assert title not in attn("compute", sample, "-f", form, "--quiet").out.replace(
+        f"<title>{title}", ""
+    )
+    only = attn("compute", sample, "-f", form, "--only", "weights").out
+    assert "weights" in only
+    assert title not in only
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_warnings_stand_at_the_end(form: str, attn: Attn) -> None:
+    result = attn(
+        "compute", SAMPLES / "queries_keys_values.csv", "-f", form, "--normalize", "hardmax"
+    )
+    warning = "several scores of a row are largest: hardmax took the first"
+    assert result.err == f"warning: {warning}\n"
+    assert result.out.index(warning) > result.out.index("output")
+
+
+@pytest.mark.parametrize("form", ["markdown", "latex", "html"])
+def test_rounded_steps_are_shown_whole_with_the_closing_line(form: str, attn: Attn) -> None:
+    """0.67531 rounded to five decimals is shown with five, as the next step used it."""
+    arguments = (SAMPLES / "i_am_good.yaml", "--round", "{decimals: 5}", "-f", form)
+    out = attn("compute", *arguments).out
+    assert "rounded steps: the output is off by at most" in out
+    assert "0.97556" in out
+
+
+@pytest.mark.parametrize("name", ["i_am_good.yaml", "heads_cut.yaml", "recurrent.yaml"])
+@pytest.mark.parametrize("form", ["markdown", "latex"])
+def test_documents_are_as_read(name: str, form: str, attn: Attn) -> None:
+    out = attn("compute", SAMPLES / name, "-f", form).out
+    assert_same(out, f"documents/{name}.{form}")

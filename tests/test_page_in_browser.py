@@ -1,0 +1,186 @@
+"""The page in a real browser: keyboard, pointer, narrow windows, and no request to anywhere."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import SAMPLES, Attn
+
+BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
+
+pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
+
+FLAGS = (
+    "--headless",
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--hide-scrollbars",
+    "--allow-file-access-from-files",
+    "--virtual-time-budget=2000",
+)
+
+FRAME = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
+<iframe src="page.html" style="border:0;width:{width}px;height:800px"></iframe>
+<pre id="found"></pre>
+<script>
+document.querySelector("iframe").onload = function () {{
+  var w = this.contentWindow, d = w.document;
+  function key(name) {{
+    d.activeElement.dispatchEvent(new w.KeyboardEvent("keydown", {{key: name, bubbles: true}}));
+  }}
+  function said() {{ return Array.from(d.querySelectorAll("#why p"), (p) => p.textContent); }}
+  function all(kind) {{ return Array.from(d.querySelectorAll(kind), (e) => e.textContent); }}
+  var found = (function () {{ {script} }})();
+  document.getElementById("found").textContent = JSON.stringify(found);
+}};
+</script></body>"""
+
+
+def seen(page: str, script: str, folder: Path, width: int = 1000) -> Any:
+    """Return what a script sees of a page in a frame of some width."""
+    (folder / "page.html").write_text(page)
+    (folder / "frame.html").write_text(FRAME.format(width=width, script=script))
+    assert BROWSER is not None  # or the test is skipped
+    done = subprocess.run(
+        [
+            BROWSER,
+            *FLAGS,
+            f"--user-data-dir={folder / 'profile'}",
+            "--dump-dom",
+            (folder / "frame.html").as_uri(),
+        ],
+        capture_output=True,
+        check=True,
+        timeout=120,
+    )
+    (text,) = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
+    return json.loads(unescape(text))
+
+
+def test_focus_tells_how_a_number_was_made_and_arrows_move_it(attn: Attn, tmp_path: Path) -> None:
+    page = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out
+    script = """
+      var table = d.querySelector("#scores .part:last-child table");
+      var stops = table.querySelectorAll("td[tabindex='0']").length;
+      table.querySelector("td[data-c]").focus();
+      var first = said(), lit = all("#scores td.from");
+      key("ArrowDown");
+      var below = said(), heads = all("th.here");
+      key("ArrowRight"); key("ArrowRight"); key("ArrowRight");
+      var last = d.activeElement.textContent;
+      var again = table.querySelectorAll("td[tabindex='0']").length;
+      key("Home");
+      var home = d.activeElement.textContent;
+      key("Escape");
+      return {stops, first, lit, below, heads, last, again, home,
+              hidden: d.getElementById("why").hidden, role: table.getAttribute("role")};
+    """
+    found = seen(page, script, tmp_path)
+    assert found["stops"] == found["again"] == 1
+    assert found["role"] == "grid"
+    assert found["first"] == ["scores[I, I] = q_I · k_I", "= 1·1 + 3·3 + 2·2", "= 14"]
+    assert found["lit"] == ["1", "3", "2", "1", "3", "2"]
+    assert found["below"] == ["scores[am, I] = q_am · k_I", "= 1·1 + 1·3 + 3·2", "= 10"]
+    assert found["heads"] == ["I", "am"]  # its column, its row
+    assert found["last"] == "6"
+    assert found["home"] == "10"
+    assert found["hidden"] is True
+
+
+def test_pointing_tells_it_too_and_a_tap_beside_ends_it(attn: Attn, tmp_path: Path) -> None:
+    page = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out
+    script = """
+      var cell = d.querySelector("#weights td[data-c]");
+      var over = new w.PointerEvent("pointerover", {bubbles: true, pointerType: "mouse"});
+      cell.dispatchEvent(over);
+      var pointed = said();
+      d.querySelector("h1").dispatchEvent(over);
+      var left = d.getElementById("why").hidden;
+      cell.focus();
+      d.querySelector("h1").click();
+      return {pointed, left, tapped: d.getElementById("why").hidden};
+    """
+    found = seen(page, script, tmp_path)
+    assert found["pointed"][0] == "weights[I, I] = exp[I, I] / sum[I]"
+    assert found["pointed"][-1] == "= 0.9756"
+    assert found["left"] is True
+    assert found["tapped"] is True
+
+
+@pytest.mark.parametrize(
+    "name", ["i_am_good.yaml", "co_attention.yaml", "heads_cut.yaml", "recurrent.yaml"]
+)
+def test_no_sideways_scrolling_on_a_phone(name: str, attn: Attn, tmp_path: Path) -> None:
+    """Tables that are too wide scroll in a box of their own, 400 pixels wide and even 320."""
+    page = attn("compute", SAMPLES / name, "-f", "html").out
+    script = """
+      var e = d.documentElement;
+      var wide = Array.from(d.querySelectorAll(".scroll"), (s) => s.scrollWidth > s.clientWidth);
+      return [e.scrollWidth <= e.clientWidth, e.clientWidth, wide.length];
+    """
+    for width in (400, 320):
+        fits, shown, tables = seen(page, script, tmp_path, width)
+        assert shown == width
+        assert tables > 5
+        assert fits
+
+
+def test_long_words_and_formulas_do_not_widen_a_narrow_window(attn: Attn, tmp_path: Path) -> None:
+    long = "Donaudampfschifffahrtselektrizitätenhauptbetriebswerkbauunterbeamtengesellschaft" * 2
+    problem = {
+        "kind": "co_attention",
+        "enhance": True,
+        "title": long,
+        "notes": long,
+        "tokens": [long, "b"],
+        "memory_tokens": ["c", long],
+        "X": [[1, 2], [3, 4]],
+        "memory": [[1, 2], [3, 400000.125]],
+    }
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(problem))
+    page = attn("compute", path, "-f", "html").out
+    script = """
+      d.querySelector("#aligned_x .part:last-child td[data-c]").focus();
+      var e = d.documentElement;
+      return [e.scrollWidth, e.clientWidth, d.getElementById("why").scrollWidth, said().length];
+    """
+    page_width, window_width, box_width, lines = seen(page, script, tmp_path, 400)
+    assert page_width == window_width == 400
+    assert box_width <= 400
+    assert lines >= 3
+
+
+def test_text_of_labels_stays_text(attn: Attn, tmp_path: Path) -> None:
+    problem = {
+        "title": "<script>document.title = 'obeyed'</script>",
+        "tokens": ["<img src=x onerror=alert(1)>", "</script><b>b</b>"],
+        "X": [[1, 2], [3, 4]],
+        "score": "dot",
+    }
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(problem))
+    page = attn("compute", path, "-f", "html").out
+    script = """
+      d.querySelector("#scores .part:last-child td[data-c]").focus();
+      return {title: d.title, images: d.querySelectorAll("img, b").length, said: said(),
+              requests: w.performance.getEntriesByType("resource").length};
+    """
+    found = seen(page, script, tmp_path)
+    assert found["title"] == problem["title"]
+    assert found["images"] == 0
+    assert "<img src=x onerror=alert(1)>" in found["said"][0]
+    assert found["requests"] == 0
