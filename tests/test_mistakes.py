@@ -65,7 +65,7 @@ CASES: dict[str, list[Case]] = {
     "scaled_by_d_k": [Case("scaled")],
     "scaled_by_sqrt_d_model": [Case("scaled")],
     "scaled_by_sqrt_n": [Case("scaled"), Case("scaled", {"kind": "cross"}, way=1)],
-    "scaled_twice": [Case("scaled", {"scale": 0.3})],  # √d_k twice is d_k
+    "scaled_twice": [Case("scaled", {"scale": 0.3})],
     "scale_inverted": [Case("scaled")],
     "scaled_needlessly": [Case("scores"), Case("scores", {"score": "dot"})],
     "scores_transposed": [Case("scores")],

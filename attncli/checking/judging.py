@@ -143,7 +143,7 @@ class Judge:
         follows = _around(yours, evaluate(step.operation, self.own))
         slack = np.maximum(slack, slack_of(yours, written.slack))
         open_ = (codes == WRONG) | (codes == LAST_DIGIT)
-        if not is_exact:
+        if not _is_known(follows, unit, slack):
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
         return Judged(step, written, None, codes, unit, yours, follows)
@@ -194,14 +194,14 @@ class Judge:
         right = step.array
         values = _without_stand_ins(written.values, right)
         slack = slack_of(right, written.slack)
-        assert judged.unit is not None
+        assert judged.unit is not None  # by _judge
         unit = judged.unit
         same = _difference(values, right) <= written.slack * np.abs(right)
         same &= judged.codes == CORRECT
         values = np.where(same, right, values)
         if same.all():
             return right, right
-        half = np.where(_is_exact(right, unit, slack), 0.0, unit / 2)
+        half = unit / 2 * (not self._is_tidy(judged, right, values, slack))
         may_be = Ranges(values - half, values + half)
         # A right number may be what was written or what it was rounded from, and little else.
         spare = np.where(same, 0.0, half * SPARE)
@@ -210,18 +210,44 @@ class Judge:
         near = hull(values, right, *others)
         low = np.where(known, near.low - spare, may_be.low)
         high = np.where(known, near.high + spare, may_be.high)
-        if judged.follows is not None:
-            mine = judged.codes == FOLLOWS
-            low = np.where(mine, np.minimum(values, np.maximum(low, judged.follows.low)), low)
-            high = np.where(mine, np.maximum(values, np.minimum(high, judged.follows.high)), high)
-        if written.missing.any():
+        yours, around = judged.yours, judged.follows
+        if around is None and (self._went_wrong() or written.missing.any()):
             yours = evaluate(step.operation, self.middle)
             around = _around(yours, evaluate(step.operation, self.own))
+        if around is not None:
+            # Only by chance is a number right that follows from a wrong one.
+            mine = _holds(around, values, half + slack)
+            after = np.where(mine, np.maximum(may_be.low, around.low), np.inf)
+            before = np.where(mine, np.minimum(may_be.high, around.high), -np.inf)
+            own = judged.codes == FOLLOWS
+            low = np.minimum(np.where(own, values, low), after)
+            high = np.maximum(np.where(own, values, high), before)
+        if written.missing.any():
+            assert yours is not None
+            assert around is not None
             follows = ranges(self.perhaps_rounded(around))
             values = np.where(written.missing, yours, values)
             low = np.where(written.missing, follows.low, low)
             high = np.where(written.missing, follows.high, high)
         return values, Ranges(low, high)
+
+    def _went_wrong(self) -> bool:
+        """Whether a step before has a wrong number, so that right ones may be right by chance."""
+        return any((judged.codes == WRONG).any() for judged in self.judged.values())
+
+    def _is_tidy(self, judged: Judged, right: Array, values: Array, slack: Array) -> bool:
+        """Whether a step's numbers were not rounded: neither the right ones nor the student's.
+
+        A wrong number may be the rounding of anything, such as 5.77 where 10 is right.
+        """
+        assert judged.unit is not None  # by _judge
+        unit, off = judged.unit, (judged.codes == WRONG) & (judged.unit < 1)
+        if judged.follows is not None and not _is_known(judged.follows, unit, slack):
+            return False
+        with np.errstate(invalid="ignore"):  # −∞
+            tens = values / np.where(unit, 10 * unit, 1.0)
+            more_digits = np.abs(tens - np.round(tens)) > 0.05
+        return _is_exact(right, unit, slack) and not (more_digits & off).any()
 
     def perhaps_rounded(self, numbers: Array | Ranges) -> Array | Ranges:
         """Return the ranges of a step that was left out, rounded before it was used or not."""
@@ -333,6 +359,13 @@ def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
     right, unit = right[kept], unit[kept]
     near = np.round(right / unit) * unit
     return bool((np.abs(near - right) <= np.broadcast_to(slack, kept.shape)[kept]).all())
+
+
+def _is_known(follows: Ranges, unit: Array, slack: Array) -> bool:
+    """Whether what follows is known without a doubt, and has no more digits than were written."""
+    with np.errstate(invalid="ignore"):
+        wide = follows.high - follows.low > slack
+    return not wide.any() and _is_exact(follows.low, unit, slack)
 
 
 def _around(middle: Array, found: Array | Ranges) -> Ranges:

@@ -27,6 +27,13 @@ AGAIN = "Calculate it again."
 ENOUGH_CELLS = 3
 """From so many wrong cells on a common factor is no coincidence."""
 
+OF_A_TERM = (
+    (-2, "sign_slip", "was taken as {}"),
+    (-1, "single_cell_slip", "was left out"),
+    (1, "single_cell_slip", "was counted twice"),
+)
+"""How often a term of a sum is there too often, and what that is called."""
+
 
 def slip(judge: Judge, judged: Judged) -> Found | None:
     """Return the slip that a step's wrong cells are, if they are one."""
@@ -61,6 +68,12 @@ class Look(Record):
         return self.judged.written.values
 
     @property
+    def unit(self) -> Array:
+        """One unit of the last digit of each of them."""
+        assert self.judged.unit is not None  # by a wrong cell
+        return self.judged.unit
+
+    @property
     def yours(self) -> Array:
         """What the student's earlier numbers give."""
         assert self.judged.yours is not None  # by a wrong cell
@@ -71,14 +84,26 @@ class Look(Record):
         written, follows = self.judged.written, self.judged.follows
         assert written is not None  # by a wrong cell
         assert follows is not None
-        assert self.judged.unit is not None
         chosen = self.judged.codes == WRONG if places is None else places
         numbers = np.broadcast_to(numbers, self.given.shape)[chosen]
         with np.errstate(invalid="ignore"):  # −∞ fits nothing here
             spread = (follows.high - follows.low)[chosen]
             near = np.abs(self.given[chosen] - numbers)
         slack = written.slack * (1 + np.abs(numbers))
-        return bool((near <= self.judged.unit[chosen] / 2 + spread + slack).all())
+        return bool((near <= self.unit[chosen] / 2 + spread + slack).all())
+
+    def would_do(
+        self, values: Array, places: Array | None = None, unit: Array | None = None
+    ) -> bool:
+        """Whether other numbers, in the place of the wrong ones or those of a mask, follow."""
+        follows = self.judged.follows
+        assert follows is not None  # by a wrong cell
+        unit = self.unit if unit is None else unit
+        chosen = self.judged.codes == WRONG if places is None else places
+        with np.errstate(invalid="ignore"):
+            more = unit / 2 + 1e-9 * (1 + np.abs(values))
+            inside = (values >= follows.low - more) & (values <= follows.high + more)
+        return bool(inside[chosen].all())
 
     def of_cell(self, place: tuple[int, ...]) -> Found:
         """Name one wrong cell, and what explains its number."""
@@ -86,10 +111,10 @@ class Look(Record):
         if np.isinf(yours) or np.isinf(given):
             words = "it is blocked, so it is −∞" if np.isinf(yours) else "it is not blocked"
             return "single_cell_slip", f"Only {name} is wrong: {words}.", "Look at the mask again."
-        if not self._is_near(place, 0.0) and self._is_near(place, -yours):
+        if given and self.would_do(-self.given):
             return "sign_slip", f"{name} has the wrong sign.", "Mind the sign."
         for power in (1, 2, 3, -1, -2, -3):
-            if yours and self._is_near(place, yours * 10.0**power):
+            if given and self.would_do(self.given / 10.0**power):
                 message = f"The decimal point of {name} stands in the wrong place."
                 return "decimal_point_slip", message, AGAIN
         if sentence := self._of_digits(place):
@@ -101,7 +126,7 @@ class Look(Record):
     def of_signs(self) -> Found | None:
         """Every wrong cell has the wrong sign."""
         wrong = self.judged.codes == WRONG
-        if self.yours[wrong].any() and self.fits(-self.yours):
+        if self.given[wrong].any() and self.would_do(-self.given):
             count = int(wrong.sum())
             where = "Every number" if wrong.all() else f"{count} numbers"
             has = "has" if wrong.all() else "have"
@@ -112,21 +137,26 @@ class Look(Record):
         """Every number is the same multiple of the right one."""
         written = self.judged.written
         assert written is not None  # by a wrong cell
-        kept = (self.judged.codes != MISSING) & np.isfinite(self.yours) & (self.yours != 0)
+        follows = self.judged.follows
+        assert follows is not None  # by a wrong cell
+        # Somebody may have multiplied what was rounded already.
+        least, most = follows.low - self.unit / 2, follows.high + self.unit / 2
+        kept = (self.judged.codes != MISSING) & np.isfinite(self.yours)
+        kept &= least * most > 0  # what may be 0 says nothing of a factor
         if (self.judged.codes[kept] == WRONG).sum() < ENOUGH_CELLS:
             return None
         # Each number allows the factors that round to it; what all of them allow is the factor.
-        assert self.judged.unit is not None
-        half = self.judged.unit[kept] / 2 + written.slack * np.abs(self.given[kept])
-        ends = (
-            (self.given[kept] - half) / self.yours[kept],
-            (self.given[kept] + half) / self.yours[kept],
-        )
-        low, high = np.minimum(*ends).max(), np.maximum(*ends).min()
+        half = self.unit[kept] / 2 + written.slack * np.abs(self.given[kept])
+        ends = [
+            (self.given[kept] + way * half) / end[kept] for way in (-1, 1) for end in (least, most)
+        ]
+        low, high = np.minimum.reduce(ends).max(), np.maximum.reduce(ends).min()
         zeros = (self.judged.codes != MISSING) & (self.yours == 0)
         if low > high or low <= 0 <= high or (self.judged.codes[zeros] == WRONG).any():
             return None
-        message = f"Every number is {(low + high) / 2:.3g} times what it should be."
+        simple = [round((low + high) / 2, digits) for digits in range(4)]
+        factor = next((x for x in simple if low <= x <= high), (low + high) / 2)
+        message = f"Every number is {factor:.4g} times what it should be."
         return "constant_factor", message, "Look for a factor that is one too many."
 
     def of_other_step(self) -> Found | None:
@@ -135,7 +165,11 @@ class Look(Record):
         for step in self.judge.trace:
             if step.name == self.judged.step.name or step.array.shape != self.given.shape:
                 continue
-            if kept.sum() > 1 and self.fits(step.array, kept):
+            known = self.judge.judged.get(step.name)
+            own = known.written.values if known is not None and known.written else step.array
+            with np.errstate(invalid="ignore"):
+                near = (np.abs(own - self.given) <= self.unit / 2 + 1e-9) | (own == self.given)
+            if kept.sum() > 1 and near[kept].all():
                 message = f"These are the numbers of {step.name}."
                 return "another_step", message, f"Write the numbers of {self.judged.step.name}."
         return None
@@ -148,12 +182,20 @@ class Look(Record):
             if len(lines) == 2 and len(wrong) > 1:
                 order = list(range(self.given.shape[axis]))
                 order[lines[0]], order[lines[1]] = lines[1], lines[0]
-                swapped = np.take(self.yours, order, axis=axis)
+                swapped, unit = (np.take(x, order, axis=axis) for x in (self.given, self.unit))
                 noun = self.noun(axis)
                 names = " and ".join(self.line(axis, line) for line in lines)
-                if self.fits(swapped):
+                if self.would_do(swapped, self._lines_of(axis, lines), unit):
                     message = f"The {noun}s {names} have changed places."
                     return f"{noun}s_swapped", message, f"Keep the order of the {noun}s."
+        if len(wrong) == 2:
+            one, other = (tuple(int(i) for i in place) for place in wrong)
+            swapped, unit = self.given.copy(), self.unit.copy()
+            swapped[one], swapped[other] = self.given[other], self.given[one]
+            unit[one], unit[other] = self.unit[other], self.unit[one]
+            if self.would_do(swapped, unit=unit):
+                message = f"{self.cell(one)} and {self.cell(other)} have changed places."
+                return "cells_swapped", message, "Write each number into its own cell."
         return None
 
     def of_line(self, axis: int) -> Found:
@@ -202,36 +244,31 @@ class Look(Record):
 
     def _of_digits(self, place: tuple[int, ...]) -> str:
         """Two neighbouring digits have changed places: 41 for 14."""
-        written = self.judged.written
-        assert written is not None  # by a wrong cell
-        unit = float(written.unit[place])
-        if not unit:
-            return ""
-        digits = [f"{round(abs(x) / unit):d}" for x in (self.yours[place], self.given[place])]
-        right, mine = digits
-        for i in range(min(len(right), len(mine)) - 1):
-            swapped = right[:i] + right[i + 1] + right[i] + right[i + 2 :]
-            if swapped == mine and right != mine and len(right) > 1:
+        unit, given = float(self.unit[place]), float(self.given[place])
+        digits = f"0{round(abs(given) / unit):d}" if unit else ""  # 0.41 may be 4.01
+        for i in range(len(digits) - 1):
+            other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
+            if other != digits and self.would_do(
+                np.zeros_like(self.given) + np.copysign(int(other) * unit, given)
+            ):
                 return f"Two digits of {self.cell(place)} have changed places."
         return ""
 
     def _of_terms(self, place: tuple[int, ...], off: float) -> Iterator[tuple[str, str]]:
         """Yield what one product or addend, taken otherwise, makes of a number."""
         pairs = _terms(self.judged.step.operation, place, self.judge)
-        base = self.yours[place]
-        for a, b in pairs:
-            product, shown = a * b, f"{_signed(number(a))}·{_signed(number(b))}"
-            if b == 1.0 and len({y for _, y in pairs}) == 1:
-                shown = number(a)  # an addend, not a product
-            if product and self._is_near(place, base - 2 * product):
-                yield "sign_slip", f"{shown} was taken as {number(-product)}"
-            if product and self._is_near(place, base - product):
-                yield "single_cell_slip", f"{shown} was left out"
-            if product and self._is_near(place, base + product):
-                yield "single_cell_slip", f"{shown} was counted twice"
-            if self._is_near(place, base - product + a + b) and "·" in shown:
+        is_sum = len({y for _, y in pairs}) == 1 and pairs[0][1] == 1.0
+        for times, id_, words in OF_A_TERM:
+            for a, b in pairs:
+                product, shown = a * b, f"{_signed(number(a))}·{_signed(number(b))}"
+                shown = number(a) if is_sum else shown
+                if product and self._is_near(place, self.yours[place] + times * product):
+                    yield id_, f"{shown} {words.format(number(-product))}"
+        for a, b in pairs if not is_sum else ():
+            if self._is_near(place, self.yours[place] - a * b + a + b):
+                shown = f"{_signed(number(a))}·{_signed(number(b))}"
                 yield "single_cell_slip", f"{shown} was taken as {number(a + b)}, the sum"
-        if pairs and abs(off) in (1, 10, 100) and self._is_near(place, base + off):
+        if pairs and abs(off) in (1, 10, 100):
             side = "large" if off > 0 else "small"
             yield "single_cell_slip", f"it is {abs(off):g} too {side}"
 
@@ -274,16 +311,29 @@ class Look(Record):
         row = mine[min(place[0], len(mine) - 1), min(place[1], mine.shape[1] - 1), place[axis]]
         factors = other[min(place[0], len(other) - 1), min(place[1], other.shape[1] - 1)]
         chosen = self._line_of(axis, place)
+        kept = ~np.isnan(off)
         for k, factor in enumerate(factors):
-            if np.count_nonzero(factor) < 2:
+            if np.count_nonzero(factor[kept]) < 2:
                 continue
-            by = float(off @ factor / (factor @ factor))
-            if abs(by) < 0.5 or abs(by - round(by)) > 1e-6:
-                continue
-            numbers = self.yours + np.expand_dims(by * factor, axis)
-            if self.fits(numbers, chosen):
-                words = f"{number(row[k] + by)}, not {number(row[k])}"
-                yield f"as if number {k + 1} of what it is made from were {words}"
+            by = float(off[kept] @ factor[kept] / (factor[kept] @ factor[kept]))
+            # What was read has no more decimals than what stands there.
+            most = next((d for d in range(4) if round(row[k], d) == row[k]), 4)
+            for change in dict.fromkeys(round(by, d) for d in range(most + 1)):
+                numbers = self.yours + np.expand_dims(change * factor, axis)
+                if change and self.fits(numbers, chosen):
+                    words = f"{number(row[k] + change)}, not {number(row[k])}"
+                    yield f"as if number {k + 1} of what it is made from were {words}"
+
+    def _lines_of(self, axis: int, lines: Sequence[int]) -> Array:
+        """Return which cells stand in some lines of the heads that have a wrong cell."""
+        wrong = self.judged.codes == WRONG
+        leading = wrong.any(axis=tuple(range(2, wrong.ndim)), keepdims=True)
+        chosen = np.zeros(wrong.shape, bool)
+        at: list[slice | list[int]] = [slice(None)] * wrong.ndim
+        at[axis] = list(lines)
+        chosen[tuple(at)] = True
+        found: Array = chosen & leading & (self.judged.codes != MISSING)
+        return found
 
     def _line_of(self, axis: int, place: tuple[int, ...]) -> Array:
         """Return which cells are in the same line and were given."""

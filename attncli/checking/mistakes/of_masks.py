@@ -45,16 +45,15 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
         return
     n, m = step.array.shape[-2:]
     kept = made.mask.array
-    masks = [trace.problem.rules.mask]
+    given = [trace.problem.rules.mask]
     if kept.shape[:2] == (1, 1) and np.array_equal(kept, np.tril(np.ones_like(kept))):
-        masks.append(Mask(causal=True))  # however it was written
-    if trace.problem.rules.mask.window is not None:  # each query without its own place
-        alone = Instead(made.mask, kept * (1 - np.eye(n, m)))
-        yield {step.name: replace(made, mask=alone)}, NO_WORDS
-    for mask in (other for one in masks for other in _moved(one)):
-        other = mask(n, m)
-        other = np.ones((1, 1, n, m)) if other is None else other
-        yield {step.name: replace(made, mask=Instead(made.mask, other))}, NO_WORDS
+        given.append(Mask(causal=True))  # however it was written
+    others = [other(n, m) for mask in given for other in _moved(mask)]
+    if given[0].window is not None:  # each query without its own place
+        others.append(kept * (1 - np.eye(n, m)))
+    for numbers in others:
+        keep = np.ones_like(kept) if numbers is None else numbers
+        yield {step.name: replace(made, mask=Instead(made.mask, keep))}, NO_WORDS
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -66,10 +65,10 @@ def _moved(mask: Mask) -> Iterator[Mask]:
             yield replace(mask, lengths=mask.lengths + by)
         if mask.window is not None:
             left, right = mask.window
-            if left >= 0:
-                yield replace(mask, window=(max(left + by, 0), right))
-            if right >= 0:
-                yield replace(mask, window=(left, max(right + by, 0)))
+            if left > 0 or (left == 0 and by > 0):
+                yield replace(mask, window=(left + by, right))
+            if right > 0 or (right == 0 and by > 0):
+                yield replace(mask, window=(left, right + by))
 
 
 def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:

@@ -20,7 +20,7 @@ def _other_way(along: int) -> int:
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
     """Columns that sum to 1 for rows."""
     if isinstance(node, Total):
-        yield Transposed(replace(node, along=_other_way(node.along)))  # as many sums, on edge
+        yield Transposed(replace(node, along=_other_way(node.along)))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 

@@ -27,6 +27,16 @@ class Product(Wrong):
         return product
 
 
+class Negative(Wrong):
+    """−s for s; what is blocked stays blocked."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        return np.where(arrays[0] == -np.inf, arrays[0], -arrays[0])
+
+
 class Opposite(Wrong):
     """1 for 0 and 0 for 1."""
 
@@ -36,16 +46,6 @@ class Opposite(Wrong):
         """Any shape."""
         other: Array = 1 - arrays[0]
         return other
-
-
-class Negative(Wrong):
-    """−s for s; what is blocked stays blocked."""
-
-    operand: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
-        return np.where(arrays[0] == -np.inf, arrays[0], -arrays[0])
 
 
 class Instead(Wrong):
