@@ -498,7 +498,8 @@ class Paper:
                 raise ImpossibleError
             made = made / np.sqrt(self.d_k)
         if wrong.id == "mask_after_softmax":
-            assert self.keep is not None
+            if self.keep is None:
+                raise ImpossibleError
             made = made * self.keep
         return _t(made) if wrong.id == "attention_transposed" else made
 

@@ -140,7 +140,7 @@ class Judge:
         follows = _around(yours, evaluate(step.operation, self.own))
         slack = np.maximum(slack, slack_of(yours, written.slack))
         open_ = (codes == WRONG) | (codes == LAST_DIGIT)
-        if not _is_exact(yours, unit, slack):
+        if not _is_known(follows, unit, slack):
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
         return Judged(step, written, None, codes, unit, yours, follows)
@@ -213,7 +213,7 @@ class Judge:
             around = _around(yours, evaluate(step.operation, self.own))
         if around is not None:
             # Only by chance is a number right that follows from a wrong one.
-            mine = _holds(around, values, half)
+            mine = _holds(around, values, half + slack)
             after = np.where(mine, np.maximum(may_be.low, around.low), np.inf)
             before = np.where(mine, np.minimum(may_be.high, around.high), -np.inf)
             own = judged.codes == FOLLOWS
@@ -239,7 +239,7 @@ class Judge:
         """
         assert judged.unit is not None  # by _judge
         unit, off = judged.unit, (judged.codes == WRONG) & (judged.unit < 1)
-        if judged.yours is not None and not _is_exact(judged.yours, unit, slack):
+        if judged.follows is not None and not _is_known(judged.follows, unit, slack):
             return False
         with np.errstate(invalid="ignore"):  # −∞
             tens = values / np.where(unit, 10 * unit, 1.0)
@@ -353,6 +353,13 @@ def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
     right, unit = right[kept], unit[kept]
     near = np.round(right / unit) * unit
     return bool((np.abs(near - right) <= np.broadcast_to(slack, kept.shape)[kept]).all())
+
+
+def _is_known(follows: Ranges, unit: Array, slack: Array) -> bool:
+    """Whether what follows is known without a doubt, and has no more digits than were written."""
+    with np.errstate(invalid="ignore"):
+        wide = follows.high - follows.low > slack
+    return not wide.any() and _is_exact(follows.low, unit, slack)
 
 
 def _around(middle: Array, found: Array | Ranges) -> Ranges:

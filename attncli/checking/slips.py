@@ -249,7 +249,7 @@ class Look(Record):
         for i in range(len(digits) - 1):
             other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
             if other != digits and self.would_do(
-                self.given * 0 + np.copysign(int(other) * unit, given)
+                np.zeros_like(self.given) + np.copysign(int(other) * unit, given)
             ):
                 return f"Two digits of {self.cell(place)} have changed places."
         return ""
