@@ -201,11 +201,15 @@ class Power(Operation):
         """As `apply`; from 300 on the largest score is subtracted first, whatever the base."""
         (scores,) = operands
         along = -1 if self.shift_along is None else self.shift_along
-        largest = scores.high.max(axis=along, keepdims=True)
-        largest = np.where(largest == -np.inf, 0.0, largest)
+        ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
+        least, most = (np.where(end == -np.inf, 0.0, end) for end in ends)
         plain = replace(self, shift_along=None)
-        is_large = np.abs(largest).max(initial=0.0) > LARGE_EXPONENT
-        return plain.apply(scores - largest if self.shift_along or is_large else scores)
+        if self.shift_along is not None:
+            # The largest may be as little as the largest low end, and no number is above it.
+            shifted = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
+            return plain.apply(shifted)
+        is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
+        return plain.apply(scores - most if is_large else scores)
 
     def notation(self, write: Writer) -> str:
         """`e^scaled`, `2^(scaled / 0.5)`."""

@@ -139,7 +139,7 @@ def test_exact_forms_are_correct() -> None:
     assert (
         attncli.check(attncli.Problem(X=[[0], [0], [0]]), weights, strict=True).verdict == "correct"
     )
-    weights["weights"][1] = ["1/3", "1/3", "0.35"]
+    weights["weights"][1] = ["1/3", "1/3", "0.36"]
     assert attncli.check(attncli.Problem(X=[[0], [0], [0]]), weights).verdict == "wrong"
 
 
