@@ -392,6 +392,7 @@ def test_weak_homework_is_told(attn: Attn, tmp_path: Path) -> None:
     narrow.write_text("Q: [[1], [2]]\nK: [[3], [1]]\nV: [[1, 0], [0, 2]]\n")
     result = attn("check", narrow, "--problem-only")
     assert "not_scaled" in result.out
+    assert attn("check", narrow, "--problem-only", "-f", "json").status == 2
     assert "d_k = 1" in result.out
     assert "scores_transposed" not in result.out
 
