@@ -67,7 +67,7 @@ def check(
     selection = Selection((), decimals, full, quiet)
     if problem_only:
         if chosen_format != "table" or out is not None or answers:
-            raise fail("--problem-only lists to the terminal, and takes no answers")
+            raise fail("--problem-only prints a list: it takes no answers, format or file")
         write_lines([weaknesses(one, decimals) for one in problems], color)
         return
     graded = []
