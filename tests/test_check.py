@@ -433,6 +433,13 @@ def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> No
     assert not re.search(r"""(src|href)=|@import|url\(""", page)
 
 
+def test_no_name_is_a_formula_to_a_spreadsheet(attn: Attn, tmp_path: Path) -> None:
+    answers = tmp_path / "a.yaml"
+    answers.write_text("student: =1+1\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 6]]\n")
+    (row,) = csv.DictReader(io.StringIO(attn("check", GOOD, answers, "-f", "csv").out))
+    assert row["name"] == "'=1+1"
+
+
 def test_an_answer_key_is_used_many_times() -> None:
     key = AnswerKey(problem())
     right = key.check(sheet_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
