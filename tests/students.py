@@ -168,6 +168,7 @@ class Paper:
         habit: Habit | None = None,
         given: Known | None = None,
         until: str = "",
+        any_size: bool = False,
     ) -> dict[str, Numbers]:
         """Work all steps and return their numbers.
 
@@ -176,6 +177,7 @@ class Paper:
             habit: how numbers are rounded, if each step goes on from the rounded ones.
             given: numbers of some steps that are known already.
             until: the last step to work.
+            any_size: whether numbers may be larger than anybody writes.
 
         Raises:
             ImpossibleError: where that cannot be done wrong here, or no hand writes the numbers.
@@ -187,7 +189,7 @@ class Paper:
                 continue
             numbers = self.step(name, known, wrong)
             size = np.abs(numbers[np.isfinite(numbers)]).max(initial=0.0)
-            if size > UNWRITABLE or np.isnan(numbers).any():
+            if (size > UNWRITABLE and not any_size) or np.isnan(numbers).any():
                 raise ImpossibleError
             if habit is not None and habit.early:
                 numbers = habit.rounded(numbers)
@@ -234,7 +236,7 @@ class Paper:
         a = self.keys[source]
         used = f"W_{letter}"
         if wrong.id == "wrong_weight_matrix":
-            used = [f"W_{x}" for x in "qkv" if x != letter][wrong.way]
+            used = [f"W_{x}" for x in "qkv" if x != letter][wrong.way % 2]
             if used not in self.keys:
                 raise ImpossibleError
         matrix = self.keys.get(used)
@@ -452,7 +454,7 @@ class Paper:
         if wrong.id == "temperature_inverted":
             temperature = 1 / temperature
         if wrong.id == "wrong_base":
-            base = [b for b in (2.0, 10.0, np.e) if b != base][wrong.way]
+            base = [b for b in (2.0, 10.0, np.e) if b != base][wrong.way % 2]
         if wrong.id == "not_exponentiated":
             return np.where(s == -np.inf, 0, s) / temperature
         if wrong.id == "exponent_sign":

@@ -28,7 +28,8 @@ WRONG = 3
 """The code of a wrong cell, by its place among the statuses of the contract."""
 
 WANTED = 3
-"""How many problems of each sort must show a mistake, in every habit."""
+"""How many problems of each sort must show a mistake, in every habit; one where it is made again,
+in another step or way."""
 
 DRAWS = 60
 SORTS = ("integers", "decimals", "heads")
@@ -43,6 +44,7 @@ class Case(NamedTuple):
         way: which of several ways.
         skip: steps that are not handed in.
         sorts: of which sort the problem may be.
+        made: the step in which it is made, where that is not handed in.
     """
 
     at: str
@@ -50,6 +52,7 @@ class Case(NamedTuple):
     way: int = 0
     skip: tuple[str, ...] = ()
     sorts: tuple[str, ...] = SORTS
+    made: str = ""
 
 
 PLAIN = ("integers", "decimals")
@@ -171,13 +174,75 @@ CASES: dict[str, list[Case]] = {
         Case("context", {"heads": 4, "kv_heads": 2}, sorts=("integers", "decimals")),
     ],
     "w_o_missing": [Case("output", {"w_o": True, "square": "all"})],
+    "wrong_weight_matrix": [
+        Case("Q"),
+        Case("K", {"columns": True}, way=1),
+        Case("V", {"kind": "cross"}),
+    ],
+    "wrong_source": [
+        Case("K", SQUARE | {"kind": "cross"}),
+        Case("V", SQUARE | {"kind": "cross"}),
+        Case("Q", SQUARE | {"kind": "cross"}),
+    ],
+    "bias_subtracted": [
+        Case("V", {"biases": True}),
+        Case("biased", {"bias": True}),
+        Case("hidden", {"score": "additive", "biases": True}, sorts=PLAIN),
+        Case("output", {"biases": True, "w_o": True}),
+    ],
+    "one_length_forgotten": [Case("scores", {"score": "cosine"}, way) for way in (0, 1)],
+    "root_forgotten": [Case("scores", {"score": "cosine"})],
+    "distance_not_squared": [Case("scores", {"score": "distance"})],
+    "cap_not_restored": [Case("capped", {"softcap": 3.0})],
+    "blocked_counted": [
+        Case("sum", CAUSAL),
+        Case("weights", {"mask": "lengths"}, skip=("sum",), made="sum"),
+    ],
+    "earlier_step_used": [
+        Case("masked", CAUSAL),
+        Case("exp", CAUSAL),
+        Case("exp", CAUSAL, way=1),
+        Case("biased", {"bias": True}),
+    ],
+    "scaled_after_softmax": [
+        Case("weights", skip=("scaled", "exp", "sum")),
+        Case("weights", CAUSAL, skip=("scaled", "masked", "exp", "sum")),
+    ],
+    "softmax_twice": [Case("weights"), Case("weights", CAUSAL)],
+    "equal_weights": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
+    "input_added": [Case("output", SQUARE), Case("output", {"width_as_keys": True})],
+    "heads_in_wrong_order": [
+        Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+        Case("output", sorts=ROW_OF_HEADS),
+    ],
+    "head_missing": [
+        Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+        Case("output", {"w_o": True}, way=1, sorts=ROW_OF_HEADS),
+    ],
     "step_transposed": [Case("V", SQUARE), Case("output", SQUARE, sorts=PLAIN)],
 }
 """Where each mistake of the catalogue is made, by its id."""
 
+OTHER_SHAPES: dict[str, list[Case]] = {
+    "heads_summed": [
+        Case("output", sorts=ROW_OF_HEADS),
+        Case("concat", {"w_o": True, "columns": True}, sorts=ROW_OF_HEADS),
+    ],
+    "heads_averaged": [
+        Case("output", {"columns": True}, sorts=ROW_OF_HEADS),
+        Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+    ],
+    "projection_missing": [Case("Q", sorts=PLAIN), Case("V", {"columns": True}, sorts=PLAIN)],
+    "factors_exchanged": [Case("scores"), Case("scores", {"columns": True}, sorts=PLAIN)],
+    "w_o_missing": [Case("output", {"w_o": True})],
+    "input_instead_of_values": [Case("output", sorts=PLAIN)],
+    "wrong_source": [Case("K", {"kind": "cross"}), Case("V", {"kind": "cross", "columns": True})],
+}
+"""Where mistakes give a matrix of another shape than the step's."""
+
 
 def test_every_mistake_has_a_student() -> None:
-    assert set(CASES) == set(MISTAKES)
+    assert set(CASES) | set(OTHER_SHAPES) == set(MISTAKES)
 
 
 def test_students_who_do_nothing_wrong_agree_with_the_program() -> None:
@@ -293,24 +358,27 @@ class Work(NamedTuple):
         Whole heads or whole rows are compared: a mistake may have been made in one of them.
         """
         mine = self.own[at]
-        left_out = [s for s in self.paper.steps if s not in self.steps]
         heads = np.zeros_like(wrong)
         heads[wrong.any(axis=tuple(range(1, wrong.ndim)))] = True
         rows = np.zeros_like(wrong)
         rows[:, wrong.any(axis=(0, *range(2, wrong.ndim)))] = True
         chosen = heads & rows
-        for step in (at, *left_out):
+        before = self.before(at)
+        candidates: list[tuple[float, Wrong]] = []
+        for step in (at, *(s for s in self.paper.steps if s not in self.steps)):
             for way in range(4):
+                done = Wrong(id_, step, way)
                 try:
-                    done = Wrong(id_, step, way)
-                    found, unsure = spread(self.paper, at, self.before(at), self.habit, done)
-                    if found.shape != mine.shape:
-                        continue
+                    found = self.paper.work(done, given=before, until=at, any_size=True)[at]
                 except ImpossibleError:
                     continue
-                near = apart(mine, found) <= self.habit.half_units(mine) + 1.5 * unsure + 1e-9
-                if near[chosen].all():
-                    return True
+                if found.shape == mine.shape:
+                    candidates.append((float(apart(mine, found)[chosen].max()), done))
+        for _, done in sorted(candidates, key=lambda pair: pair[0]):
+            found, unsure = spread(self.paper, at, before, self.habit, done)
+            near = apart(mine, found) <= self.habit.half_units(mine) + 1.5 * unsure + 1e-9
+            if near[chosen].all():
+                return True
         return False
 
 
@@ -371,6 +439,7 @@ def problems_of(case: Case, sort: str, seed: int) -> Callable[[int], tuple[Paper
 def test_mistake_is_found(id_: str, record_property: Callable[[str, object], None]) -> None:
     named: Counter[str] = Counter()
     for place, case in enumerate(CASES[id_]):
+        wanted = 1 if place else WANTED
         for sort in case.sorts:
             problem = problems_of(case, sort, place)
             for habit in HABITS:
@@ -378,7 +447,8 @@ def test_mistake_is_found(id_: str, record_property: Callable[[str, object], Non
                 for i in range(DRAWS):
                     paper, key = problem(i)
                     try:
-                        work = hand_in(paper, habit, Wrong(id_, case.at, case.way), case.skip)
+                        wrong = Wrong(id_, case.made or case.at, case.way)
+                        work = hand_in(paper, habit, wrong, case.skip)
                         shows = work.clear(case.at)[0].any()
                     except ImpossibleError:
                         continue
@@ -386,10 +456,121 @@ def test_mistake_is_found(id_: str, record_property: Callable[[str, object], Non
                         continue
                     named[examined(work, key, id_, case.at)] += 1
                     found += 1
-                    if found == WANTED:
+                    if found == wanted:
                         break
-                assert found == WANTED, (
+                assert found == wanted, (
                     f"only {found} problems show {id_} ({case}, {sort}, {habit})"
                 )
     others = ", ".join(f"{n} as {other}" for other, n in named.items() if other != id_)
     record_property(id_, f"{named[id_]} named" + (f", {others}" if others else ""))
+
+
+@pytest.mark.parametrize("id_", OTHER_SHAPES)
+def test_mistake_that_gives_another_shape_is_found(id_: str) -> None:
+    """The shape is told, too; where rows and columns are as if exchanged, that comes first."""
+    for case in OTHER_SHAPES[id_]:
+        for sort in case.sorts:
+            problem = problems_of(case, sort, 0)
+            for habit in HABITS:
+                found = 0
+                for i in range(DRAWS):
+                    paper, key = problem(i)
+                    try:
+                        known = paper.work(Wrong(id_, case.at, case.way), habit, until=case.at)
+                    except ImpossibleError:
+                        continue
+                    numbers = known[case.at]
+                    sizes = [n for n in numbers.shape if n > 1]
+                    right = [n for n in paper.work()[case.at].shape if n > 1]
+                    if sizes == right or not sizes or np.ptp(numbers) < 2:
+                        continue
+                    report = key.check(sheet_of(paper.sheet(known, habit), "student"))
+                    assert report.first_wrong_step == case.at
+                    finding = report.findings[case.at]
+                    named = [finding.id, *(other.id for other in finding.also)]
+                    assert id_ in named, (named, id_, case, habit, paper.problem(), numbers)
+                    assert {"wrong_shape", "transposed"} & set(named)
+                    found += 1
+                    if found == WANTED:
+                        break
+                assert found == WANTED, f"only {found} show {id_} ({case}, {sort}, {habit})"
+
+
+LEFT_OUT = ("weights", "output")
+"""What is handed in by who leaves everything else out."""
+
+
+def weights_alone(paper: Paper, case: Case, id_: str, habit: Habit) -> Work | None:
+    """Make a mistake before the weights and hand in what comes from them; None if unseen."""
+    steps = paper.steps
+    if "weights" not in steps or steps.index(case.made or case.at) >= steps.index("weights"):
+        return None
+    try:
+        work = hand_in(paper, habit, Wrong(id_, case.made or case.at, case.way))
+        work = work._replace(steps=list(LEFT_OUT))
+        right = paper.work()
+        same_shape = all(work.own[name].shape == right[name].shape for name in LEFT_OUT)
+        return work if same_shape and work.clear("weights")[0].sum() >= 3 else None
+    except ImpossibleError:
+        return None
+
+
+def named_in_weights(work: Work, key: AnswerKey) -> list[str]:
+    """Check that what is named gives the numbers, and return it."""
+    report = work.checked(key)
+    assert report.first_wrong_step == "weights"
+    finding = report.findings.get("weights")
+    found = [finding.id, *(other.id for other in finding.also)] if finding else []
+    wrong = codes_of(report, "weights") == WRONG
+    for other in found:
+        if other in MISTAKES:
+            told = f"{other} named for {work.habit}: {work.paper.problem()} {work.sheet}"
+            assert work.is_reproduced(other, "weights", wrong), told
+    return found
+
+
+def test_mistakes_in_steps_that_were_left_out_are_found(
+    record_property: Callable[[str, object], None],
+) -> None:
+    """Only weights and output are handed in; few digits may leave it open what was done."""
+    named: Counter[str] = Counter()
+    for number, (id_, cases) in enumerate(CASES.items()):
+        for sort in cases[0].sorts:
+            problem = problems_of(cases[0], sort, 1)
+            for turn in range(3):
+                habit = HABITS[(number + turn) % len(HABITS)]
+                paper, key = problem(turn)
+                work = weights_alone(paper, cases[0], id_, habit)
+                if work is not None:
+                    found = id_ in named_in_weights(work, key)
+                    named["named" if found else f"{id_} missed, {habit}"] += 1
+    assert named["named"] > 200
+    assert named["named"] >= 0.98 * named.total()
+    record_property("mistakes before the weights, which alone are given", dict(named))
+
+
+IN_ONE_HEAD = ("not_scaled", "mask_missing", "softmax_over_queries", "attention_transposed")
+
+
+@pytest.mark.parametrize("id_", IN_ONE_HEAD)
+def test_a_mistake_in_one_head_is_said_to_be_one(id_: str) -> None:
+    case = CASES[id_][0]
+    problem = problems_of(case, "heads", 2)
+    for habit in HABITS:
+        found = 0
+        for i in range(DRAWS):
+            paper, key = problem(i)
+            head = i % 2
+            try:
+                work = hand_in(paper, habit, Wrong(id_, case.at, case.way, head))
+            except ImpossibleError:
+                continue
+            if work.clear(case.at)[0].sum() < 2:
+                continue
+            finding = work.checked(key).findings[case.at]
+            in_head = {f.id: f.message for f in (finding, *finding.also)}
+            assert in_head[id_].startswith(f"In head {head + 1}: "), in_head
+            found += 1
+            if found == WANTED:
+                break
+        assert found == WANTED

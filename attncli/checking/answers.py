@@ -69,6 +69,14 @@ class Misfit(Record):
     fault: Fault
     transposed: bool
 
+    def numbers(self) -> tuple[Array, Array]:
+        """Return the numbers, nan for what is none, and half of a unit of their last digits."""
+        numbers, half = np.full(self.texts.shape, np.nan), np.zeros(self.texts.shape)
+        for place, text in np.ndenumerate(self.texts):
+            if PLAIN.fullmatch(text) and any(letter.isdigit() for letter in text):
+                numbers[place], half[place] = float(text), _unit(text) / 2
+        return numbers, half
+
 
 def read_sheet(sheet: Sheet, trace: Trace) -> dict[str, Written | Misfit]:
     """Return the matrices of a sheet by the step of the trace that each of them is.

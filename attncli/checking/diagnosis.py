@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
+from attncli.checking.answers import Misfit, Written
 from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of, sources
 from attncli.checking.mistakes import MISTAKES, Change
 from attncli.checking.slips import slip
+from attncli.errors import visible
 from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
 from attncli.trace import Array, Step, evaluate
@@ -42,17 +44,48 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         judged: a step with a wrong cell.
     """
     if judged.misfit is not None:
-        fault = judged.misfit.fault
-        if judged.misfit.transposed:
-            advice = "Let rows and columns change places."
-            return Finding("transposed", _sentence(fault.message), advice)
-        return Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
+        return _of_misfit(judge, judged.step, judged.misfit)
     found = {finding.id: finding for finding in _findings(judge, judged)}
     if found:
         first, *others = found.values()
         return replace(first, also=tuple(others))
     small = slip(judge, judged)
     return Finding(*small) if small else None
+
+
+def _of_misfit(judge: Judge, step: Step, misfit: Misfit) -> Finding:
+    """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
+    fault = misfit.fault
+    others = tuple({f.id: f for f in _of_other_shape(judge, step, misfit)}.values())
+    if misfit.transposed:
+        advice = "Let rows and columns change places."
+        return Finding("transposed", _sentence(fault.message), advice, others)
+    shape = Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
+    return replace(others[0], also=(*others[1:], shape)) if others else shape
+
+
+def _of_other_shape(judge: Judge, step: Step, misfit: Misfit) -> Iterator[Finding]:
+    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
+    numbers, half = (array.squeeze() for array in misfit.numbers())
+    open_ = judge.left_out_before(step)
+    for id_, row in MISTAKES.items():
+        for source in (step, *reversed(open_)):
+            for change, words in row.changes(source, judge.trace):
+                found = changed(step, change, open_, judge.own, judge.perhaps_rounded)
+                if found is None or found.shape == step.array.shape:
+                    continue
+                turned = step.columns and found.ndim == 4
+                low, high = (
+                    (np.swapaxes(end, -1, -2) if turned else end).squeeze()
+                    for end in (ranges(found).low, ranges(found).high)
+                )
+                if low.shape != numbers.shape or numbers.size < 2:
+                    continue
+                with np.errstate(invalid="ignore"):
+                    fits = (numbers >= low - half) & (numbers <= high + half)
+                    narrow = high - low <= 0.1 * np.ptp(numbers)
+                if fits.all() and narrow.all():
+                    yield Finding(id_, row.sentence.format(**words), row.advice)
 
 
 def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
@@ -86,6 +119,11 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
     for id_, row in MISTAKES.items():
         for step in (judged.step, *reversed(open_)):
             for change, words in row.changes(step, judge.trace):
+                middle = with_change(judged.step, change, open_, judge.middle)
+                if middle is None or not _may_fit(judged, ranges(middle).low):
+                    continue
+                if not _is_done_elsewhere(judge, judged.step, change):
+                    continue
                 found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
@@ -95,6 +133,26 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
 
 
 def with_change(
+    step: Step,
+    change: Change,
+    between: Sequence[Step],
+    known: Callable[[Step], Array | Ranges],
+    settle: Callable[[Array | Ranges], Array | Ranges] = lambda found: found,
+) -> Array | Ranges | None:
+    """Return what `changed` does, where it has the step's shape or is repeated to have it."""
+    found = changed(step, change, between, known, settle)
+    if found is None or found.shape == step.array.shape:
+        return found
+    if found.ndim != step.array.ndim:
+        return None
+    try:
+        wide: Array = np.broadcast_to(found, step.array.shape)  # type: ignore[arg-type]  # ranges too
+    except ValueError:
+        return None
+    return wide
+
+
+def changed(
     step: Step,
     change: Change,
     between: Sequence[Step],
@@ -112,7 +170,7 @@ def with_change(
         settle: what becomes of a step that is made anew before the next one uses it.
 
     Returns:
-        An array, or ranges, of the step's shape; None where the shapes do not go together.
+        An array, or ranges; None where the shapes do not go together, or nothing changes.
     """
     made: dict[str, Array | Ranges] = {}
 
@@ -129,16 +187,41 @@ def with_change(
                 made[source.name] = found if source is step else settle(found)
     except ValueError:  # shapes that do not go together
         return None
-    found = made.get(step.name)
-    if found is None or found.shape == step.array.shape:
-        return found
-    if found.ndim != step.array.ndim:
-        return None
-    try:
-        wide: Array = np.broadcast_to(found, step.array.shape)  # type: ignore[arg-type]  # ranges too
-    except ValueError:
-        return None
-    return wide
+    return made.get(step.name)
+
+
+def _may_fit(judged: Judged, numbers: Array) -> bool:
+    """Whether a calculation may give the wrong cells, by its plain numbers without ranges.
+
+    A range that holds the student's number and the plain one, and is narrower than what it
+    explains, leaves the two no farther apart than the student's and the right one: in half of the
+    wrong cells. This leaves little of the catalogue to be calculated with ranges.
+    """
+    assert judged.written is not None  # by a wrong cell
+    assert judged.unit is not None
+    assert judged.yours is not None
+    wrong = judged.codes == WRONG
+    given, yours = judged.written.values[wrong], judged.yours[wrong]
+    with np.errstate(invalid="ignore"):
+        off = np.abs(given - numbers[wrong])
+        most = np.abs(given - yours) + judged.unit[wrong] + 1e-6 * np.abs(given)
+    return bool(2 * (off > most).sum() <= wrong.sum())
+
+
+def _is_done_elsewhere(judge: Judge, step: Step, change: Change) -> bool:
+    """Whether what is done wrong in several steps at once is seen in all that were given."""
+    for name, expression in change.items():
+        given = judge.given.get(name)
+        if name == step.name or not isinstance(given, Written):
+            continue
+        found = evaluate(expression, judge.middle)
+        if found.shape != given.values.shape:
+            return False
+        with np.errstate(invalid="ignore"):
+            near = np.abs(found - given.values) <= given.unit + slack_of(found, given.slack)
+        if not (near | given.missing | (found == given.values)).all():
+            return False
+    return True
 
 
 def _fits(judged: Judged, found: Ranges) -> Array:
@@ -179,7 +262,7 @@ def _whole_lines(judged: Judged, fits: Array) -> str:
     enough = all(wrong[:, :, r].sum() > 1 for r in rows)
     if wrong.shape[2] > len(rows) and enough and fits[:, :, rows].all():
         labels = step.labels.get(step.trailing[-2], ()) if len(step.trailing) > 1 else ()
-        names = [labels[r] if r < len(labels) else str(r + 1) for r in rows]
+        names = [visible(labels[r]) if r < len(labels) else str(r + 1) for r in rows]
         return _listed("column" if step.columns else "row", names)
     return ""
 

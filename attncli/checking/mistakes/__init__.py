@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from attncli.checking.mistakes.changes import Change, Changes, by_rule
 from attncli.checking.mistakes.of_masks import (
+    blocked_counted,
     mask_after_softmax,
     mask_as_zero,
     mask_inverted,
@@ -21,7 +22,13 @@ from attncli.checking.mistakes.of_masks import (
 )
 from attncli.checking.mistakes.of_output import (
     attention_transposed,
+    equal_weights,
+    head_missing,
+    heads_averaged,
+    heads_in_wrong_order,
     heads_interleaved,
+    heads_summed,
+    input_added,
     input_instead_of_values,
     other_values,
     shared_heads_alternate,
@@ -29,26 +36,35 @@ from attncli.checking.mistakes.of_output import (
     w_o_missing,
 )
 from attncli.checking.mistakes.of_scale import (
+    cap_not_restored,
+    earlier_step_used,
     not_scaled,
     scale_inverted,
+    scaled_after_softmax,
     scaled_by,
     scaled_needlessly,
     scaled_twice,
 )
 from attncli.checking.mistakes.of_scores import (
     bias_missing,
+    bias_subtracted,
+    distance_not_squared,
     elementwise_product,
     factors_exchanged,
     half_forgotten,
     joined_in_wrong_order,
     key_not_transposed,
     lengths_forgotten,
+    one_length_forgotten,
     projection_missing,
+    root_forgotten,
     scores_transposed,
     sign_of_distance,
     swapped,
     tanh_missing,
     weights_matrix_transposed,
+    wrong_source,
+    wrong_weight_matrix,
 )
 from attncli.checking.mistakes.of_weights import (
     exponent_sign,
@@ -57,6 +73,7 @@ from attncli.checking.mistakes.of_weights import (
     scores_as_weights,
     softmax_over_all,
     softmax_over_queries,
+    softmax_twice,
     temperature_inverted,
     temperature_missing,
     wrong_base,
@@ -150,7 +167,20 @@ MISTAKES: dict[str, Mistake] = {
     "swapped_q_v": Mistake(
         swapped("Q", "V"), "Q and V have changed places.", "Queries come from W_q, values from W_v."
     ),
+    "wrong_weight_matrix": Mistake(
+        wrong_weight_matrix,
+        "{step} was made with {used}, not with {right}.",
+        "Queries come from W_q, keys from W_k, values from W_v.",
+    ),
+    "wrong_source": Mistake(
+        wrong_source,
+        "{step} was made from {used}, not from {right}.",
+        "Queries come from X, keys and values from memory.",
+    ),
     "bias_missing": Mistake(by_rule(bias_missing), "The bias was not added.", "Add the bias."),
+    "bias_subtracted": Mistake(
+        by_rule(bias_subtracted), "The bias was subtracted.", "Add the bias."
+    ),
     "tanh_missing": Mistake(
         by_rule(tanh_missing), "The tanh was left out.", "Take the tanh of every number."
     ),
@@ -164,6 +194,16 @@ MISTAKES: dict[str, Mistake] = {
         "The dot products were not divided by the lengths of the vectors.",
         "Divide q·k by ‖q‖ ‖k‖.",
     ),
+    "one_length_forgotten": Mistake(
+        by_rule(one_length_forgotten),
+        "The dot products were divided by one of the two lengths.",
+        "Divide q·k by ‖q‖ and by ‖k‖.",
+    ),
+    "root_forgotten": Mistake(
+        by_rule(root_forgotten),
+        "The dot products were divided by the squared lengths.",
+        "A length is the root of the sum of squares.",
+    ),
     "sign_of_distance": Mistake(
         by_rule(sign_of_distance),
         "The minus before the squared distance is missing.",
@@ -173,6 +213,16 @@ MISTAKES: dict[str, Mistake] = {
         by_rule(half_forgotten),
         "The squared distance was not divided by 2·width².",
         "Divide by 2·width².",
+    ),
+    "distance_not_squared": Mistake(
+        by_rule(distance_not_squared),
+        "The distance was not squared.",
+        "Leave the root out: ‖q − k‖² is the sum of squares.",
+    ),
+    "cap_not_restored": Mistake(
+        by_rule(cap_not_restored),
+        "The tanh was not multiplied by the cap.",
+        "Multiply by the cap after the tanh: c·tanh(s / c).",
     ),
     "mask_missing": Mistake(
         by_rule(mask_missing),
@@ -204,6 +254,21 @@ MISTAKES: dict[str, Mistake] = {
         "The mask was applied after the softmax, so the weights no longer sum to 1.",
         "Put −∞ into the scores before the softmax.",
     ),
+    "blocked_counted": Mistake(
+        by_rule(blocked_counted),
+        "The sum counts blocked keys, too.",
+        "Add up only what the mask lets through: e^−∞ = 0.",
+    ),
+    "earlier_step_used": Mistake(
+        earlier_step_used,
+        "{step} was calculated from {used}, not from {right}.",
+        "Go on from the step before.",
+    ),
+    "scaled_after_softmax": Mistake(
+        scaled_after_softmax,
+        "The weights were scaled, not the scores.",
+        "Divide the scores by √d_k before the softmax.",
+    ),
     "softmax_over_queries": Mistake(
         by_rule(softmax_over_queries),
         "The softmax runs over the wrong axis: the other lines sum to 1.",
@@ -228,6 +293,11 @@ MISTAKES: dict[str, Mistake] = {
         by_rule(scores_as_weights),
         "The values were mixed by the scores: there was no softmax.",
         "Multiply the weights by V.",
+    ),
+    "softmax_twice": Mistake(
+        by_rule(softmax_twice),
+        "The softmax was taken twice.",
+        "Stop when every row sums to 1.",
     ),
     "temperature_missing": Mistake(
         by_rule(temperature_missing),
@@ -269,6 +339,16 @@ MISTAKES: dict[str, Mistake] = {
         "The weights were multiplied by Q, not by V.",
         "Multiply the weights by V.",
     ),
+    "equal_weights": Mistake(
+        by_rule(equal_weights),
+        "This is the mean of the values: every key got the same weight.",
+        "Multiply the weights by V.",
+    ),
+    "input_added": Mistake(
+        input_added,
+        "The input was added, as in a transformer block.",
+        "Attention alone ends with the mixed values.",
+    ),
     "heads_interleaved": Mistake(
         by_rule(heads_interleaved),
         "Neighbouring features went to different heads.",
@@ -278,6 +358,26 @@ MISTAKES: dict[str, Mistake] = {
         by_rule(shared_heads_alternate),
         "The query heads take the key/value heads in turns.",
         "Neighbouring query heads share a key/value head.",
+    ),
+    "heads_in_wrong_order": Mistake(
+        by_rule(heads_in_wrong_order),
+        "The heads stand in the wrong order.",
+        "Head 1 comes first.",
+    ),
+    "head_missing": Mistake(
+        head_missing,
+        "Head {head} was left out.",
+        "Put all heads side by side.",
+    ),
+    "heads_summed": Mistake(
+        by_rule(heads_summed),
+        "The heads were added up.",
+        "Put them side by side: their features stay apart.",
+    ),
+    "heads_averaged": Mistake(
+        heads_averaged,
+        "This is the mean of the heads.",
+        "Put them side by side: their features stay apart.",
     ),
     "w_o_missing": Mistake(
         by_rule(w_o_missing),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TypeAlias
+from typing import TypeAlias, TypeGuard
 
 from attncli.records import replace
 from attncli.trace import Expression, Operation, Step, Trace
@@ -62,8 +62,8 @@ def is_projection(expression: Expression) -> bool:
     return is_input(expression) and expression.trailing[0] not in ("query", "key", "time")
 
 
-def is_named(expression: Expression, name: str) -> bool:
-    """Whether it is a step or input whose name starts so."""
+def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
+    """Whether it is a step or input whose name starts so, or in one of several ways."""
     return isinstance(expression, Step) and expression.name.startswith(name)
 
 

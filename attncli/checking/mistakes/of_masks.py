@@ -9,6 +9,7 @@ import numpy as np
 from attncli.checking.mistakes.changes import NO_WORDS, Change, Words, made_of
 from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
 from attncli.masks import Mask, Masked
+from attncli.normalizers import Power, Total
 from attncli.operations import Transposed
 from attncli.records import replace
 from attncli.trace import Expression, Step, Trace
@@ -80,3 +81,13 @@ def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words
         return
     kept = Product(made_of(step), masked.operation.mask)
     yield {masked.name: masked.operation.operand, step.name: kept}, NO_WORDS
+
+
+def blocked_counted(node: Expression) -> Iterator[Expression]:
+    """The sum of all exponentials, those of blocked keys too."""
+    if isinstance(node, Total) and isinstance(node.operand, Step):
+        power = node.operand.operation
+        if isinstance(power, Power) and isinstance(power.operand, Step):
+            masked = power.operand.operation
+            if isinstance(masked, Masked):
+                yield replace(node, operand=replace(power, operand=masked.operand))

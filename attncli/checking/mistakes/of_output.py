@@ -15,12 +15,16 @@ from attncli.checking.mistakes.changes import (
     rewritten,
 )
 from attncli.checking.mistakes.wrong_operations import (
+    Equal,
+    HeadsSummed,
     InterleavedConcat,
     InterleavedCut,
+    LastHeadFirst,
     TakingTurns,
+    WithoutHead,
 )
 from attncli.heads import Concat, Cut, Shared
-from attncli.operations import Add, MatMul, Transposed
+from attncli.operations import Add, MatMul, Scale, Transposed
 from attncli.records import replace
 from attncli.trace import Expression, Operation, Step, Trace
 
@@ -78,6 +82,52 @@ def heads_interleaved(node: Expression) -> Iterator[Expression]:
         yield InterleavedCut(node.operand, node.heads)
     elif isinstance(node, Concat):
         yield InterleavedConcat(node.operand)
+
+
+def heads_in_wrong_order(node: Expression) -> Iterator[Expression]:
+    """The last head first."""
+    if isinstance(node, Concat):
+        yield Concat(LastHeadFirst(node.operand))
+
+
+def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Nothing where the features of one head belong."""
+    for head in range(trace.problem.heads if trace.problem.heads > 1 else 0):
+
+        def rule(node: Expression, head: int = head) -> Iterator[Expression]:
+            if isinstance(node, Concat):
+                yield WithoutHead(node, head, trace.problem.heads)
+            elif isinstance(node, MatMul) and is_w_o(node.right):
+                yield replace(node, left=WithoutHead(node.left, head, trace.problem.heads))
+
+        for made in rewritten(made_of(step), rule):
+            yield {step.name: made}, {"head": str(head + 1)}
+
+
+def heads_summed(node: Expression) -> Iterator[Expression]:
+    """The heads added up where they are to stand side by side."""
+    if isinstance(node, Concat):
+        yield HeadsSummed(node.operand)
+
+
+def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """The mean of the heads."""
+    made = made_of(step)
+    if isinstance(made, Concat):
+        mean = Scale(HeadsSummed(made.operand), 1.0, float(trace.problem.heads), "")
+        yield {step.name: mean}, NO_WORDS
+
+
+def equal_weights(node: Expression) -> Iterator[Expression]:
+    """The mean of the values."""
+    if isinstance(node, MatMul) and is_named(node.left, "weights"):
+        yield replace(node, left=Equal(node.left))
+
+
+def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """The residual connection of a transformer's block."""
+    if step.name == "output" and "X" in trace.inputs:
+        yield {step.name: Add(made_of(step), trace.inputs["X"])}, NO_WORDS
 
 
 def shared_heads_alternate(node: Expression) -> Iterator[Expression]:

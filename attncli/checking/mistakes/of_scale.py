@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from attncli.checking.mistakes.changes import Change, Changes, Words, made_of
-from attncli.operations import Scale
+from attncli.checking.mistakes.changes import Change, Changes, Words, is_named, made_of
+from attncli.operations import Scale, SoftCap
 from attncli.records import replace
-from attncli.trace import Expression, Step, Trace
+from attncli.trace import Expression, Operation, Step, Trace
 
 
 def not_scaled(node: Expression) -> Iterator[Expression]:
@@ -69,3 +69,38 @@ def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]
             "when": "which comes one step later" if "scaled" in trace else "not asked for here"
         }
         yield {step.name: Scale(made_of(step), 1.0, root, "/ √d_k")}, words
+
+
+def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """The weights of unscaled scores, scaled."""
+    if not step.name.startswith("weights"):
+        return
+    for scaled in trace:
+        scale = scaled.operation
+        if isinstance(scale, Scale) and scaled.name.startswith("scaled"):
+            yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
+
+
+def cap_not_restored(node: Expression) -> Iterator[Expression]:
+    """tanh(s / c) for c · tanh(s / c)."""
+    if isinstance(node, SoftCap):
+        yield Scale(node, 1.0, node.cap, "")
+
+
+CHAIN = ("scaled", "capped", "biased", "masked")
+
+
+def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """A step made from the scores before they were scaled, or masked."""
+    del trace
+    if not step.name.startswith((*CHAIN, "exp")):
+        return
+    made = made_of(step)
+    for name in made.fields if isinstance(made, Operation) else ():
+        right = getattr(made, name)
+        used = right
+        while is_named(used, CHAIN) and isinstance(used.operation, Operation):
+            used = used.operation.operands[0]
+            if isinstance(used, Step):
+                words = {"step": step.name, "used": used.name, "right": right.name}
+                yield {step.name: replace(made, **{name: used})}, words

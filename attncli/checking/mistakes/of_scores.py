@@ -14,7 +14,13 @@ from attncli.checking.mistakes.changes import (
     is_w_o,
     made_of,
 )
-from attncli.checking.mistakes.wrong_operations import Product, Reversed
+from attncli.checking.mistakes.wrong_operations import (
+    DividedByLengths,
+    Negative,
+    Product,
+    Reversed,
+    UnsquaredDistance,
+)
 from attncli.heads import Cut
 from attncli.operations import Add, Joined, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.records import replace
@@ -92,10 +98,53 @@ def _with_steps(expression: Expression, others: Mapping[str, Step]) -> Expressio
     return replace(expression, **changed) if changed else expression
 
 
+def wrong_weight_matrix(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """X W_q for K."""
+    if step.name not in PROJECTED:
+        return
+    right = f"W_{step.name.lower()}"
+    for other in PROJECTED:
+        used = f"W_{other.lower()}"
+        if used != right and used in trace.inputs and right in trace.inputs:
+            made = _with_steps(made_of(step), {right: trace.inputs[used]})
+            yield {step.name: made}, {"step": step.name, "used": used, "right": right}
+
+
+def wrong_source(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Keys and values made from X where they come from memory, or queries from memory."""
+    if step.name in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
+        for right, used in (("X", "memory"), ("memory", "X")):
+            made = _with_steps(made_of(step), {right: trace.inputs[used]})
+            if made is not step.operation:
+                yield {step.name: made}, {"step": step.name, "used": used, "right": right}
+
+
+PROJECTED = ("Q", "K", "V")
+
+
 def lengths_forgotten(node: Expression) -> Iterator[Expression]:
     """q·k for the cosine."""
     if isinstance(node, Cosine):
         yield MatMul(node.q, Transposed(node.k))
+
+
+def one_length_forgotten(node: Expression) -> Iterator[Expression]:
+    """q·k divided by one of the two lengths."""
+    if isinstance(node, Cosine):
+        yield DividedByLengths(node.q, node.k, 1, 0)
+        yield DividedByLengths(node.q, node.k, 0, 1)
+
+
+def root_forgotten(node: Expression) -> Iterator[Expression]:
+    """q·k divided by the squared lengths."""
+    if isinstance(node, Cosine):
+        yield DividedByLengths(node.q, node.k, 2, 2)
+
+
+def distance_not_squared(node: Expression) -> Iterator[Expression]:
+    """The distance for its square."""
+    if isinstance(node, GaussianExponent):
+        yield UnsquaredDistance(node, node.width)
 
 
 def sign_of_distance(node: Expression) -> Iterator[Expression]:
@@ -132,6 +181,12 @@ def bias_missing(node: Expression) -> Iterator[Expression]:
     """The sum without the bias."""
     if isinstance(node, Add) and is_input(_uncut(node.right)):
         yield node.left
+
+
+def bias_subtracted(node: Expression) -> Iterator[Expression]:
+    """The bias taken away."""
+    if isinstance(node, Add) and is_input(_uncut(node.right)):
+        yield replace(node, right=Negative(node.right))
 
 
 def _uncut(expression: Expression) -> Expression:

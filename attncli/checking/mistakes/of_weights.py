@@ -79,6 +79,13 @@ def scores_as_weights(node: Expression) -> Iterator[Expression]:
             yield replace(node, left=_tempered(power))
 
 
+def softmax_twice(node: Expression) -> Iterator[Expression]:
+    """The softmax of the weights."""
+    if isinstance(node, Divide) and (total := _total_of(node)) is not None:
+        again = Power(node)
+        yield Divide(again, Total(again, total.along))
+
+
 def temperature_missing(node: Expression) -> Iterator[Expression]:
     """Temperature 1."""
     if isinstance(node, Power) and node.temperature != 1:

@@ -84,6 +84,87 @@ class InterleavedConcat(Wrong):
         return np.moveaxis(arrays[0], 1, 3).reshape(batch, 1, n, heads * width)
 
 
+class LastHeadFirst(Wrong):
+    """The heads in the opposite order."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, heads, n, d)."""
+        return np.flip(arrays[0], axis=1)
+
+
+class HeadsSummed(Wrong):
+    """The numbers of all heads added up."""
+
+    operand: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, heads, n, d) gives (batch, 1, n, d)."""
+        total: Array = arrays[0].sum(axis=1, keepdims=True)
+        return total
+
+
+class WithoutHead(Wrong):
+    """0 for the features of one head, where all stand side by side."""
+
+    operand: Expression
+    head: int
+    heads: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, heads · d)."""
+        width = arrays[0].shape[-1]
+        own = np.arange(width) // (width // self.heads) == self.head
+        without: Array = arrays[0] * np.where(own, 0.0, 1.0)
+        return without
+
+
+class Equal(Wrong):
+    """As much for every key."""
+
+    weights: Expression
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m)."""
+        shape = arrays[0].shape
+        return np.full(shape, 1 / shape[-1])
+
+
+class DividedByLengths(Wrong):
+    """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2."""
+
+    q: Expression
+    k: Expression
+    times_q: int
+    times_k: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d) and (…, m, d) give (…, n, m)."""
+        q, k = arrays
+        found = q @ np.swapaxes(k, -1, -2)
+        lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
+        lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
+        for _ in range(self.times_q):
+            found = found / lengths_q
+        for _ in range(self.times_k):
+            found = found / lengths_k
+        return found
+
+
+class UnsquaredDistance(Wrong):
+    """−‖q − k‖ / (2·width²), from the exponent of a Gaussian."""
+
+    exponent: Expression
+    width: float
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape; no exponent is above 0."""
+        over = 2 * self.width**2
+        distance: Array = np.sqrt(-arrays[0] * over) / -over
+        return distance
+
+
 class TakingTurns(Wrong):
     """Key/value heads in turns: 1, 2, 1, 2 for 1, 1, 2, 2."""
 
