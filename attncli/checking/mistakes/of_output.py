@@ -69,7 +69,8 @@ def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, 
     if not (isinstance(node, MatMul) and is_named(node.left, "weights")):
         return
     for name in ("X", "memory"):
-        if name in trace.inputs:
+        # In pooling, and between two sentences, an input itself is what is mixed.
+        if name in trace.inputs and trace.inputs[name] is not node.right:
             other: Expression = trace.inputs[name]
             if "head" in step.leading:
                 yield {step.name: replace(node, right=Cut(other, trace.problem.heads))}, NO_WORDS
@@ -161,5 +162,6 @@ def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Wor
 def step_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Rows and columns of the result changed about."""
     del trace
-    if len(step.trailing) == 2 and not step.name.startswith(("scores", "weights")):
+    is_matrix = len(step.trailing) == 2 and max(step.array.shape[-2:]) > 1
+    if is_matrix and not step.name.startswith(("scores", "weights")):
         yield {step.name: Transposed(made_of(step))}, {"step": step.name}
