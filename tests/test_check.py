@@ -392,6 +392,7 @@ def test_weak_homework_is_told(attn: Attn, tmp_path: Path) -> None:
     narrow.write_text("Q: [[1], [2]]\nK: [[3], [1]]\nV: [[1, 0], [0, 2]]\n")
     result = attn("check", narrow, "--problem-only")
     assert "not_scaled" in result.out
+    assert attn("check", narrow, "--problem-only", "-f", "json").status == 2
     assert "d_k = 1" in result.out
     assert "scores_transposed" not in result.out
 
@@ -430,6 +431,13 @@ def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> No
     assert any("The scores were divided by d_k = 3" in remark for remark in remarks)
     assert any("worked out correctly from your numbers" in remark for remark in remarks)
     assert not re.search(r"""(src|href)=|@import|url\(""", page)
+
+
+def test_no_name_is_a_formula_to_a_spreadsheet(attn: Attn, tmp_path: Path) -> None:
+    answers = tmp_path / "a.yaml"
+    answers.write_text("student: =1+1\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 6]]\n")
+    (row,) = csv.DictReader(io.StringIO(attn("check", GOOD, answers, "-f", "csv").out))
+    assert row["name"] == "'=1+1"
 
 
 def test_an_answer_key_is_used_many_times() -> None:

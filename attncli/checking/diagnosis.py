@@ -45,23 +45,26 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     """
     if judged.misfit is not None:
         return _of_misfit(judge, judged.step, judged.misfit)
-    found: dict[str, Finding] = {}
-    for finding in _findings(judge, judged):
-        found.setdefault(finding.id, finding)
+    found = _once_each(_findings(judge, judged))
     if found:
-        first, *others = found.values()
+        first, *others = found
         return replace(first, also=tuple(others))
     small = slip(judge, judged)
     return Finding(*small) if small else None
 
 
+def _once_each(findings: Iterator[Finding]) -> list[Finding]:
+    """Return the first finding of each id."""
+    found: dict[str, Finding] = {}
+    for finding in findings:
+        found.setdefault(finding.id, finding)
+    return list(found.values())
+
+
 def _of_misfit(judge: Judge, step: Step, misfit: Misfit) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
     fault = misfit.fault
-    found: dict[str, Finding] = {}
-    for finding in _of_other_shape(judge, step, misfit):
-        found.setdefault(finding.id, finding)
-    others = tuple(found.values())
+    others = tuple(_once_each(_of_other_shape(judge, step, misfit)))
     if misfit.transposed:
         advice = "Let rows and columns change places."
         return Finding("transposed", _sentence(fault.message), advice, others)

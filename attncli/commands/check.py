@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from attncli.commands.shared import complain, format_name, prepare, read_problems
+from attncli.errors import fail
 from attncli.terminal import (
     BAD_INPUT,
     WRONG_ANSWER,
@@ -65,6 +66,8 @@ def check(
     chosen_format = format_name(format_, out, FORMATS)
     selection = Selection((), decimals, full, quiet)
     if problem_only:
+        if chosen_format != "table" or out is not None or answers:
+            raise fail("--problem-only prints a list: it takes no answers, format or file")
         write_lines([weaknesses(one, decimals) for one in problems], color)
         return
     graded = []

@@ -151,7 +151,7 @@ def as_csv(graded: Sequence[Graded], selection: Selection) -> str:
     writer = csv.writer(buffer, lineterminator="\n")
     writer.writerow(COLUMNS)
     for one in graded:
-        writer.writerow(grade(one))
+        writer.writerow(map(_as_text, grade(one)))
     return buffer.getvalue()
 
 
@@ -159,12 +159,18 @@ def grade(graded: Graded) -> list[str]:
     """Return a student's line: one word or number for each of `COLUMNS`."""
     if isinstance(graded, Unread):
         message = str(graded.error).partition("\n")[0]
-        return [visible(graded.name), UNREADABLE, "", "", visible(message), *[""] * len(STATUSES)]
+        return [graded.name, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
     counts = [str(count) for count in graded.counts.values()]
-    words = (finding.id, visible(finding.message)) if finding else ("", "")
-    return [visible(graded.name), graded.verdict, first, *words, *counts]
+    words = (finding.id, finding.message) if finding else ("", "")
+    return [graded.name, graded.verdict, first, *words, *counts]
+
+
+def _as_text(cell: str) -> str:
+    """Return a cell that a spreadsheet takes for text: a student may be called =1+1."""
+    shown = visible(cell)
+    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
 
 
 def as_markdown(graded: Sequence[Graded], selection: Selection) -> str:
@@ -173,7 +179,7 @@ def as_markdown(graded: Sequence[Graded], selection: Selection) -> str:
         return "\n".join(_markdown_report(graded[0], selection.decimals)) + "\n"
     lines = ["| student | verdict | first wrong step | mistake |", "|---|---|---|---|"]
     for one in graded:
-        name, said, first, id_, message, *_ = grade(one)
+        name, said, first, id_, message, *_ = map(visible, grade(one))
         told = f"{message} (`{id_}`)" if id_ else message
         lines.append(f"| {' | '.join(_escaped(part) for part in (name, said, first))} | {told} |")
     lines += ["", *(f"- {text}" for text in summary(graded))]

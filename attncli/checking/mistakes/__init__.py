@@ -120,7 +120,7 @@ MISTAKES: dict[str, Mistake] = {
     "scaled_twice": Mistake(by_rule(scaled_twice), "The scores were scaled twice.", "Scale once."),
     "scale_inverted": Mistake(
         by_rule(scale_inverted),
-        "The scores were scaled the wrong way: what divides them was multiplied by.",
+        "The scale was applied the wrong way round.",
         "Calculate {formula}.",
     ),
     "scaled_needlessly": Mistake(
@@ -292,7 +292,7 @@ MISTAKES: dict[str, Mistake] = {
     "scores_as_weights": Mistake(
         by_rule(scores_as_weights),
         "The values were mixed by the scores: there was no softmax.",
-        "Multiply the weights by V.",
+        "Calculate {formula}.",
     ),
     "softmax_twice": Mistake(
         by_line(softmax_twice),
@@ -310,8 +310,8 @@ MISTAKES: dict[str, Mistake] = {
         "Divide the scores by the temperature.",
     ),
     "wrong_base": Mistake(
-        by_rule(wrong_base),
-        "The base of the powers is another one.",
+        wrong_base,
+        "The powers are of {used}, not of {right}.",
         "Use the base that is asked for.",
     ),
     "exponent_sign": Mistake(
@@ -326,23 +326,23 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "input_instead_of_values": Mistake(
         input_instead_of_values,
-        "The weights were multiplied by the input, not by V.",
-        "Multiply the weights by V.",
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "keys_instead_of_values": Mistake(
-        by_rule(other_values("K", "hidden")),
-        "The weights were multiplied by the keys, not by the values.",
-        "Multiply the weights by V.",
+        other_values("K", "hidden"),
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "queries_instead_of_values": Mistake(
-        by_rule(other_values("Q")),
-        "The weights were multiplied by Q, not by V.",
-        "Multiply the weights by V.",
+        other_values("Q"),
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "equal_weights": Mistake(
         by_rule(equal_weights),
         "This is the mean of the values: every key got the same weight.",
-        "Multiply the weights by V.",
+        "Calculate {formula}.",
     ),
     "input_added": Mistake(
         input_added,
