@@ -93,20 +93,42 @@ def _of_other_shape(judge: Judge, step: Step, misfit: Misfit) -> Iterator[Findin
                     fits = (numbers >= low - half) & (numbers <= high + half)
                     narrow = high - low <= 0.1 * np.ptp(numbers)
                 if fits.all() and narrow.all():
-                    yield Finding(id_, row.sentence.format(**words), row.advice)
+                    yield Explanation(id_, source, words).finding(step)
 
 
 def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
-    """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it."""
-    partly = []
-    for id_, words, fits in _fitting(judge, judged):
-        row = MISTAKES[id_]
-        finding = Finding(id_, row.sentence.format(**words), row.advice)
+    """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
+
+    First of all comes what is also seen in another step that was given.
+    """
+    whole: dict[bool, list[Finding]] = {True: [], False: []}
+    partly: list[Finding] = []
+    for explanation, fits in _fitting(judge, judged):
         if fits.all():
-            yield finding
+            whole[explanation.is_seen_elsewhere].append(explanation.finding(judged.step))
         elif where := _whole_lines(judged, fits):
-            partly.append(replace(finding, message=f"In {where}: {_small(finding.message)}"))
-    yield from partly
+            partly.append(explanation.finding(judged.step, where))
+    yield from (*whole[True], *whole[False], *partly)
+
+
+class Explanation(Record):
+    """A mistake made in a step, with the words for its sentence."""
+
+    id: str
+    source: Step
+    words: Mapping[str, str]
+    is_seen_elsewhere: bool = False
+
+    def finding(self, step: Step, where: str = "") -> Finding:
+        """Return the finding in a step; where it was made, if that is not the whole step itself."""
+        row = MISTAKES[self.id]
+        words = {"step": self.source.name, "formula": self.source.formula, **self.words}
+        message, advice = row.sentence.format(**words), row.advice.format(**words)
+        is_named = "{step}" in row.sentence or self.source is step
+        places = [where, "" if is_named else self.source.name]
+        if any(places):
+            message = f"In {', '.join(filter(None, places))}: {_small(message)}"
+        return Finding(self.id, message, advice)
 
 
 def _sentence(text: str) -> str:
@@ -120,7 +142,7 @@ def _small(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
 
 
-def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, str], Array]]:
+def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[Explanation, Array]]:
     """Yield each mistake that gives every wrong cell, and which cells it gives."""
     wrong = judged.codes == WRONG
     open_ = judge.left_out_before(judged.step)
@@ -130,14 +152,16 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[str, Mapping[str, s
                 middle = with_change(judged.step, change, open_, judge.middle)
                 if middle is None or not _may_fit(judged, ranges(middle).low):
                     continue
-                if not _is_done_elsewhere(judge, judged.step, change):
+                elsewhere = _seen_elsewhere(judge, judged.step, change)
+                if elsewhere is False:
                     continue
                 found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
                 fits = _fits(judged, ranges(found))
                 if fits[wrong].all():
-                    yield id_, words, fits | (judged.codes == MISSING)
+                    explanation = Explanation(id_, step, words, bool(elsewhere))
+                    yield explanation, fits | (judged.codes == MISSING)
 
 
 def with_change(
@@ -188,7 +212,7 @@ def changed(
     try:
         for source in (*between, step):
             expression = change.get(source.name)
-            if expression is None and any(o.name in made for o in sources(source)):
+            if expression is None and made and any(o.name in made for o in sources(source)):
                 expression = source.operation
             if expression is not None:
                 found = evaluate(expression, value)
@@ -216,8 +240,9 @@ def _may_fit(judged: Judged, numbers: Array) -> bool:
     return bool(2 * (off > most).sum() <= wrong.sum())
 
 
-def _is_done_elsewhere(judge: Judge, step: Step, change: Change) -> bool:
-    """Whether what is done wrong in several steps at once is seen in all that were given."""
+def _seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
+    """Whether what is done wrong in several steps at once is seen in the others; None for none."""
+    seen = None
     for name, expression in change.items():
         given = judge.given.get(name)
         if name == step.name or not isinstance(given, Written):
@@ -229,7 +254,8 @@ def _is_done_elsewhere(judge: Judge, step: Step, change: Change) -> bool:
             near = np.abs(found - given.values) <= given.unit + slack_of(found, given.slack)
         if not (near | given.missing | (found == given.values)).all():
             return False
-    return True
+        seen = True
+    return seen
 
 
 def _fits(judged: Judged, found: Ranges) -> Array:

@@ -10,7 +10,7 @@ The order of the rows is the order in which explanations are preferred: the simp
 
 from __future__ import annotations
 
-from attncli.checking.mistakes.changes import Change, Changes, by_rule
+from attncli.checking.mistakes.changes import Change, Changes, by_line, by_rule
 from attncli.checking.mistakes.of_masks import (
     blocked_counted,
     mask_after_softmax,
@@ -89,7 +89,7 @@ class Mistake(Record):
     Attributes:
         changes: yields what would be calculated instead in a step, with the words that the
             sentence leaves open.
-        sentence: what was done.
+        sentence: what was done. `{step}` and `{formula}` are those of the step in which it was.
         advice: what to do.
     """
 
@@ -100,7 +100,7 @@ class Mistake(Record):
 
 MISTAKES: dict[str, Mistake] = {
     "not_scaled": Mistake(
-        by_rule(not_scaled), "The scores were not scaled.", "Divide every score by √d_k."
+        by_rule(not_scaled), "The scores were not scaled.", "Calculate {formula}."
     ),
     "scaled_by_d_k": Mistake(
         scaled_by("d_k"),
@@ -120,8 +120,8 @@ MISTAKES: dict[str, Mistake] = {
     "scaled_twice": Mistake(by_rule(scaled_twice), "The scores were scaled twice.", "Scale once."),
     "scale_inverted": Mistake(
         by_rule(scale_inverted),
-        "The scores were multiplied where they are to be divided.",
-        "Divide every score by √d_k.",
+        "The scale was applied the wrong way round.",
+        "Calculate {formula}.",
     ),
     "scaled_needlessly": Mistake(
         scaled_needlessly,
@@ -130,13 +130,13 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "scores_transposed": Mistake(
         scores_transposed,
-        "The scores stand transposed: rows are keys and columns are queries.",
-        "Calculate Q Kᵀ: row i holds what query i says of each key.",
+        "The scores stand transposed: queries and keys have changed places.",
+        "Keep the order of {formula}.",
     ),
     "key_not_transposed": Mistake(
         by_rule(key_not_transposed),
-        "K was not transposed: this is Q K.",
-        "Take the dot product of a row of Q and a row of K.",
+        "The keys were not transposed.",
+        "Take the dot product of every query with every key.",
     ),
     "weights_matrix_transposed": Mistake(
         by_rule(weights_matrix_transposed),
@@ -146,7 +146,7 @@ MISTAKES: dict[str, Mistake] = {
     "factors_exchanged": Mistake(
         by_rule(factors_exchanged),
         "The factors of the product have changed places.",
-        "Keep the order of the formula: A B is not B A.",
+        "Keep the order of {formula}: A B is not B A.",
     ),
     "elementwise_product": Mistake(
         by_rule(elementwise_product),
@@ -155,8 +155,13 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "projection_missing": Mistake(
         by_rule(projection_missing),
-        "The input was not multiplied by its weight matrix.",
-        "Multiply by the matrix first.",
+        "The product with the weight matrix was left out.",
+        "Calculate {formula}.",
+    ),
+    "wrong_weight_matrix": Mistake(
+        wrong_weight_matrix,
+        "{step} was made with {used}, not with {right}.",
+        "Queries come from W_q, keys from W_k, values from W_v.",
     ),
     "swapped_q_k": Mistake(
         swapped("Q", "K"), "Q and K have changed places.", "Queries come from W_q, keys from W_k."
@@ -166,11 +171,6 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "swapped_q_v": Mistake(
         swapped("Q", "V"), "Q and V have changed places.", "Queries come from W_q, values from W_v."
-    ),
-    "wrong_weight_matrix": Mistake(
-        wrong_weight_matrix,
-        "{step} was made with {used}, not with {right}.",
-        "Queries come from W_q, keys from W_k, values from W_v.",
     ),
     "wrong_source": Mistake(
         wrong_source,
@@ -187,7 +187,7 @@ MISTAKES: dict[str, Mistake] = {
     "joined_in_wrong_order": Mistake(
         by_rule(joined_in_wrong_order),
         "The two parts were put together in the wrong order.",
-        "Keep the order of the formula: [q; k] is not [k; q].",
+        "Keep the order of the formula: [a; b] is not [b; a].",
     ),
     "lengths_forgotten": Mistake(
         by_rule(lengths_forgotten),
@@ -241,13 +241,13 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "mask_transposed": Mistake(
         by_rule(mask_transposed),
-        "The mask stands transposed: the wrong triangle is blocked.",
-        "A row of the mask is a query: query i sees the keys j ≤ i.",
+        "The mask stands transposed: queries and keys have changed places in it.",
+        "Look up for each query which keys it may see.",
     ),
     "mask_off_by_one": Mistake(
         mask_off_by_one,
         "The mask is off by one key.",
-        "A causal mask keeps the diagonal: a token sees itself and what is before it.",
+        "{rule}",
     ),
     "mask_after_softmax": Mistake(
         mask_after_softmax,
@@ -270,34 +270,34 @@ MISTAKES: dict[str, Mistake] = {
         "Divide the scores by √d_k before the softmax.",
     ),
     "softmax_over_queries": Mistake(
-        by_rule(softmax_over_queries),
-        "The softmax runs over the wrong axis: the other lines sum to 1.",
-        "Every query's weights sum to 1 over its keys.",
+        by_line(softmax_over_queries),
+        "The softmax runs over the wrong axis: the weights of each {other} sum to 1.",
+        "Divide so that the weights of each {one} sum to 1.",
     ),
     "softmax_over_all": Mistake(
-        by_rule(softmax_over_all),
+        by_line(softmax_over_all),
         "The softmax runs over the whole matrix at once.",
-        "Divide each row by its own sum.",
+        "Divide each {line} by its own sum.",
     ),
     "not_normalized": Mistake(
-        by_rule(not_normalized),
-        "The numbers were not divided by the sum of their row.",
-        "Divide each number by the sum of its row.",
+        by_line(not_normalized),
+        "The numbers were not divided by the sum of their {line}.",
+        "Divide each number by the sum of its {line}.",
     ),
     "not_exponentiated": Mistake(
-        by_rule(not_exponentiated),
+        by_line(not_exponentiated),
         "The scores were taken as they are: no e^ was calculated.",
-        "Take e^ of every score, then divide by the row's sum.",
+        "Take e^ of every score, then divide by the sum of the {line}.",
     ),
     "scores_as_weights": Mistake(
         by_rule(scores_as_weights),
         "The values were mixed by the scores: there was no softmax.",
-        "Multiply the weights by V.",
+        "Calculate {formula}.",
     ),
     "softmax_twice": Mistake(
-        by_rule(softmax_twice),
+        by_line(softmax_twice),
         "The softmax was taken twice.",
-        "Stop when every row sums to 1.",
+        "Stop when every {line} sums to 1.",
     ),
     "temperature_missing": Mistake(
         by_rule(temperature_missing),
@@ -310,8 +310,8 @@ MISTAKES: dict[str, Mistake] = {
         "Divide the scores by the temperature.",
     ),
     "wrong_base": Mistake(
-        by_rule(wrong_base),
-        "The base of the powers is another one.",
+        wrong_base,
+        "The powers are of {used}, not of {right}.",
         "Use the base that is asked for.",
     ),
     "exponent_sign": Mistake(
@@ -322,27 +322,27 @@ MISTAKES: dict[str, Mistake] = {
     "attention_transposed": Mistake(
         attention_transposed,
         "The weights stand transposed.",
-        "Row i of the weights belongs to query i: output = weights V.",
+        "Let every query mix the values by its own weights.",
     ),
     "input_instead_of_values": Mistake(
         input_instead_of_values,
-        "The weights were multiplied by the input, not by V.",
-        "Multiply the weights by V.",
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "keys_instead_of_values": Mistake(
-        by_rule(other_values("K", "hidden")),
-        "The weights were multiplied by the keys, not by the values.",
-        "Multiply the weights by V.",
+        other_values("K", "hidden"),
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "queries_instead_of_values": Mistake(
-        by_rule(other_values("Q")),
-        "The weights were multiplied by Q, not by V.",
-        "Multiply the weights by V.",
+        other_values("Q"),
+        "The weights were multiplied by {used}, not by the values.",
+        "Calculate {formula}.",
     ),
     "equal_weights": Mistake(
         by_rule(equal_weights),
         "This is the mean of the values: every key got the same weight.",
-        "Multiply the weights by V.",
+        "Calculate {formula}.",
     ),
     "input_added": Mistake(
         input_added,
@@ -385,7 +385,7 @@ MISTAKES: dict[str, Mistake] = {
         "Multiply the heads side by side by W_o.",
     ),
     "step_transposed": Mistake(
-        step_transposed, "{step} stands transposed.", "A token keeps its row through every step."
+        step_transposed, "{step} stands transposed.", "A token keeps its place through every step."
     ),
 }
 """Every mistake by its id, the simpler ones first."""

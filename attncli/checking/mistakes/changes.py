@@ -46,6 +46,22 @@ def by_rule(rule: Rule) -> Changes:
     return changes
 
 
+def by_line(rule: Rule) -> Changes:
+    """Return the changes that a rule makes, with words for the lines that sum to 1.
+
+    `{line}` is a row or a column as it stands on paper, `{one}` whose it is, `{other}` not.
+    """
+
+    def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+        by_query = trace.problem.rules.normalize.axis == "keys"
+        line = "row" if by_query != step.columns else "column"
+        one, other = ("query", "key") if by_query else ("key", "query")
+        for made in rewritten(made_of(step), rule):
+            yield {step.name: made}, {"line": line, "one": one, "other": other}
+
+    return changes
+
+
 def made_of(step: Step) -> Expression:
     """Return what a step of the calculation is made of."""
     assert step.operation is not None  # by a step of the calculation

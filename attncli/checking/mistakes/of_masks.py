@@ -54,7 +54,9 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
         others.append(kept * (1 - np.eye(n, m)))
     for numbers in others:
         keep = np.ones_like(kept) if numbers is None else numbers
-        yield {step.name: replace(made, mask=Instead(made.mask, keep))}, NO_WORDS
+        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
+        words = {"rule": rule if given[-1].causal else "Count again which keys a query may see."}
+        yield {step.name: replace(made, mask=Instead(made.mask, keep))}, words
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:

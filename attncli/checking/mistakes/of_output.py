@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from attncli.checking.mistakes.changes import (
     NO_WORDS,
     Change,
-    Rule,
+    Changes,
     Words,
     is_named,
     is_w_o,
@@ -29,16 +29,19 @@ from attncli.records import replace
 from attncli.trace import Expression, Operation, Step, Trace
 
 
-def other_values(*names: str) -> Rule:
-    """Return the rule that weights mix something else than the values."""
+def other_values(*names: str) -> Changes:
+    """Return the changes that the weights mix something else than the values."""
 
-    def rule(node: Expression) -> Iterator[Expression]:
+    def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+        del trace
+        node = made_of(step)
         if isinstance(node, MatMul) and is_named(node.left, "weights"):
             for name in names:
                 for other in _operands_named(node.left, name):
-                    yield replace(node, right=_as_shared(node.right, other))
+                    made = replace(node, right=_as_shared(node.right, other))
+                    yield {step.name: made}, {"used": name}
 
-    return rule
+    return changes
 
 
 def _as_shared(values: Expression, other: Step) -> Expression:
@@ -73,8 +76,9 @@ def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, 
         if name in trace.inputs and trace.inputs[name] is not node.right:
             other: Expression = trace.inputs[name]
             if "head" in step.leading:
-                yield {step.name: replace(node, right=Cut(other, trace.problem.heads))}, NO_WORDS
-            yield {step.name: replace(node, right=other)}, NO_WORDS
+                cut = Cut(other, trace.problem.heads)
+                yield {step.name: replace(node, right=cut)}, {"used": name}
+            yield {step.name: replace(node, right=other)}, {"used": name}
 
 
 def heads_interleaved(node: Expression) -> Iterator[Expression]:

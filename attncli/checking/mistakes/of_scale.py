@@ -66,7 +66,7 @@ def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]
     if step.name.startswith("scores") and "d_k" in trace.problem.sizes:
         root = sqrt(trace.problem.sizes["d_k"])
         words = {
-            "when": "which comes one step later" if "scaled" in trace else "not asked for here"
+            "when": "which comes one step later" if "scaled" in trace else "which is not asked for"
         }
         yield {step.name: Scale(made_of(step), 1.0, root, "/ √d_k")}, words
 

@@ -6,11 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncli.checking.mistakes.changes import Change, Words, made_of
 from attncli.checking.mistakes.wrong_operations import Negative
 from attncli.normalizers import Power, Total, Unblocked
 from attncli.operations import Divide, MatMul, Scale, Transposed
 from attncli.records import replace
-from attncli.trace import Expression, Step
+from attncli.trace import Expression, Step, Trace
 
 
 def _other_way(along: int) -> int:
@@ -98,12 +99,15 @@ def temperature_inverted(node: Expression) -> Iterator[Expression]:
         yield replace(node, temperature=1 / node.temperature)
 
 
-def wrong_base(node: Expression) -> Iterator[Expression]:
+def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """2, 10 or e in the place of the base."""
-    if isinstance(node, Power):
+    del trace
+    power = made_of(step)
+    if isinstance(power, Power):
         for base in (2.0, 10.0, np.e):
-            if base != node.base:
-                yield replace(node, base=base)
+            if base != power.base:
+                used, right = ("e" if b == np.e else f"{b:g}" for b in (base, power.base))
+                yield {step.name: replace(power, base=base)}, {"used": used, "right": right}
 
 
 def exponent_sign(node: Expression) -> Iterator[Expression]:
