@@ -15,11 +15,12 @@ import pytest
 
 import attncli
 from attncli.checking import AnswerKey, Report, sheet_of
+from attncli.checking.mistakes import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
 from attncli.rendering.record import Selection
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -438,6 +439,12 @@ def test_no_name_is_a_formula_to_a_spreadsheet(attn: Attn, tmp_path: Path) -> No
     answers.write_text("student: =1+1\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 6]]\n")
     (row,) = csv.DictReader(io.StringIO(attn("check", GOOD, answers, "-f", "csv").out))
     assert row["name"] == "'=1+1"
+
+
+def test_every_mistake_is_in_the_docs() -> None:
+    rows = [f"| `{i}` | {m.sentence} | {m.advice} |" for i, m in MISTAKES.items()]
+    text = (ROOT / "docs" / "mistakes.md").read_text()
+    assert [line for line in text.splitlines() if line.startswith("| `")] == rows
 
 
 def test_an_answer_key_is_used_many_times() -> None:
