@@ -18,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 from attncli.errors import Fault, InputError, Place
 
 if TYPE_CHECKING:
-    from attncli.calculation import compute
-    from attncli.checking import Report, check
-    from attncli.explaining import explain
-    from attncli.loading import load, load_all, load_answers
-    from attncli.problem import Problem
-    from attncli.trace import Step, Trace
+    from attncli.checking.check import Report, check
+    from attncli.explaining.explain import explain
+    from attncli.files.load import load, load_all, load_answers
+    from attncli.mechanisms.compute import compute
+    from attncli.mechanisms.trace import Trace
+    from attncli.problem.problem import Problem
+    from attncli.tape.step import Step
 
 __version__ = "0.1.0"
 
@@ -44,16 +45,16 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Problem": "problem",
-    "Report": "checking",
-    "Step": "trace",
-    "Trace": "trace",
-    "check": "checking",
-    "compute": "calculation",
-    "explain": "explaining",
-    "load": "loading",
-    "load_all": "loading",
-    "load_answers": "loading",
+    "Problem": "problem.problem",
+    "Report": "checking.check",
+    "Step": "tape.step",
+    "Trace": "mechanisms.trace",
+    "check": "checking.check",
+    "compute": "mechanisms.compute",
+    "explain": "explaining.explain",
+    "load": "files.load",
+    "load_all": "files.load",
+    "load_answers": "files.load",
 }
 
 

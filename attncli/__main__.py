@@ -8,7 +8,7 @@ signal.signal(signal.SIGINT, signal.SIG_DFL)
 # A short-lived process leaves the collecting of cycles to its end, and it starts with importing.
 gc.disable()
 
-from attncli.cli import main  # noqa: E402 - after the lines above, which are for it too
+from attncli.cli.main import main  # noqa: E402 - after the lines above, which are for it too
 
 if __name__ == "__main__":
     main()

@@ -6,10 +6,12 @@ file adds the place. Only the command line prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from attncli.records import Record, replace
+from attncli.text.escapes import visible
+from attncli.text.widths import cell_width
 
 KeyPath = tuple[str | int, ...]
 """Where in a problem something stands: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
@@ -132,51 +134,3 @@ def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
         place=place if place.file else None,
         related_place=locate(fault.related) if fault.related else None,
     )
-
-
-def did_you_mean(word: str, known: Iterable[str]) -> str:
-    """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
-    words = list(known)
-    near = near_words(word, words)
-    return f"did you mean {near[0]}?" if near else f"known: {', '.join(words)}"
-
-
-def near_words(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known word that is most like a misspelt one, or nothing."""
-    import difflib
-
-    lower = {w.lower(): w for w in known}
-    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]
-
-
-def lines_of(text: str) -> list[str]:
-    """Return the lines of a text as editors count them: at LF, CR LF and CR, and nowhere else."""
-    return text.replace("\r\n", "\n").replace("\r", "\n").split("\n")
-
-
-def visible(text: str) -> str:
-    r"""Return text safe to show on a terminal: control characters are written out as escapes.
-
-    >>> visible("a\x1b[31m")
-    'a\\x1b[31m'
-    """
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else _escape(c) for c in text)
-
-
-def _escape(character: str) -> str:
-    # Joiners shape real words (Persian, Indic scripts, emoji) and move nothing on the screen;
-    # wide and unbreakable blanks are blanks.
-    if character in "\u200c\u200d\u3000\xa0\u202f":
-        return character
-    return character.encode("unicode_escape").decode("ascii")
-
-
-def cell_width(text: str) -> int:
-    """Return how many terminal columns a text takes: 2 for a wide character, 0 for a joiner."""
-    if text.isascii():
-        return len(text)
-    from rich.cells import cell_len  # only where a label or line is not plain ASCII
-
-    return cell_len(text)

@@ -1,20 +1,24 @@
-"""ARCHITECTURE.md is true: its recipe works to the letter, and imports go downwards only."""
+"""ARCHITECTURE.md is true: its recipes work to the letter, and imports go downwards only."""
 
 from __future__ import annotations
 
 import ast
 import re
 import textwrap
+from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli import operations, scores
+from attncli.attention import scores
+from attncli.tape import operations
 from tests.conftest import ROOT
 
 TEXT = (ROOT / "ARCHITECTURE.md").read_text()
+PACKAGE = ROOT / "attncli"
 
 
 def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,50 +35,54 @@ def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
     assert trace["scores"].formula == "scores = Q Kᵀ / (‖Q‖ ‖K‖) · 5"
 
 
-def rooms() -> list[list[str]]:
-    """Return the rows of the table of rooms, each a list of module names."""
-    rows = re.findall(r"^\| (`.*?) \|", TEXT, re.MULTILINE)
-    return [
-        [name.removesuffix(".py").removesuffix("/") for name in re.findall(r"`([\w/.]+)`", row)]
-        for row in rows
-    ]
+ROOMS: list[str] = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", TEXT, re.MULTILINE)
+"""The rooms from the street inwards, each on a row of its own."""
+
+ENTRANCES = {"__init__", "__main__"}
+"""What stands at the street: the public names, and `python -m attncli`."""
+
+MODULES = sorted(PACKAGE.rglob("*.py"))
 
 
-def room_of(module: str) -> int:
-    top = module.removeprefix("attncli.").split(".", maxsplit=1)[0]
-    found = [i for i, row in enumerate(rooms()) if top in row]
-    assert len(found) == 1, f"{module} stands in {len(found)} rooms"
-    return found[0]
+def test_every_room_has_a_row_and_every_row_a_room() -> None:
+    found = {p.stem if p.is_file() else p.name for p in PACKAGE.iterdir() if p.suffix != ".typed"}
+    assert sorted(found - ENTRANCES - {"__pycache__"}) == sorted(ROOMS)
 
 
-def test_every_module_has_a_room_and_imports_downwards() -> None:
-    upwards = []
-    for path in sorted((ROOT / "attncli").rglob("*.py")):
-        parts = path.relative_to(ROOT).with_suffix("").parts
-        if path.name == "__main__.py" or parts == ("attncli", "__init__"):
-            continue
-        module = ".".join(parts)
-        own = room_of(module)
-        for name in imported(ast.parse(path.read_text())):
-            if room_of(name) < own:
-                upwards.append(f"{module} imports {name}")
+@pytest.mark.parametrize("path", MODULES, ids=lambda p: str(p.relative_to(PACKAGE)))
+def test_imports_go_downwards(path: Path) -> None:
+    """Imports for type checking count too: they are arrows for whoever reads."""
+    own = path.relative_to(PACKAGE).with_suffix("").parts[0]
+    if own in ENTRANCES:
+        return
+    below = ROOMS[ROOMS.index(own) :]
+    upwards = [name for name in imported(path) if name.split(".")[1] not in below]
     assert upwards == []
 
 
-def imported(tree: ast.AST) -> list[str]:
-    """Return the modules of the package that are imported, but for those of type checking."""
-    names = []
-    skipped = {
-        id(node)
-        for test in ast.walk(tree)
-        if isinstance(test, ast.If) and getattr(test.test, "id", "") == "TYPE_CHECKING"
-        for node in ast.walk(test)
-    }
-    for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and id(node) not in skipped:
-            module = node.module or ""
-            if module == "attncli":
-                names += [f"attncli.{alias.name}" for alias in node.names]
-            elif module.startswith("attncli."):
-                names.append(module)
-    return [name for name in names if name != "attncli.__version__"]
+@pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=str)
+def test_init_files_hold_a_docstring_only(path: Path) -> None:
+    if path.parent != PACKAGE:  # the package itself has the public names
+        assert [type(node) for node in ast.parse(path.read_text()).body] == [ast.Expr]
+
+
+def test_no_circle_within_a_room() -> None:
+    arrows = {module_of(path): set(imported(path)) for path in MODULES}
+    while ends := [module for module, targets in arrows.items() if not targets & set(arrows)]:
+        for module in ends:
+            del arrows[module]
+    assert arrows == {}
+
+
+def module_of(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Yield the modules of the package that a file imports, wherever in it."""
+    modules = {module_of(p) for p in MODULES}
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "attncli":
+            names = [f"{node.module}.{alias.name}" for alias in node.names]
+            found = {name if name in modules else str(node.module) for name in names}
+            yield from sorted(found - {"attncli"})

@@ -14,8 +14,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import AnswerKey, Report, sheet_of
-from attncli.checking.mistakes import MISTAKES
+from attncli.checking.answers import submission_of
+from attncli.checking.check import AnswerKey, Report
+from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
@@ -449,6 +450,6 @@ def test_every_mistake_is_in_the_docs() -> None:
 
 def test_an_answer_key_is_used_many_times() -> None:
     key = AnswerKey(problem())
-    right = key.check(sheet_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
-    wrong = key.check(sheet_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 5]]}, "two"))
+    right = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
+    wrong = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 5]]}, "two"))
     assert (right.verdict, wrong.verdict) == ("correct", "wrong")

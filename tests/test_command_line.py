@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from attncli.errors import cell_width
-from attncli.keys import KEYS
-from attncli.schema import problem_schema
+from attncli.problem.keys import KEYS
+from attncli.problem.schema import problem_schema
+from attncli.text.widths import cell_width
 from tests.conftest import ROOT, SAMPLES, Attn, environment
 
 ATTN = [sys.executable, "-m", "attncli"]

@@ -11,8 +11,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import AnswerKey, sheet_of
-from attncli.checking.mistakes import MISTAKES
+from attncli.checking.answers import submission_of
+from attncli.checking.check import AnswerKey
+from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.handwriting import HABITS, Habit, Numbers
 from tests.homework import draw
 from tests.students import ImpossibleError, Known, Paper, Wrong
@@ -238,5 +239,5 @@ def test_sheets_with_everything_are_read_in_one_go() -> None:
     paper, known = a_problem(random, 0)
     key = AnswerKey(attncli.Problem(**paper.problem()))
     for habit in HABITS:
-        report = key.check(sheet_of(paper.sheet(known, habit), "student"))
+        report = key.check(submission_of(paper.sheet(known, habit), "student"))
         assert report.verdict == "correct"

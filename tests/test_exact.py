@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.explaining.exact import DECIMALS_WARNING, Exact
-from attncli.trace import Trace
+from attncli.mechanisms.trace import Trace
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.worked import value_of
 

@@ -12,8 +12,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import Source, explain, explain_all, worked
-from attncli.trace import Step, Trace
+from attncli.explaining import worked
+from attncli.explaining.explain import Source, explain, explain_all
+from attncli.mechanisms.trace import Trace
+from attncli.tape.step import Step
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.worked import value_of
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.expressions import (
+from attncli.notation.written import (
     MAX_DEPTH,
     MAX_LENGTH,
     Binary,

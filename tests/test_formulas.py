@@ -12,7 +12,7 @@ import attncli
 from attncli.rendering.documents.formulas import Words, formula
 from attncli.rendering.documents.mathml import mathml
 from attncli.rendering.documents.tex import maths
-from attncli.trace import Operation
+from attncli.tape.step import Operation
 from tests.conftest import SAMPLE_FILES
 
 NAMES = {"scores", "scaled", "exp", "sum", "weights", "mask", "output", "hidden"}

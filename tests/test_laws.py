@@ -10,9 +10,9 @@ from hypothesis import assume, given, reject, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.methods import streaming
-from attncli.normalizers import NORMALIZERS
-from attncli.scores import SCORES
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES
+from attncli.mechanisms import streaming
 from tests import reference
 from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL
 

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.masks import MASKS
-from attncli.normalizers import NORMALIZERS
-from attncli.scores import SCORES
+from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES
 from tests import reference
 
 Keys = dict[str, Any]

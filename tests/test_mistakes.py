@@ -18,8 +18,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import AnswerKey, Report, sheet_of
-from attncli.checking.mistakes import MISTAKES
+from attncli.checking.answers import submission_of
+from attncli.checking.check import AnswerKey, Report
+from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.handwriting import HABITS, Habit, Numbers
 from tests.homework import draw
 from tests.students import RIGHT, ImpossibleError, Known, Paper, Wrong
@@ -344,7 +345,7 @@ class Work(NamedTuple):
 
     def checked(self, key: AnswerKey, strict: bool = False) -> Report:
         """Let the program check it."""
-        return key.check(sheet_of(self.sheet, "student"), strict)
+        return key.check(submission_of(self.sheet, "student"), strict)
 
     def clear(self, at: str) -> tuple[Numbers, Numbers]:
         """Return which cells of a step must be wrong, and which must not be."""
@@ -484,7 +485,7 @@ def test_mistake_that_gives_another_shape_is_found(id_: str) -> None:
                     right = [n for n in paper.work()[case.at].shape if n > 1]
                     if sizes == right or not sizes or np.ptp(numbers) < 2:
                         continue
-                    report = key.check(sheet_of(paper.sheet(known, habit), "student"))
+                    report = key.check(submission_of(paper.sheet(known, habit), "student"))
                     assert report.first_wrong_step == case.at
                     finding = report.findings[case.at]
                     named = [finding.id, *(other.id for other in finding.also)]

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.keys import UPDATES
-from attncli.kinds import KINDS
-from attncli.methods import METHODS
-from attncli.scores import SCORES
+from attncli.attention.scores import SCORES
+from attncli.mechanisms.table import METHODS
+from attncli.problem.keys import UPDATES
+from attncli.problem.kinds import KINDS
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 
 mp = mpmath.MPContext()

@@ -15,7 +15,7 @@ from tests.conftest import SAMPLES, environment
 
 def test_names_are_functions_whatever_was_imported_before() -> None:
     """A module and a function of one name would take each other's place."""
-    code = "import attncli.calculation, attncli.loading, attncli as a; a.compute, a.load"
+    code = "import attncli.mechanisms.compute, attncli.files.load, attncli as a; a.compute, a.load"
     code += "; assert callable(a.compute) and callable(a.load) and callable(a.load_all)"
     subprocess.run([sys.executable, "-c", code], check=True)
 

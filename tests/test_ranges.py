@@ -10,13 +10,23 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from attncli.heads import Concat, Cut, Shared
-from attncli.masks import Masked
-from attncli.normalizers import Hardmax, Power, Sparsemax, Total, Unblocked
-from attncli.operations import Add, Divide, Joined, MatMul, Scale, SoftCap, Tanh, Transposed
-from attncli.ranges import Ranges, hull, ranges
-from attncli.scores import Cosine, EachPair, GaussianExponent, JoinedPairs, PairDot
-from attncli.trace import Operation, Step, evaluate
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.masks import Masked
+from attncli.attention.normalizers import Exp, Hardmax, Sparsemax, Sum, Unblocked
+from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.tape.operations import (
+    Add,
+    Concatenate,
+    Divide,
+    MatMul,
+    Scale,
+    SoftCap,
+    Tanh,
+    Transposed,
+)
+from attncli.tape.step import Operation, Step
+from attncli.tape.walk import evaluate
 from tests.handwriting import Numbers
 
 POINTS = 12
@@ -49,16 +59,16 @@ OPERATIONS: dict[str, Operation] = {
     "scale by a negative number": Scale(A, -2.0, 1.0, ""),
     "tanh": Tanh(A),
     "softcap": SoftCap(A, 3.0),
-    "joined": Joined(A, C),
-    "exp": Power(A),
-    "power of 2": Power(A, 2.0, 0.5),
-    "power less than 1": Power(A, 0.5),
-    "shifted": Power(A, np.e, 1.0, -1),
-    "sum over keys": Total(A, -1),
-    "sum over queries": Total(A, -2),
+    "joined": Concatenate(A, C),
+    "exp": Exp(A),
+    "power of 2": Exp(A, 2.0, 0.5),
+    "power less than 1": Exp(A, 0.5),
+    "shifted": Exp(A, np.e, 1.0, -1),
+    "sum over keys": Sum(A, -1),
+    "sum over queries": Sum(A, -2),
     "divide": Divide(E, T),
     "divide by what may be 0": Divide(A, C),
-    "softmax": Divide(Power(A), Total(Power(A), -1)),
+    "softmax": Divide(Exp(A), Sum(Exp(A), -1)),
     "hardmax": Hardmax(A, -1),
     "hardmax over queries": Hardmax(A, -2),
     "sparsemax": Sparsemax(A, -1),
@@ -66,27 +76,27 @@ OPERATIONS: dict[str, Operation] = {
     "cosine": Cosine(A, C),
     "distance": GaussianExponent(A, C, 0.8),
     "each pair": EachPair(A, C),
-    "joined pairs": JoinedPairs(A, C),
+    "joined pairs": ConcatenatePairs(A, C),
     "pair dot": PairDot(H, V),
-    "cut": Cut(F, 2),
-    "shared": Shared(A, 3),
-    "concat": Concat(A),
+    "cut": SplitHeads(F, 2),
+    "shared": RepeatHeads(A, 3),
+    "concat": MergeHeads(A),
     "masked": Masked(A, M),
     "unblocked": Unblocked(Masked(A, M)),
-    "masked softmax": Divide(Power(Masked(A, M)), Total(Power(Masked(A, M)), -1)),
+    "masked softmax": Divide(Exp(Masked(A, M)), Sum(Exp(Masked(A, M)), -1)),
     "masked hardmax": Hardmax(Masked(A, M), -1),
     "masked sparsemax": Sparsemax(Masked(A, M), -1),
 }
 
 
-def random_ranges(random: np.random.Generator, shape: tuple[int, ...], width: float) -> Ranges:
+def random_ranges(random: np.random.Generator, shape: tuple[int, ...], width: float) -> Interval:
     """Return ranges about random middles; some of them of no width."""
     middle = random.normal(0, 2, shape).round(int(random.integers(4)))
     radius = random.uniform(0, width, shape) * (random.random(shape) < 0.8)
-    return Ranges(middle - radius, middle + radius)
+    return Interval(middle - radius, middle + radius)
 
 
-def point(random: np.random.Generator, found: Ranges) -> Numbers:
+def point(random: np.random.Generator, found: Interval) -> Numbers:
     """Return a point in each range: inside it, or at an end."""
     share = random.choice([0.0, 1.0, 0.5], found.shape)
     share = np.where(random.random(found.shape) < 0.5, random.random(found.shape), share)
@@ -96,7 +106,7 @@ def point(random: np.random.Generator, found: Ranges) -> Numbers:
 
 def assert_holds(found: Any, numbers: Numbers) -> None:
     """The numbers lie in their ranges, but for the last digits of a float."""
-    wide = ranges(found)
+    wide = interval(found)
     assert wide.shape == numbers.shape
     assert not np.isnan(wide.low).any()
     assert not np.isnan(wide.high).any()
@@ -114,16 +124,16 @@ def test_points_lie_in_the_ranges_of_the_result(
     operation: Operation, seed: int, width: float
 ) -> None:
     random = np.random.default_rng(seed)
-    known: dict[str, Ranges | Numbers] = {}
+    known: dict[str, Interval | Numbers] = {}
 
-    def of(source: Step) -> Ranges | Numbers:
+    def of(source: Step) -> Interval | Numbers:
         if source.name not in known:
             shape = source.array.shape
             if source.name == "m":
                 known["m"] = (random.random(shape) < 0.7) * 1.0
             elif source.name in ("e", "t"):  # exponentials and their sums are positive
                 found = random_ranges(random, shape, width)
-                known[source.name] = Ranges(np.exp(found.low), np.exp(found.high))
+                known[source.name] = Interval(np.exp(found.low), np.exp(found.high))
             else:
                 known[source.name] = random_ranges(random, shape, width)
         return known[source.name]
@@ -131,7 +141,7 @@ def test_points_lie_in_the_ranges_of_the_result(
     found = evaluate(operation, of)
     for _ in range(POINTS):
         chosen = {
-            name: point(random, item) if isinstance(item, Ranges) else item
+            name: point(random, item) if isinstance(item, Interval) else item
             for name, item in known.items()
         }
         assert_holds(found, evaluate(operation, lambda source: chosen[source.name]))  # noqa: B023
@@ -150,7 +160,7 @@ UFUNCS: dict[str, Callable[..., Any]] = {
     "small power": lambda a, b: 0.3**b,
     "array − ranges": lambda a, b: np.ones((3, 4)) - b,
     "root": lambda a, b: np.sqrt(a * a),
-    "hull": lambda a, b: hull(a, b) if isinstance(a, Ranges) else a,
+    "hull": lambda a, b: hull(a, b) if isinstance(a, Interval) else a,
 }
 
 
@@ -167,8 +177,8 @@ def test_arithmetic_of_ranges_holds_that_of_points(
         for _ in range(POINTS):
             numbers = function(point(random, a), point(random, b))
             kept = np.isfinite(numbers)
-            wide = ranges(found)
-            assert_holds(Ranges(wide.low[kept], wide.high[kept]), numbers[kept])
+            wide = interval(found)
+            assert_holds(Interval(wide.low[kept], wide.high[kept]), numbers[kept])
 
 
 def test_ranges_of_no_width_are_points() -> None:
@@ -190,18 +200,19 @@ def test_ranges_of_no_width_are_points() -> None:
 
         exact = evaluate(operation, of)
         thin = {
-            name: Ranges(array, array) if name != "m" else array for name, array in numbers.items()
+            name: Interval(array, array) if name != "m" else array
+            for name, array in numbers.items()
         }
-        found = ranges(evaluate(operation, lambda source: thin[source.name]))  # noqa: B023
+        found = interval(evaluate(operation, lambda source: thin[source.name]))  # noqa: B023
         np.testing.assert_allclose(found.low, exact, rtol=1e-9, atol=1e-12)
         np.testing.assert_allclose(found.high, exact, rtol=1e-9, atol=1e-12)
 
 
 def test_a_division_by_what_may_be_nothing_is_not_bounded() -> None:
     """1 / [−1, 1] may be anything; 0 / 0 of a row that is wholly blocked is 0."""
-    one = Ranges(np.ones(2), np.ones(2))
-    found = one / Ranges(np.array([-1.0, 2.0]), np.array([1.0, 4.0]))
+    one = Interval(np.ones(2), np.ones(2))
+    found = one / Interval(np.array([-1.0, 2.0]), np.array([1.0, 4.0]))
     assert (found.low[0], found.high[0]) == (-np.inf, np.inf)
     assert (found.low[1], found.high[1]) == (0.25, 0.5)
-    zero = Ranges(np.zeros(1), np.zeros(1))
+    zero = Interval(np.zeros(1), np.zeros(1))
     assert ((zero / zero).low, (zero / zero).high) == (0, 0)

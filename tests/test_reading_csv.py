@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.errors import InputError, KeyPath
-from attncli.reading import read_bytes
-from attncli.reading.document import Document
+from attncli.files.document import Document
+from attncli.files.read import read_bytes
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
 OPTIONS = {"title": False, "score": False, "heads": False, "tokens": True, "mask": False}

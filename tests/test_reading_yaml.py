@@ -14,11 +14,11 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.errors import InputError, KeyPath, Place
-from attncli.reading import read_bytes
-from attncli.reading.document import Document
-from attncli.reading.yaml_text import MAX_DEPTH, MAX_EXPANSION
-from attncli.reading.yaml_text import documents as yaml_documents
-from attncli.reading.yaml_text import locate as yaml_locate
+from attncli.files.document import Document
+from attncli.files.read import read_bytes
+from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION
+from attncli.files.yaml_text import documents as yaml_documents
+from attncli.files.yaml_text import locate as yaml_locate
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 

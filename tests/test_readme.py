@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from attncli.masks import MASKS
-from attncli.normalizers import NORMALIZERS
+from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES
 from attncli.rendering.formats import FORMATS
-from attncli.scores import SCORES
 from tests.conftest import ROOT, environment
 
 TEXT = (ROOT / "README.md").read_text()

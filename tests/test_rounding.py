@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.rounding import Rounding
+from attncli.arithmetic.rounding import Rounding
 from tests.conftest import SAMPLE_FILES, Attn
 
 Rows = list[list[Decimal]]

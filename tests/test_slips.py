@@ -13,8 +13,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import AnswerKey
-from attncli.checking.mistakes import MISTAKES
+from attncli.checking.check import AnswerKey
+from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.handwriting import HABITS, Habit, Numbers
 from tests.homework import draw
 from tests.students import ImpossibleError, Paper

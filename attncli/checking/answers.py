@@ -9,11 +9,14 @@ from typing import Any
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
 from attncli.checking.names import step_named
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse, visible
-from attncli.matrices import cell_words, written_number
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.mechanisms.trace import Trace
+from attncli.problem.matrices import cell_words, written_number
 from attncli.records import Record, replace
-from attncli.trace import Array, Step, Trace
+from attncli.tape.step import Step
+from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
 """A decimal number; its groups are the decimals and the power of ten."""
@@ -25,7 +28,7 @@ ABOUT = ("student", "name", "title", "notes")
 """Keys beside the matrices, the first of them that is given names the student."""
 
 
-class Sheet(Record):
+class Submission(Record):
     """One student's answers, as they were read.
 
     Attributes:
@@ -62,7 +65,7 @@ class Written(Record):
         return np.isnan(self.values)
 
 
-class Misfit(Record):
+class ShapeMismatch(Record):
     """A matrix of the wrong shape: what was written, and what is wrong with it."""
 
     texts: Array
@@ -78,7 +81,7 @@ class Misfit(Record):
         return numbers, half
 
 
-def read_sheet(sheet: Sheet, trace: Trace) -> dict[str, Written | Misfit]:
+def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
     Raises:
@@ -86,7 +89,7 @@ def read_sheet(sheet: Sheet, trace: Trace) -> dict[str, Written | Misfit]:
             without any step. A matrix of the wrong shape raises nothing.
     """
     faults: list[Fault] = []
-    found: dict[str, Written | Misfit] = {}
+    found: dict[str, Written | ShapeMismatch] = {}
     stacks: dict[str, dict[int, tuple[Array, KeyPath]]] = {}
     for word, raw in sheet.matrices.items():
         path: KeyPath = (word,)
@@ -112,19 +115,19 @@ def read_sheet(sheet: Sheet, trace: Trace) -> dict[str, Written | Misfit]:
     return {step.name: _placed(found[step.name], sheet) for step in trace if step.name in found}
 
 
-def _placed(given: Written | Misfit, sheet: Sheet) -> Written | Misfit:
+def _placed(given: Written | ShapeMismatch, sheet: Submission) -> Written | ShapeMismatch:
     """Return a misfit with its place in the file."""
     if isinstance(given, Written):
         return given
     return replace(given, fault=replace(given.fault, place=sheet.locate(given.fault.path)))
 
 
-def _of_step(step: Step, texts: Array, path: KeyPath) -> Written | Misfit:
+def _of_step(step: Step, texts: Array, path: KeyPath) -> Written | ShapeMismatch:
     """Return the cells in the step's layout, or the misfit that their shape is."""
     shape = step.value.shape
     fitted = _fitted(step, texts, shape)
     if fitted is None:
-        return _misfit(step, texts, shape, path)
+        return _mismatch(step, texts, shape, path)
     return _written(step, fitted, path)
 
 
@@ -180,7 +183,7 @@ def _slack(values: Array, unit: Array) -> float:
     return 1e-9
 
 
-def _of_heads(step: Step, pieces: Mapping[int, tuple[Array, KeyPath]]) -> Written | Misfit:
+def _of_heads(step: Step, pieces: Mapping[int, tuple[Array, KeyPath]]) -> Written | ShapeMismatch:
     """Return a step whose heads were written one by one, such as `weights_2`."""
     shape = step.value.shape
     axis = step.leading.index("head")
@@ -189,7 +192,7 @@ def _of_heads(step: Step, pieces: Mapping[int, tuple[Array, KeyPath]]) -> Writte
         at: tuple[slice | int, ...] = (*[slice(None)] * axis, head)
         fitted = _squeezed(piece, texts[at].shape)
         if fitted is None:
-            return _misfit(step, piece, texts[at].shape, path)
+            return _mismatch(step, piece, texts[at].shape, path)
         texts[at] = fitted
     return _written(step, texts, next(iter(pieces.values()))[1][:0])
 
@@ -222,14 +225,14 @@ def _squeezed(texts: Array, shape: tuple[int, ...]) -> Array | None:
     return texts.reshape(shape)
 
 
-def _misfit(step: Step, texts: Array, shape: tuple[int, ...], path: KeyPath) -> Misfit:
+def _mismatch(step: Step, texts: Array, shape: tuple[int, ...], path: KeyPath) -> ShapeMismatch:
     transposed = texts.shape[-2:] == shape[-2:][::-1] and texts.ndim == len(shape)
     message = f"the shape is {_times(texts.shape)}, but {step.name} is {_times(shape)} here"
     if path[0] != step.name:
         message = f"{visible(str(path[0]))}: {message}"
     hint = "rows and columns have changed places" if transposed else ""
     hint = hint or f"{step.name} has the axes {' × '.join(step.axes[-len(shape) :])}"
-    return Misfit(texts, Fault(message, path, hint), transposed)
+    return ShapeMismatch(texts, Fault(message, path, hint), transposed)
 
 
 def _times(shape: Sequence[int]) -> str:
@@ -245,7 +248,7 @@ def _texts(raw: Any, path: KeyPath, ragged: bool) -> Array:
     if hasattr(raw, "dtype"):
         return _of_array(np.asarray(raw), path)
     if isinstance(raw, str):
-        from attncli.expressions import words_of
+        from attncli.notation.written import words_of
 
         raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
     if not isinstance(raw, list | tuple):
@@ -316,12 +319,12 @@ def _many(shape: tuple[int, ...]) -> str:
     return f"{shape[0]} number" + ("s" if shape[0] != 1 else "")
 
 
-def sheet_of(
+def submission_of(
     values: Mapping[str, Any],
     name: str,
     locate: Callable[[KeyPath], Place] = lambda path: Place(""),
     ragged: bool = False,
-) -> Sheet:
+) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
     Args:
@@ -353,7 +356,7 @@ def sheet_of(
             return locate((*prefix, path[0], "value", *path[1:]))
         return locate((*prefix, *path))
 
-    return Sheet(name, plain, place, ragged)
+    return Submission(name, plain, place, ragged)
 
 
 def significant(texts: Iterable[str]) -> int:

@@ -10,14 +10,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import numpy as np
 
-from attncli.checking.answers import Misfit, Written
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of, sources
-from attncli.checking.mistakes import MISTAKES, Change
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, interval
+from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.changes import Change
 from attncli.checking.slips import slip
-from attncli.errors import visible
-from attncli.ranges import Ranges, ranges
 from attncli.records import Record, replace
-from attncli.trace import Array, Step, evaluate
+from attncli.tape.step import Step
+from attncli.tape.walk import evaluate, sources
+from attncli.text.escapes import visible
 
 
 class Finding(Record):
@@ -43,8 +46,8 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         judge: with every step up to this one judged.
         judged: a step with a wrong cell.
     """
-    if judged.misfit is not None:
-        return _of_misfit(judge, judged.step, judged.misfit)
+    if judged.mismatch is not None:
+        return _of_mismatch(judge, judged.step, judged.mismatch)
     found = _once_each(_findings(judge, judged))
     if found:
         first, *others = found
@@ -61,20 +64,20 @@ def _once_each(findings: Iterator[Finding]) -> list[Finding]:
     return list(found.values())
 
 
-def _of_misfit(judge: Judge, step: Step, misfit: Misfit) -> Finding:
+def _of_mismatch(judge: Judge, step: Step, mismatch: ShapeMismatch) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
-    fault = misfit.fault
-    others = tuple(_once_each(_of_other_shape(judge, step, misfit)))
-    if misfit.transposed:
+    fault = mismatch.fault
+    others = tuple(_once_each(_of_other_shape(judge, step, mismatch)))
+    if mismatch.transposed:
         advice = "Let rows and columns change places."
         return Finding("transposed", _sentence(fault.message), advice, others)
     shape = Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
     return replace(others[0], also=(*others[1:], shape)) if others else shape
 
 
-def _of_other_shape(judge: Judge, step: Step, misfit: Misfit) -> Iterator[Finding]:
+def _of_other_shape(judge: Judge, step: Step, mismatch: ShapeMismatch) -> Iterator[Finding]:
     """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
-    numbers, half = (array.squeeze() for array in misfit.numbers())
+    numbers, half = (array.squeeze() for array in mismatch.numbers())
     open_ = judge.left_out_before(step)
     for id_, row in MISTAKES.items():
         for source in (step, *reversed(open_)):
@@ -85,7 +88,7 @@ def _of_other_shape(judge: Judge, step: Step, misfit: Misfit) -> Iterator[Findin
                 turned = step.columns and found.ndim == 4
                 low, high = (
                     (np.swapaxes(end, -1, -2) if turned else end).squeeze()
-                    for end in (ranges(found).low, ranges(found).high)
+                    for end in (interval(found).low, interval(found).high)
                 )
                 if low.shape != numbers.shape or numbers.size < 2:
                     continue
@@ -150,7 +153,7 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[Explanation, Array]
         for step in (judged.step, *reversed(open_)):
             for change, words in row.changes(step, judge.trace):
                 middle = with_change(judged.step, change, open_, judge.middle)
-                if middle is None or not _may_fit(judged, ranges(middle).low):
+                if middle is None or not _may_fit(judged, interval(middle).low):
                     continue
                 elsewhere = _seen_elsewhere(judge, judged.step, change)
                 if elsewhere is False:
@@ -158,7 +161,7 @@ def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[Explanation, Array]
                 found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
                 if found is None:
                     continue
-                fits = _fits(judged, ranges(found))
+                fits = _fits(judged, interval(found))
                 if fits[wrong].all():
                     explanation = Explanation(id_, step, words, bool(elsewhere))
                     yield explanation, fits | (judged.codes == MISSING)
@@ -168,9 +171,9 @@ def with_change(
     step: Step,
     change: Change,
     between: Sequence[Step],
-    known: Callable[[Step], Array | Ranges],
-    settle: Callable[[Array | Ranges], Array | Ranges] = lambda found: found,
-) -> Array | Ranges | None:
+    known: Callable[[Step], Array | Interval],
+    settle: Callable[[Array | Interval], Array | Interval] = lambda found: found,
+) -> Array | Interval | None:
     """Return what `changed` does, where it has the step's shape or is repeated to have it."""
     found = changed(step, change, between, known, settle)
     if found is None or found.shape == step.array.shape:
@@ -188,9 +191,9 @@ def changed(
     step: Step,
     change: Change,
     between: Sequence[Step],
-    known: Callable[[Step], Array | Ranges],
-    settle: Callable[[Array | Ranges], Array | Ranges] = lambda found: found,
-) -> Array | Ranges | None:
+    known: Callable[[Step], Array | Interval],
+    settle: Callable[[Array | Interval], Array | Interval] = lambda found: found,
+) -> Array | Interval | None:
     """Return what a step becomes when it, or steps before it, are made otherwise.
 
     Args:
@@ -204,9 +207,9 @@ def changed(
     Returns:
         An array, or ranges; None where the shapes do not go together, or nothing changes.
     """
-    made: dict[str, Array | Ranges] = {}
+    made: dict[str, Array | Interval] = {}
 
-    def value(source: Step) -> Array | Ranges:
+    def value(source: Step) -> Array | Interval:
         return made[source.name] if source.name in made else known(source)
 
     try:
@@ -258,7 +261,7 @@ def _seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     return seen
 
 
-def _fits(judged: Judged, found: Ranges) -> Array:
+def _fits(judged: Judged, found: Interval) -> Array:
     """Return which cells a calculation gives; none where it explains too little.
 
     What may be anything explains nothing: in half of the wrong cells, the range must be narrower

@@ -11,10 +11,13 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from attncli.checking.answers import Misfit, Written, significant
-from attncli.ranges import Ranges, hull, ranges
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.checking.answers import ShapeMismatch, Written, significant
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
-from attncli.trace import Array, Step, Trace, evaluate
+from attncli.tape.step import Step
+from attncli.tape.walk import evaluate, sources
 
 STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
@@ -47,16 +50,16 @@ class Judged(Record):
 
     step: Step
     written: Written | None
-    misfit: Misfit | None
+    mismatch: ShapeMismatch | None
     codes: Array
     unit: Array | None = None
     yours: Array | None = None
-    follows: Ranges | None = None
+    follows: Interval | None = None
 
     @property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
-        if self.misfit is not None:
+        if self.mismatch is not None:
             return "wrong"
         for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
             if (self.codes == code).any():
@@ -77,14 +80,14 @@ class Judge:
     """
 
     def __init__(
-        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | Misfit]
+        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
     ) -> None:
         self.trace = trace
         self.others = others
         self.given = given
         self.judged: dict[str, Judged] = {}
         self._middles: dict[str, Array] = {}
-        self._ranges: dict[str, Array | Ranges] = {}
+        self._ranges: dict[str, Array | Interval] = {}
         self._digits: tuple[float, int] | None = None
 
     def steps(self) -> Iterator[Judged]:
@@ -102,7 +105,7 @@ class Judge:
             self._fill(step)
         return self._middles[step.name]
 
-    def own(self, step: Step) -> Array | Ranges:
+    def own(self, step: Step) -> Array | Interval:
         """Return the ranges that the student's own numbers of a step stand for."""
         if step.operation is None:
             return step.array
@@ -115,7 +118,7 @@ class Judge:
         wanted = set(names_of(step))
         found = []
         for source in reversed(self.judged.values()):
-            if source.step.name in wanted and source.written is None and source.misfit is None:
+            if source.step.name in wanted and source.written is None and source.mismatch is None:
                 found.append(source.step)
                 wanted.update(names_of(source.step))
         return found[::-1]
@@ -174,7 +177,7 @@ class Judge:
     def _find(self, step: Step) -> None:
         assert step.operation is not None  # by _fill
         judged = self.judged.get(step.name)
-        if judged is not None and judged.misfit is not None:
+        if judged is not None and judged.mismatch is not None:
             # Nothing can follow from a matrix that does not fit: go on from the right one.
             self._middles[step.name] = self._ranges[step.name] = step.array
             return
@@ -186,7 +189,7 @@ class Judge:
             return
         self._middles[step.name], self._ranges[step.name] = self._of_written(judged)
 
-    def _of_written(self, judged: Judged) -> tuple[Array, Array | Ranges]:
+    def _of_written(self, judged: Judged) -> tuple[Array, Array | Interval]:
         """Return a given step's numbers, and the ranges that they stand for."""
         written, step = judged.written, judged.step
         assert written is not None  # by _find
@@ -202,7 +205,7 @@ class Judge:
         if same.all():
             return right, right
         half = unit / 2 * (not self._is_tidy(judged, right, values, slack))
-        may_be = Ranges(values - half, values + half)
+        may_be = Interval(values - half, values + half)
         # A right number may be what was written or what it was rounded from, and little else.
         spare = np.where(same, 0.0, half * SPARE)
         others = [other[step.name].array for other in self.others]
@@ -225,11 +228,11 @@ class Judge:
         if written.missing.any():
             assert yours is not None
             assert around is not None
-            follows = ranges(self.perhaps_rounded(around))
+            follows = interval(self.perhaps_rounded(around))
             values = np.where(written.missing, yours, values)
             low = np.where(written.missing, follows.low, low)
             high = np.where(written.missing, follows.high, high)
-        return values, Ranges(low, high)
+        return values, Interval(low, high)
 
     def _went_wrong(self) -> bool:
         """Whether a step before has a wrong number, so that right ones may be right by chance."""
@@ -249,10 +252,10 @@ class Judge:
             more_digits = np.abs(tens - np.round(tens)) > 0.05
         return _is_exact(right, unit, slack) and not (more_digits & off).any()
 
-    def perhaps_rounded(self, numbers: Array | Ranges) -> Array | Ranges:
+    def perhaps_rounded(self, numbers: Array | Interval) -> Array | Interval:
         """Return the ranges of a step that was left out, rounded before it was used or not."""
         finest, digits = self._habit()
-        found = ranges(numbers)
+        found = interval(numbers)
         size = np.maximum(np.abs(found.low), np.abs(found.high))
         with np.errstate(all="ignore"):
             unit = 10.0 ** (np.floor(np.log10(size)) + 1 - digits)
@@ -270,7 +273,7 @@ class Judge:
                 for end, old in zip(ends, (found.low, found.high), strict=True)
             ]
         spare = SPARE * unit / 2
-        rounded = Ranges(
+        rounded = Interval(
             np.where(moved[0], ends[0] - spare, found.low),
             np.where(moved[1], ends[1] + spare, found.high),
         )
@@ -300,19 +303,6 @@ class Judge:
             by_digits = 3 <= digits <= 4 and (even or max(units) > 1.5 * finest)
             self._digits = finest, digits if by_digits else 17
         return self._digits
-
-
-def sources(step: Step) -> list[Step]:
-    """Return the steps and inputs that a step is made from at once."""
-    found: list[Step] = []
-    rest = [step.operation]
-    while rest:
-        part = rest.pop()
-        if isinstance(part, Step):
-            found.append(part)
-        elif part is not None:
-            rest.extend(part.operands)
-    return found
 
 
 def names_of(step: Step) -> list[str]:
@@ -361,21 +351,21 @@ def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
     return bool((np.abs(near - right) <= np.broadcast_to(slack, kept.shape)[kept]).all())
 
 
-def _is_known(follows: Ranges, unit: Array, slack: Array) -> bool:
+def _is_known(follows: Interval, unit: Array, slack: Array) -> bool:
     """Whether what follows is known without a doubt, and has no more digits than were written."""
     with np.errstate(invalid="ignore"):
         wide = follows.high - follows.low > slack
     return not wide.any() and _is_exact(follows.low, unit, slack)
 
 
-def _around(middle: Array, found: Array | Ranges) -> Ranges:
+def _around(middle: Array, found: Array | Interval) -> Interval:
     """Return ranges that hold the numbers from which they were made, whatever a float did."""
-    wide = ranges(found)
+    wide = interval(found)
     low = np.where(np.isnan(wide.low), -np.inf, np.fmin(wide.low, middle))
-    return Ranges(low, np.where(np.isnan(wide.high), np.inf, np.fmax(wide.high, middle)))
+    return Interval(low, np.where(np.isnan(wide.high), np.inf, np.fmax(wide.high, middle)))
 
 
-def _holds(found: Ranges, values: Array, more: Array) -> Array:
+def _holds(found: Interval, values: Array, more: Array) -> Array:
     """Return which numbers lie in their range, or within so much of it."""
     with np.errstate(invalid="ignore"):
         inside: Array = (values >= found.low - more) & (values <= found.high + more)

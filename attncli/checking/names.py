@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import re
 
-from attncli.errors import Fault, InputError, did_you_mean, near_words, visible
-from attncli.keys import KEYS
-from attncli.trace import Trace
+from attncli.errors import Fault, InputError
+from attncli.mechanisms.trace import Trace
+from attncli.problem.keys import KEYS
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean, near_words
 
 ALIASES: dict[str, tuple[str, ...]] = {
     "Q": ("query", "queries"),

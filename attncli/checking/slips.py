@@ -11,13 +11,15 @@ from typing import TypeAlias
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
+from attncli.attention.heads import RepeatHeads, SplitHeads
+from attncli.attention.normalizers import Sum
 from attncli.checking.judging import MISSING, WRONG, Judge, Judged
-from attncli.errors import visible
-from attncli.heads import Cut, Shared
-from attncli.normalizers import Total
-from attncli.operations import Add, Divide, MatMul
 from attncli.records import Record
-from attncli.trace import Array, Expression, evaluate
+from attncli.tape.operations import Add, Divide, MatMul
+from attncli.tape.step import Expression
+from attncli.tape.walk import evaluate
+from attncli.text.escapes import visible
 
 Found: TypeAlias = tuple[str, str, str]
 """The id of a slip, its sentence and the advice."""
@@ -350,7 +352,7 @@ def _signed(text: str) -> str:
 
 
 def _uncut(expression: Expression | None) -> Expression | None:
-    while isinstance(expression, Cut | Shared):
+    while isinstance(expression, SplitHeads | RepeatHeads):
         expression = expression.operand
     return expression
 
@@ -359,7 +361,7 @@ def _terms(
     expression: Expression | None, place: tuple[int, ...], judge: Judge
 ) -> list[tuple[float, float]]:
     """Return the products whose sum is one cell; an addend is itself times 1."""
-    if isinstance(expression, Cut) and isinstance(expression.operand, MatMul | Add):
+    if isinstance(expression, SplitHeads) and isinstance(expression.operand, MatMul | Add):
         width = evaluate(expression, judge.middle).shape[-1]
         place = (place[0], 0, place[2], place[1] * width + place[3])
         return _terms(expression.operand, place, judge)
@@ -372,7 +374,7 @@ def _terms(
         at = tuple(min(i, n - 1) for i, n in zip(place[:2], right.shape[:2], strict=False))
         column = right[at][:, min(place[3], right.shape[-1] - 1)]
         return list(zip(row.tolist(), column.tolist(), strict=True))
-    if isinstance(expression, Total):
+    if isinstance(expression, Sum):
         addends = evaluate(expression.operand, judge.middle)
         line = list(place)
         row = addends[tuple(line[:2])]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from attncli.attention.masks import Masked
 from attncli.checking.diagnosis import with_change
-from attncli.checking.mistakes import MISTAKES, Change
-from attncli.masks import Masked
-from attncli.problem import Problem
-from attncli.trace import Step, Trace
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.changes import Change
+from attncli.mechanisms.trace import Trace
+from attncli.problem.problem import Problem
+from attncli.tape.step import Step
 
 MOST_NAMES = 4
 

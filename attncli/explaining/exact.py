@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli import expressions
+from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.explaining.terms import (
     Binary,
@@ -27,10 +27,13 @@ from attncli.explaining.terms import (
     summands,
     term_of,
 )
-from attncli.expressions import words_of
-from attncli.problem import Problem
+from attncli.mechanisms.trace import Trace
+from attncli.notation import written as expressions
+from attncli.notation.written import words_of
+from attncli.problem.problem import Problem
 from attncli.records import replace
-from attncli.trace import Array, Step, Trace, evaluate
+from attncli.tape.step import Step
+from attncli.tape.walk import evaluate
 
 Number = Any  # a number of sympy, which carries no types
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 
-from attncli.errors import visible
-from attncli.explaining.cells import Names, Place, cell_words, row_words
+from attncli.explaining.names import Names
 from attncli.explaining.scripts import POWER, PRODUCT, Piece, Script
 from attncli.explaining.terms import Binary, Function, Term
-from attncli.trace import Step
+from attncli.tape.cells import Index, cell_words, row_words
+from attncli.tape.step import Step
+from attncli.text.escapes import visible
 
 SPECIAL = {
     "\\": r"\textbackslash{}",
@@ -97,13 +98,13 @@ class Latex(Script):
 class LatexNames(Names):
     """Names of cells in LaTeX; labels are text, whatever they hold."""
 
-    def cell(self, step: Step, place: Place) -> str:
+    def cell(self, step: Step, place: Index) -> str:
         r"""Return such as `\mathit{weights}^{(2)}_{\text{am}, \text{I}}`."""
         name, lead, words = cell_words(step, place)
         above = f"^{{({', '.join(str(i + 1) for i in lead)})}}" if lead else ""
         return f"{_letters(name)}{above}{_below(words)}"
 
-    def row(self, step: Step, at: Place) -> str:
+    def row(self, step: Step, at: Index) -> str:
         """Return such as q_am."""
         name, words = row_words(step, at)
         return f"{_letters(name)}{_below(words)}"

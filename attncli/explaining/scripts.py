@@ -10,18 +10,9 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 
-from attncli import expressions
-from attncli.explaining.terms import (
-    Binary,
-    Chosen,
-    Constant,
-    Function,
-    Leaf,
-    Named,
-    Term,
-    summands,
-)
-from attncli.rendering.digits import every_digit
+from attncli.explaining.terms import Binary, Chosen, Constant, Function, Leaf, Named, Term, summands
+from attncli.notation import written as expressions
+from attncli.text.numbers import every_digit
 
 SUM, SIGNED, PRODUCT, POWER, ATOM = range(1, 6)
 """How tightly a piece of text binds; a looser one is put in parentheses."""

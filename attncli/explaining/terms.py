@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.trace import Step
+from attncli.tape.step import Step
 
 
 class Term:

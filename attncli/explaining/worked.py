@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from attncli.explaining.cells import Place
+from attncli.arithmetic.elements import Array
 from attncli.explaining.terms import Constant, Leaf, Term, term_of
-from attncli.trace import ALL, Array, Expression, Part, Step, apply_to, evaluate
+from attncli.tape.cells import Index
+from attncli.tape.step import ALL, Expression, Part, Step
+from attncli.tape.walk import cut, evaluate, evaluate_part
 
 LARGE = 2_000
 """The cells of a step of more numbers than this are worked one by one, as they are asked for."""
@@ -23,7 +24,7 @@ class Worked:
         self.done: dict[int, Array] = {}
         self.kept: list[Step] = []  # ids are of living steps
 
-    def term(self, step: Step, at: Place) -> Term:
+    def term(self, step: Step, at: Index) -> Term:
         """Return how a cell of a step's array was made."""
         if step.operation is None:
             return term_of(self.leaves(step)[at])
@@ -34,7 +35,7 @@ class Worked:
             self.done[id(step)] = evaluate(step.operation, self.leaves, Constant)
         return term_of(np.broadcast_to(self.done[id(step)], step.array.shape)[at])
 
-    def _alone(self, operation: Expression, at: Place) -> Term:
+    def _alone(self, operation: Expression, at: Index) -> Term:
         """Return how one number of many was made, without working out the others."""
         batch, head, row, column = at
         part = (slice(row, row + 1), slice(column, column + 1))
@@ -55,42 +56,12 @@ class Worked:
         return array
 
     @staticmethod
-    def _place(at: Place, part: Part, step: Step) -> Place:
+    def _place(at: Index, part: Part, step: Step) -> Index:
         """Return the place in a step's array of a place in a part of it."""
         starts = [
             p.start or 0 if n > 1 else 0 for p, n in zip(part, step.array.shape[2:4], strict=True)
         ]
         return (*at[:2], at[2] + starts[0], at[3] + starts[1], *at[4:])
-
-
-def evaluate_part(
-    expression: Expression,
-    part: Part,
-    value_of: Callable[[Step, Part], Array],
-    constant: Callable[[float], Any] | None = None,
-) -> Array:
-    """Return some rows and columns of an expression's array; the arguments are as for `evaluate`.
-
-    An axis of size 1 stays, as it broadcasts.
-    """
-    if isinstance(expression, Step):
-        return value_of(expression, part)
-    parts = expression.needs(part)
-    if parts is None:
-        whole = evaluate(expression, lambda step: value_of(step, (ALL, ALL)), constant)
-        return cut(whole, part)
-    arrays = [
-        evaluate_part(operand, inner, value_of, constant)
-        for operand, inner in zip(expression.operands, parts, strict=True)
-    ]
-    found: Array = apply_to(expression, arrays, constant)
-    return found
-
-
-def cut(array: Array, part: Part) -> Array:
-    """Return some rows and columns of an array; an axis of size 1 stays, as it broadcasts."""
-    rows, columns = (p if n > 1 else ALL for p, n in zip(part, array.shape[2:4], strict=True))
-    return array[:, :, rows, columns]
 
 
 def shortest(number: Any) -> float:

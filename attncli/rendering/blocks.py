@@ -10,18 +10,15 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
-from attncli.errors import cell_width, visible
+from attncli.arithmetic.elements import Array
 from attncli.records import Record
-from attncli.trace import Array
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text
+from attncli.text.widths import cell_width, label_width
 
 Span = tuple[str, str]
 Line = list[Span]
 
-EDGE = 3
-"""How many rows and columns stay at either end of a large matrix, as NumPy shows it."""
-
-LIMIT = 12
-"""An axis with more places than this is shown with its middle left out."""
 
 GAP = "  "
 
@@ -61,31 +58,6 @@ class Matrix(Record):
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
     cells: Mapping[tuple[int, int], Span] = NO_CELLS
-
-
-def kept(length: int, full: bool) -> list[int | None]:
-    """Return the places of an axis to show, None for those left out in the middle."""
-    if full or length <= LIMIT:
-        return list(range(length))
-    return [*range(EDGE), None, *range(length - EDGE, length)]
-
-
-def label_text(label: str) -> str:
-    """Return a label safe to show: control characters escaped, right-to-left text kept apart."""
-    text = visible(label)
-    if text.isascii():
-        return text
-    import unicodedata
-
-    if any(unicodedata.bidirectional(c) in ("R", "AL", "AN") for c in text):
-        # Isolates keep a right-to-left word from turning the numbers of its line around.
-        return f"\u2068{text}\u2069"
-    return text
-
-
-def label_width(text: str) -> int:
-    """Return how many columns a label of `label_text` takes."""
-    return cell_width(text.strip("\u2068\u2069"))
 
 
 def matrix_blocks(matrix: Matrix, full: bool, width: int | None) -> list[Block]:

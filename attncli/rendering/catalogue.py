@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attncli.errors import cell_width
-from attncli.masks import MASKS
-from attncli.normalizers import NORMALIZERS
+from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES, ScoreFunction
 from attncli.rendering.blocks import Line
-from attncli.scores import SCORES, ScoreFunction
+from attncli.text.widths import cell_width
 
 PARAMETERS = " " * 6 + "with "
 

@@ -6,17 +6,19 @@ from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any
 
-from attncli.errors import visible
-from attncli.explaining import Explainer, Explanation, cells, number_text
-from attncli.explaining.cells import cell_name
 from attncli.explaining.exact import Exact
+from attncli.explaining.explain import Explainer, Explanation, cells, number_text
 from attncli.explaining.latex import escaped
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Line, kept
-from attncli.rendering.digits import DEFAULT_DECIMALS
-from attncli.trace import Operation, Step, Trace
+from attncli.rendering.blocks import Line
+from attncli.tape.cells import cell_name
+from attncli.tape.step import Operation, Step
+from attncli.text.elision import kept
+from attncli.text.escapes import visible
+from attncli.text.numbers import DEFAULT_DECIMALS
 
-Place = tuple[int, ...]
+Index = tuple[int, ...]
 
 
 class Request(Record):
@@ -34,7 +36,7 @@ class Request(Record):
 
     trace: Trace
     step: Step
-    place: Place | None = None
+    place: Index | None = None
     decimals: int = DEFAULT_DECIMALS
     full: bool = False
     deep: bool = False
@@ -46,12 +48,12 @@ class Request(Record):
         What is part of several cells is explained once.
         """
         explainer = Explainer(self.trace, self.decimals, self.full or full, latex)
-        seen: set[tuple[str, Place]] = set()
+        seen: set[tuple[str, Index]] = set()
         for place in self._places(full):
             yield from self._below(explainer, self.step, place, 0, seen)
 
     def _below(
-        self, explainer: Explainer, step: Step, place: Place, depth: int, seen: set[Any]
+        self, explainer: Explainer, step: Step, place: Index, depth: int, seen: set[Any]
     ) -> Iterator[tuple[int, Explanation]]:
         if (step.name, place) in seen:
             return
@@ -68,7 +70,7 @@ class Request(Record):
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def _places(self, full: bool) -> Iterator[Place]:
+    def _places(self, full: bool) -> Iterator[Index]:
         if self.place is not None:
             yield self.place
             return

@@ -11,11 +11,14 @@ from typing import Any
 
 import numpy as np
 
-from attncli.errors import fail, visible
+from attncli.arithmetic.elements import Array
+from attncli.errors import fail
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
-from attncli.rendering.digits import DEFAULT_DECIMALS, rounded
 from attncli.rendering.record import Selection, record
-from attncli.trace import Array, Step, Trace
+from attncli.tape.step import Step
+from attncli.text.escapes import visible
+from attncli.text.numbers import DEFAULT_DECIMALS, rounded
 
 
 class Format(Record):

@@ -11,13 +11,12 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking import Finding, Report, counts_of
+from attncli.checking.check import Report, counts_of
+from attncli.checking.diagnosis import Finding
 from attncli.checking.judging import CORRECT, LAST_DIGIT, STATUSES, WRONG, Judged
-from attncli.errors import cell_width, visible
-from attncli.grading import Graded, Unread
+from attncli.files.grading import Graded, Unread
 from attncli.records import Record
 from attncli.rendering.blocks import Line
-from attncli.rendering.digits import DEFAULT_DECIMALS, every_digit, style_of
 from attncli.rendering.formats import plain_text
 from attncli.rendering.record import Selection
 from attncli.rendering.report import (
@@ -28,6 +27,9 @@ from attncli.rendering.report import (
     verdict,
     written_texts,
 )
+from attncli.text.escapes import visible
+from attncli.text.numbers import DEFAULT_DECIMALS, every_digit, style_of
+from attncli.text.widths import cell_width
 
 UNREADABLE = "unreadable"
 
@@ -88,8 +90,8 @@ def report_record(graded: Graded) -> dict[str, Any]:
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     given = None
-    if judged.misfit is not None:
-        given = judged.misfit.texts.tolist()
+    if judged.mismatch is not None:
+        given = judged.mismatch.texts.tolist()
     elif judged.written is not None:
         given = written_texts(judged).tolist()
     return {
@@ -205,7 +207,7 @@ def _markdown_report(report: Report, decimals: int | None) -> Iterator[str]:
         elif (judged.codes == WRONG).any():
             yield ""
             yield unexplained(judged)
-        if (judged.codes == WRONG).any() and judged.misfit is None:
+        if (judged.codes == WRONG).any() and judged.mismatch is None:
             yield ""
             yield from _markdown_cells(judged, decimals)
         if (judged.codes == LAST_DIGIT).any():

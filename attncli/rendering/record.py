@@ -6,9 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
+from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
-from attncli.rounding import furthest
-from attncli.trace import Array, Step, Trace
+from attncli.tape.step import Step
 
 
 class Selection(Record):

@@ -7,13 +7,16 @@ from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
-from attncli.checking import Finding, Report, counts_of
+from attncli.arithmetic.elements import Array
+from attncli.checking.check import Report, counts_of
+from attncli.checking.diagnosis import Finding
 from attncli.checking.judging import CORRECT, FOLLOWS, LAST_DIGIT, MISSING, WRONG, Judged
-from attncli.errors import visible
 from attncli.records import Record
-from attncli.rendering.blocks import Line, Matrix, beside, kept, label_text, matrix_blocks
-from attncli.rendering.digits import DEFAULT_DECIMALS, style_of
-from attncli.trace import Array, Operation, Step
+from attncli.rendering.blocks import Line, Matrix, beside, matrix_blocks
+from attncli.tape.step import Operation, Step
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text, visible
+from attncli.text.numbers import DEFAULT_DECIMALS, style_of
 
 MARKS = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "≈", WRONG: "✗", MISSING: ""}
 STYLES = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "near", WRONG: "wrong", MISSING: "faint"}
@@ -68,7 +71,7 @@ class ReportTable(Record):
         if isinstance(operation, Operation) and operation.note:
             title.append((f"   {operation.note}", "faint"))
         yield title
-        if judged.misfit is None and (judged.codes == WRONG).any():
+        if judged.mismatch is None and (judged.codes == WRONG).any():
             yield from self._matrices(report, judged)
         finding = report.findings.get(judged.step.name)
         if finding is not None:

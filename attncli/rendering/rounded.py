@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.rounding import furthest
-from attncli.trace import Trace
+from attncli.mechanisms.trace import Trace, furthest
 
 MOST = 17
 """Digits that tell every float from its neighbours."""
@@ -28,7 +27,7 @@ def enough_decimals(trace: Trace, least: int) -> int:
 
 def closing_line(trace: Trace) -> str:
     """Return how far rounded steps have led the output away."""
-    from attncli.explaining.cells import cell_name
+    from attncli.tape.cells import cell_name
 
     distance, place = furthest(trace)
     name = trace.last.name

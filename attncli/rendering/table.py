@@ -4,24 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attncli.errors import cell_width, visible
-from attncli.heads import Cut
-from attncli.normalizers import Total
+from attncli.attention.heads import SplitHeads
+from attncli.attention.normalizers import Sum
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Block, Line, Matrix, beside, kept, label_text, matrix_blocks
-from attncli.rendering.digits import DEFAULT_DECIMALS
+from attncli.rendering.blocks import Block, Line, Matrix, beside, matrix_blocks
 from attncli.rendering.rounded import closing_line, enough_decimals
 from attncli.rendering.views import (
-    Place,
+    Index,
     Views,
     inputs_in,
     made_from,
-    mixture_terms,
     named,
     named_in,
     renames,
+    weighted_terms,
 )
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.step import Expression, Operation, Step
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text, visible
+from attncli.text.numbers import DEFAULT_DECIMALS
+from attncli.text.widths import cell_width
 
 PAPER_WIDTH = 100
 """Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
@@ -106,7 +109,7 @@ class _Page:
         following = steps[index + 1] if index + 1 < len(steps) else None
         if renames(step):
             return self._renamings(steps, index)
-        if following and isinstance(following.operation, Total) and made_from(following, step):
+        if following and isinstance(following.operation, Sum) and made_from(following, step):
             return 2, self._with_total(step, following)
         lines = [self._title(step)]
         parts = self.views.layout(step)
@@ -210,7 +213,7 @@ class _Page:
 
     def _inputs(self, step: Step) -> list[Line]:
         """Return the inputs that a step is made of and that were not shown before."""
-        if isinstance(step.operation, Cut) and isinstance(step.operation.operand, Step):
+        if isinstance(step.operation, SplitHeads) and isinstance(step.operation.operand, Step):
             return []  # the step has the input's own numbers
         matrices = []
         for source in inputs_in(step.operation):
@@ -227,7 +230,7 @@ class _Page:
             return [*row.lines, []]
         return [*(line for m in matrices for line in self._alone(m)), []]
 
-    def _mixture(self, step: Step, place: Place) -> Iterator[str]:
+    def _mixture(self, step: Step, place: Index) -> Iterator[str]:
         """Yield each output as a mixture of the values, such as `z_I = 0.9·v_I + 0.1·v_am`."""
         for number, mixture in enumerate(self.views.mixture(step, place)):
             if not number:
@@ -236,7 +239,7 @@ class _Page:
                 yield "⋮"
                 continue
             left = named(mixture.letter, mixture.word)
-            yield from _wrapped(left, mixture_terms(mixture), self.table.width)
+            yield from _wrapped(left, weighted_terms(mixture), self.table.width)
 
 
 def _folded(line: Line, width: int | None) -> Iterator[Line]:

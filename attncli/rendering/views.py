@@ -9,31 +9,26 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from attncli.heads import Cut, Shared
-from attncli.operations import MatMul, Transposed
+from attncli.arithmetic.elements import Array
+from attncli.attention.heads import RepeatHeads, SplitHeads
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
-from attncli.rendering.blocks import Matrix, kept, label_text
-from attncli.rendering.digits import style_of
-from attncli.trace import (
-    LEADING,
-    Array,
-    Expression,
-    Operation,
-    Step,
-    Trace,
-    Writer,
-    array_of,
-    without_missing_axes,
-)
+from attncli.rendering.blocks import Matrix
+from attncli.tape.operations import MatMul, Transposed
+from attncli.tape.step import LEADING, Expression, Operation, Step, Writer, without_missing_axes
+from attncli.tape.walk import array_of
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text
+from attncli.text.numbers import style_of
 
-Place = tuple[int, ...]
+Index = tuple[int, ...]
 """A place along batch and head, and along the query where there is a vector for every pair."""
 
 VALUES = {"key": "v", "query": "x", "state": ""}
 """How the values that weights mix are called, by the axis along which the weights stand."""
 
 
-class Mixed(Record):
+class WeightedTerm(Record):
     """Part of a mixture: a sign, a weight, and the letter and label of a value; v_am.
 
     A part with no weight stands for those that are left out.
@@ -45,7 +40,7 @@ class Mixed(Record):
     word: str
 
 
-class Mixture(Record):
+class WeightedSum(Record):
     """An output as a sum of values, such as z_I = 0.9·v_I + 0.1·v_am.
 
     One with no letter stands for those that are left out.
@@ -53,7 +48,7 @@ class Mixture(Record):
 
     letter: str = ""
     word: str = ""
-    parts: tuple[Mixed, ...] = ()
+    parts: tuple[WeightedTerm, ...] = ()
 
 
 def named(letter: str, word: str) -> str:
@@ -61,7 +56,7 @@ def named(letter: str, word: str) -> str:
     return f"{letter}_{word}" if letter and word else letter + word
 
 
-def mixture_terms(mixture: Mixture) -> list[str]:
+def weighted_terms(mixture: WeightedSum) -> list[str]:
     """Return the parts of a sum as text, each with its sign: `+ 0.9·v_I`."""
     return [
         f"{p.sign} {f'{p.weight}·{named(p.letter, p.word)}' if p.weight else '…'}"
@@ -111,9 +106,9 @@ class Views:
         ]
         return f"{' '.join(shown)} → {result}"
 
-    def slices(self, step: Step) -> Iterator[tuple[Place, str]]:
+    def slices(self, step: Step) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
-        if isinstance(step.operation, Cut):
+        if isinstance(step.operation, SplitHeads):
             sizes = step.array.shape[:1]
             names: tuple[str, ...] = step.operation.operand.leading
         else:
@@ -136,7 +131,7 @@ class Views:
                 words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
 
-    def first_place(self, step: Step) -> Place:
+    def first_place(self, step: Step) -> Index:
         """Return the place of a step's first matrix."""
         return (0,) * (3 if len(step.trailing) == 3 else 2)
 
@@ -145,7 +140,7 @@ class Views:
         labels = self.trace.labels.get(axis, ())
         return label_text(labels[place]) if place < len(labels) else str(place + 1)
 
-    def matrix(self, part: Expression, place: Place, name: str, joined: bool = False) -> Matrix:
+    def matrix(self, part: Expression, place: Index, name: str, joined: bool = False) -> Matrix:
         """Return what to show of an expression at a place along batch, head and query.
 
         With `joined` the heads of a step that was cut stand side by side, with bars between.
@@ -172,7 +167,7 @@ class Views:
             is_blank=_blanks(part),
         )
 
-    def on_sheet(self, part: Expression, array: Array, place: Place, joined: bool) -> Array:
+    def on_sheet(self, part: Expression, array: Array, place: Index, joined: bool) -> Array:
         """Return one matrix of an expression's array as it stands on paper."""
         if joined and _is_cut(part):
             batch, heads, n, size = array.shape
@@ -182,7 +177,7 @@ class Views:
         values = values[0] if values.ndim == 3 else values
         return values.T if self._turned(part) else values
 
-    def mixture(self, step: Step, place: Place) -> Iterator[Mixture]:
+    def mixture(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights mix."""
         made = step.operation
         if not isinstance(made, MatMul) or made.left.trailing[-1] not in VALUES:
@@ -193,23 +188,27 @@ class Views:
         rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
         for row in kept(len(matrix), self.full):
             if row is None:
-                yield Mixture()
+                yield WeightedSum()
                 continue
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
             word = self.word(rows, row) if has_word else ""
             parts = self._mixed(matrix[row], made.left.trailing[-1], write)
-            yield Mixture(letter, word, tuple(parts))
+            yield WeightedSum(letter, word, tuple(parts))
 
-    def _mixed(self, row: Array, axis: str, write: Callable[[float], str]) -> Iterator[Mixed]:
+    def _mixed(
+        self, row: Array, axis: str, write: Callable[[float], str]
+    ) -> Iterator[WeightedTerm]:
         places = [int(i) for i in np.flatnonzero(row)]
         for index in kept(len(places), self.full):
             if index is None:
-                yield Mixed("+", "", "", "")
+                yield WeightedTerm("+", "", "", "")
                 continue
             weight = float(row[places[index]])
             sign = "−" if weight < 0 else "+"
-            yield Mixed(sign, write(abs(weight)), VALUES[axis], self.word(axis, places[index]))
+            yield WeightedTerm(
+                sign, write(abs(weight)), VALUES[axis], self.word(axis, places[index])
+            )
 
     def _turned(self, part: Expression) -> bool:
         if isinstance(part, Step):
@@ -217,7 +216,7 @@ class Views:
         return self.columns
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
-        if isinstance(part, Step) and not isinstance(part.operation, Cut):
+        if isinstance(part, Step) and not isinstance(part.operation, SplitHeads):
             return part.value.shape
         array = array_of(part)
         shape = without_missing_axes(array, part.leading, len(part.trailing)).shape
@@ -253,7 +252,7 @@ def made_from(step: Step, other: Step) -> bool:
 
 
 def _is_cut(part: Expression) -> bool:
-    return isinstance(part, Step) and isinstance(part.operation, Cut)
+    return isinstance(part, Step) and isinstance(part.operation, SplitHeads)
 
 
 def _blanks(part: Expression) -> Callable[[int, int], bool]:
@@ -262,9 +261,9 @@ def _blanks(part: Expression) -> Callable[[int, int], bool]:
     return made.is_blank if isinstance(made, Operation) else lambda row, column: False
 
 
-def _shared(expression: Expression | None) -> list[Shared]:
+def _shared(expression: Expression | None) -> list[RepeatHeads]:
     """Return the operation that shares key/value heads, if there is one right in an expression."""
-    if isinstance(expression, Shared):
+    if isinstance(expression, RepeatHeads):
         return [expression]
     if isinstance(expression, Operation):
         inner = [o for o in expression.operands if isinstance(o, Operation)]

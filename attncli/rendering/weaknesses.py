@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.calculation import compute
-from attncli.checking import unseen
-from attncli.problem import Problem
+from attncli.checking.weakness import unseen
+from attncli.mechanisms.compute import compute
+from attncli.problem.problem import Problem
 from attncli.rendering.blocks import Line
-from attncli.rendering.digits import DEFAULT_DECIMALS
+from attncli.text.numbers import DEFAULT_DECIMALS
 
 
 def weaknesses(problem: Problem, decimals: int | None) -> Iterator[Line]:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeAlias, TypeGuard
 
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.step import Expression, Operation, Step
 
 Change: TypeAlias = Mapping[str, Expression]
 """What is calculated instead, by the name of the step."""

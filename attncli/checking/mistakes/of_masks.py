@@ -6,13 +6,14 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncli.attention.masks import Mask, Masked
+from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.mistakes.changes import NO_WORDS, Change, Words, made_of
 from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
-from attncli.masks import Mask, Masked
-from attncli.normalizers import Power, Total
-from attncli.operations import Transposed
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.trace import Expression, Step, Trace
+from attncli.tape.operations import Transposed
+from attncli.tape.step import Expression, Step
 
 
 def mask_missing(node: Expression) -> Iterator[Expression]:
@@ -87,9 +88,9 @@ def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words
 
 def blocked_counted(node: Expression) -> Iterator[Expression]:
     """The sum of all exponentials, those of blocked keys too."""
-    if isinstance(node, Total) and isinstance(node.operand, Step):
+    if isinstance(node, Sum) and isinstance(node.operand, Step):
         power = node.operand.operation
-        if isinstance(power, Power) and isinstance(power.operand, Step):
+        if isinstance(power, Exp) and isinstance(power.operand, Step):
             masked = power.operand.operation
             if isinstance(masked, Masked):
                 yield replace(node, operand=replace(power, operand=masked.operand))

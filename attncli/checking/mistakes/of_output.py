@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.checking.mistakes.changes import (
     NO_WORDS,
     Change,
@@ -17,16 +18,16 @@ from attncli.checking.mistakes.changes import (
 from attncli.checking.mistakes.wrong_operations import (
     Equal,
     HeadsSummed,
-    InterleavedConcat,
-    InterleavedCut,
+    InterleavedMerge,
+    InterleavedSplit,
     LastHeadFirst,
     TakingTurns,
     WithoutHead,
 )
-from attncli.heads import Concat, Cut, Shared
-from attncli.operations import Add, MatMul, Scale, Transposed
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.operations import Add, MatMul, Scale, Transposed
+from attncli.tape.step import Expression, Operation, Step
 
 
 def other_values(*names: str) -> Changes:
@@ -45,7 +46,7 @@ def other_values(*names: str) -> Changes:
 
 
 def _as_shared(values: Expression, other: Step) -> Expression:
-    return Shared(other, values.times) if isinstance(values, Shared) else other
+    return RepeatHeads(other, values.times) if isinstance(values, RepeatHeads) else other
 
 
 def _operands_named(expression: Expression, name: str) -> Iterator[Step]:
@@ -76,23 +77,23 @@ def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, 
         if name in trace.inputs and trace.inputs[name] is not node.right:
             other: Expression = trace.inputs[name]
             if "head" in step.leading:
-                cut = Cut(other, trace.problem.heads)
+                cut = SplitHeads(other, trace.problem.heads)
                 yield {step.name: replace(node, right=cut)}, {"used": name}
             yield {step.name: replace(node, right=other)}, {"used": name}
 
 
 def heads_interleaved(node: Expression) -> Iterator[Expression]:
     """Every h-th feature for a piece of neighbours."""
-    if isinstance(node, Cut):
-        yield InterleavedCut(node.operand, node.heads)
-    elif isinstance(node, Concat):
-        yield InterleavedConcat(node.operand)
+    if isinstance(node, SplitHeads):
+        yield InterleavedSplit(node.operand, node.heads)
+    elif isinstance(node, MergeHeads):
+        yield InterleavedMerge(node.operand)
 
 
 def heads_in_wrong_order(node: Expression) -> Iterator[Expression]:
     """The last head first."""
-    if isinstance(node, Concat):
-        yield Concat(LastHeadFirst(node.operand))
+    if isinstance(node, MergeHeads):
+        yield MergeHeads(LastHeadFirst(node.operand))
 
 
 def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
@@ -100,7 +101,7 @@ def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     for head in range(trace.problem.heads if trace.problem.heads > 1 else 0):
 
         def rule(node: Expression, head: int = head) -> Iterator[Expression]:
-            if isinstance(node, Concat):
+            if isinstance(node, MergeHeads):
                 yield WithoutHead(node, head, trace.problem.heads)
             elif isinstance(node, MatMul) and is_w_o(node.right):
                 yield replace(node, left=WithoutHead(node.left, head, trace.problem.heads))
@@ -111,14 +112,14 @@ def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
 
 def heads_summed(node: Expression) -> Iterator[Expression]:
     """The heads added up where they are to stand side by side."""
-    if isinstance(node, Concat):
+    if isinstance(node, MergeHeads):
         yield HeadsSummed(node.operand)
 
 
 def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """The mean of the heads."""
     made = made_of(step)
-    if isinstance(made, Concat):
+    if isinstance(made, MergeHeads):
         mean = Scale(HeadsSummed(made.operand), 1.0, float(trace.problem.heads), "")
         yield {step.name: mean}, NO_WORDS
 
@@ -137,7 +138,7 @@ def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
 
 def shared_heads_alternate(node: Expression) -> Iterator[Expression]:
     """Query heads that take the key/value heads in turns."""
-    if isinstance(node, Shared):
+    if isinstance(node, RepeatHeads):
         yield TakingTurns(node.operand, node.times)
 
 

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from math import sqrt
 
 from attncli.checking.mistakes.changes import Change, Changes, Words, is_named, made_of
-from attncli.operations import Scale, SoftCap
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.operations import Scale, SoftCap
+from attncli.tape.step import Expression, Operation, Step
 
 
 def not_scaled(node: Expression) -> Iterator[Expression]:

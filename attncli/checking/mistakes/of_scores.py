@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
+from attncli.attention.heads import SplitHeads
+from attncli.attention.scores import ConcatenatePairs, Cosine, GaussianExponent
 from attncli.checking.mistakes.changes import (
     NO_WORDS,
     Change,
@@ -21,11 +23,10 @@ from attncli.checking.mistakes.wrong_operations import (
     Reversed,
     UnsquaredDistance,
 )
-from attncli.heads import Cut
-from attncli.operations import Add, Joined, MatMul, Scale, SoftCap, Tanh, Transposed
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.scores import Cosine, GaussianExponent, JoinedPairs
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
+from attncli.tape.step import Expression, Operation, Step
 
 
 def key_not_transposed(node: Expression) -> Iterator[Expression]:
@@ -169,9 +170,9 @@ def tanh_missing(node: Expression) -> Iterator[Expression]:
 
 def joined_in_wrong_order(node: Expression) -> Iterator[Expression]:
     """[k; q] for [q; k]."""
-    if isinstance(node, Joined):
+    if isinstance(node, Concatenate):
         yield replace(node, left=node.right, right=node.left)
-    elif isinstance(node, JoinedPairs):
+    elif isinstance(node, ConcatenatePairs):
         yield Reversed(node)
     elif isinstance(node, Operation) and "parts" in node.fields and "joined" in node.trailing:
         yield replace(node, parts=tuple(reversed(node.operands)))
@@ -190,7 +191,7 @@ def bias_subtracted(node: Expression) -> Iterator[Expression]:
 
 
 def _uncut(expression: Expression) -> Expression:
-    return expression.operand if isinstance(expression, Cut) else expression
+    return expression.operand if isinstance(expression, SplitHeads) else expression
 
 
 def scores_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:

@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from attncli.attention.normalizers import Exp, Sum, Unblocked
 from attncli.checking.mistakes.changes import Change, Words, made_of
 from attncli.checking.mistakes.wrong_operations import Negative
-from attncli.normalizers import Power, Total, Unblocked
-from attncli.operations import Divide, MatMul, Scale, Transposed
+from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.trace import Expression, Step, Trace
+from attncli.tape.operations import Divide, MatMul, Scale, Transposed
+from attncli.tape.step import Expression, Step
 
 
 def _other_way(along: int) -> int:
@@ -20,7 +21,7 @@ def _other_way(along: int) -> int:
 
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
     """Columns that sum to 1 for rows."""
-    if isinstance(node, Total):
+    if isinstance(node, Sum):
         yield Transposed(replace(node, along=_other_way(node.along)))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
@@ -28,17 +29,17 @@ def softmax_over_queries(node: Expression) -> Iterator[Expression]:
 
 def softmax_over_all(node: Expression) -> Iterator[Expression]:
     """One sum for the whole matrix."""
-    if isinstance(node, Total):
-        yield Total(node, _other_way(node.along))
+    if isinstance(node, Sum):
+        yield Sum(node, _other_way(node.along))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
-        yield replace(node, divisor=Total(total, _other_way(total.along)))
+        yield replace(node, divisor=Sum(total, _other_way(total.along)))
 
 
-def _total_of(node: Expression) -> Total | None:
+def _total_of(node: Expression) -> Sum | None:
     """Return the sum that a quotient divides by."""
     if isinstance(node, Divide) and isinstance(node.divisor, Step):
         made = node.divisor.operation
-        return made if isinstance(made, Total) else None
+        return made if isinstance(made, Sum) else None
     return None
 
 
@@ -54,22 +55,22 @@ def not_normalized(node: Expression) -> Iterator[Expression]:
 
 def not_exponentiated(node: Expression) -> Iterator[Expression]:
     """The scores themselves divided by their sum."""
-    if isinstance(node, Power):
+    if isinstance(node, Exp):
         yield _tempered(node)
     elif isinstance(node, Divide) and (power := _power_of(node)) is not None:
         total = _total_of(node)
         if total is not None:
-            yield Divide(_tempered(power), Total(_tempered(power), total.along))
+            yield Divide(_tempered(power), Sum(_tempered(power), total.along))
 
 
-def _tempered(power: Power) -> Expression:
+def _tempered(power: Exp) -> Expression:
     scores = Unblocked(power.operand)
     return Scale(scores, 1.0, power.temperature, "") if power.temperature != 1 else scores
 
 
-def _power_of(node: Divide) -> Power | None:
+def _power_of(node: Divide) -> Exp | None:
     made = node.dividend.operation if isinstance(node.dividend, Step) else None
-    return made if isinstance(made, Power) else None
+    return made if isinstance(made, Exp) else None
 
 
 def scores_as_weights(node: Expression) -> Iterator[Expression]:
@@ -83,19 +84,19 @@ def scores_as_weights(node: Expression) -> Iterator[Expression]:
 def softmax_twice(node: Expression) -> Iterator[Expression]:
     """The softmax of the weights."""
     if isinstance(node, Divide) and (total := _total_of(node)) is not None:
-        again = Power(node)
-        yield Divide(again, Total(again, total.along))
+        again = Exp(node)
+        yield Divide(again, Sum(again, total.along))
 
 
 def temperature_missing(node: Expression) -> Iterator[Expression]:
     """Temperature 1."""
-    if isinstance(node, Power) and node.temperature != 1:
+    if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1.0)
 
 
 def temperature_inverted(node: Expression) -> Iterator[Expression]:
     """Multiplied by the temperature."""
-    if isinstance(node, Power) and node.temperature != 1:
+    if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
 
 
@@ -103,7 +104,7 @@ def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """2, 10 or e in the place of the base."""
     del trace
     power = made_of(step)
-    if isinstance(power, Power):
+    if isinstance(power, Exp):
         for base in (2.0, 10.0, np.e):
             if base != power.base:
                 used, right = ("e" if b == np.e else f"{b:g}" for b in (base, power.base))
@@ -112,5 +113,5 @@ def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
 
 def exponent_sign(node: Expression) -> Iterator[Expression]:
     """e^−s for e^s."""
-    if isinstance(node, Power):
+    if isinstance(node, Exp):
         yield replace(node, operand=Negative(node.operand))

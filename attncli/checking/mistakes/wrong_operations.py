@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.trace import Array, Expression, Operation, Writer
+from attncli.arithmetic.elements import Array
+from attncli.tape.step import Expression, Operation, Writer
 
 
 class Wrong(Operation):
@@ -60,7 +61,7 @@ class Instead(Wrong):
         return self.numbers
 
 
-class InterleavedCut(Wrong):
+class InterleavedSplit(Wrong):
     """Feature i to head i modulo the number of heads."""
 
     operand: Expression
@@ -73,7 +74,7 @@ class InterleavedCut(Wrong):
         return np.moveaxis(pieces, 3, 1)
 
 
-class InterleavedConcat(Wrong):
+class InterleavedMerge(Wrong):
     """The first feature of every head, then the second of every head, and so on."""
 
     operand: Expression
@@ -187,7 +188,7 @@ class Reversed(Wrong):
         return self.pairs.operands
 
     def apply(self, *arrays: Array) -> Array:
-        """As `JoinedPairs`, (…, n, d_q) and (…, m, d_k) give (…, n, m, d_k + d_q)."""
+        """As `ConcatenatePairs`, (…, n, d_q) and (…, m, d_k) give (…, n, m, d_k + d_q)."""
         size = arrays[0].shape[-1]
         joined = self.pairs.apply(*arrays)
         return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)

@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from attncli.checking import Report
+from attncli.checking.check import Report
 from attncli.checking.judging import CORRECT, LAST_DIGIT, MISSING, WRONG, Judged
-from attncli.grading import Graded, Unread
+from attncli.files.grading import Graded, Unread
 from attncli.rendering.documents.html import Remarks
 from attncli.rendering.documents.html import html as page_of
 from attncli.rendering.documents.markup import Mark, matrix_table, page, text
@@ -22,7 +22,7 @@ from attncli.rendering.report import (
     verdict,
     written_texts,
 )
-from attncli.trace import Step
+from attncli.tape.step import Step
 
 CLASSES = {WRONG: ("wrong",), LAST_DIGIT: ("near",)}
 

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from attncli.explaining import Explainer, Explanation
+from attncli.explaining.explain import Explainer, Explanation
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.rendering.documents.markup import Mark, maths, matrix_table, page, text
 from attncli.rendering.documents.origins import Cell
 from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, sheet
 from attncli.rendering.record import Selection
-from attncli.rendering.views import Mixture
-from attncli.trace import Operation, Step, Trace
+from attncli.rendering.views import WeightedSum
+from attncli.tape.step import Operation, Step
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
@@ -223,7 +224,7 @@ def _runs(numbers: Sequence[int]) -> str:
     return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in runs)
 
 
-def _mixture(mixture: Mixture) -> str:
+def _mixture(mixture: WeightedSum) -> str:
     if not mixture.letter:
         return "⋮"
     right = ""

@@ -11,13 +11,14 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from attncli.errors import visible
-from attncli.rendering.blocks import Matrix, cell_text, kept
+from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
 from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, shown_width
-from attncli.rendering.views import Mixture
-from attncli.trace import Step
+from attncli.rendering.views import WeightedSum
+from attncli.tape.step import Step
+from attncli.text.elision import kept
+from attncli.text.escapes import visible
 
 WIDEST = 70
 """Operands and result of more characters than this stand below each other."""
@@ -286,7 +287,7 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
     return left_out if place is None else rf"\text{{{escaped(labels[place])}}}"
 
 
-def _mixture(mixture: Mixture) -> str:
+def _mixture(mixture: WeightedSum) -> str:
     """Return an output as a sum, in which a line may break at every sign."""
     if not mixture.letter:
         return r"\vdots"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
-from attncli.rendering.blocks import Matrix, cell_text, kept, label_text
+from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
 from attncli.rendering.documents.sheets import (
@@ -17,11 +17,13 @@ from attncli.rendering.documents.sheets import (
     Figure,
     Panel,
     Sheet,
-    mixture_text,
     note,
     shown_width,
+    weighted_sum_text,
 )
-from attncli.trace import Step
+from attncli.tape.step import Step
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text
 
 WIDEST = 90
 """Operands and result of more characters than this stand below each other."""
@@ -115,7 +117,7 @@ class _Writer:
         for panel in others:
             yield from self.named(panel)
         if figure.mixture:
-            yield "\\\n".join(escaped(mixture_text(line)) for line in figure.mixture)
+            yield "\\\n".join(escaped(weighted_sum_text(line)) for line in figure.mixture)
 
     def named(self, panel: Panel) -> Iterator[str]:
         """Yield a matrix with its name."""

@@ -12,11 +12,12 @@ from pathlib import Path
 
 import numpy as np
 
-from attncli.errors import visible
 from attncli.records import Record
-from attncli.rendering.blocks import Matrix, cell_text, kept
+from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents.formulas import formula
 from attncli.rendering.documents.mathml import mathml
+from attncli.text.elision import kept
+from attncli.text.escapes import visible
 
 FOLDER = Path(__file__).parent / "page"
 

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.explaining.cells import place_of
-from attncli.rendering.views import Place, Views
-from attncli.trace import Array, Expression, Step, evaluate
+from attncli.arithmetic.elements import Array
+from attncli.rendering.views import Index, Views
+from attncli.tape.cells import place_of
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import evaluate
 
 Cell = tuple[str, tuple[int, ...]]
 """The name of a step or input, and an index into its `value`."""
 
 
-class Origin:
+class Provenance:
     """From row and column of a shown matrix to the cell whose number stands there.
 
     The operations themselves tell: they are given numbered bytes in place of numbers, which can
     be moved (transposed, cut, repeated, put side by side) but not calculated with.
     """
 
-    def __init__(self, views: Views, part: Expression, place: Place, joined: bool) -> None:
+    def __init__(self, views: Views, part: Expression, place: Index, joined: bool) -> None:
         self.views = views
         self.part = part
         self.place = place

@@ -4,26 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from attncli.errors import visible
-from attncli.normalizers import Total
+from attncli.attention.normalizers import Sum
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Matrix, cell_text, kept
-from attncli.rendering.digits import DEFAULT_DECIMALS
-from attncli.rendering.documents.origins import Origin
+from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.documents.origins import Provenance
 from attncli.rendering.record import Selection
 from attncli.rendering.rounded import closing_line, enough_decimals
 from attncli.rendering.views import (
-    Mixture,
-    Place,
+    Index,
     Views,
+    WeightedSum,
     inputs_in,
     made_from,
-    mixture_terms,
     named,
     named_in,
     renames,
+    weighted_terms,
 )
-from attncli.trace import Expression, Operation, Step, Trace
+from attncli.tape.step import Expression, Operation, Step
+from attncli.text.elision import kept
+from attncli.text.escapes import visible
+from attncli.text.numbers import DEFAULT_DECIMALS
 
 
 class Panel(Record):
@@ -38,7 +40,7 @@ class Panel(Record):
 
     matrix: Matrix
     name: str
-    origin: Origin
+    origin: Provenance
     words: str = ""
 
 
@@ -55,7 +57,7 @@ class Figure(Record):
     name: str
     operands: tuple[Panel | str, ...]
     results: tuple[Panel, ...]
-    mixture: tuple[Mixture, ...] = ()
+    mixture: tuple[WeightedSum, ...] = ()
 
 
 class Entry(Record):
@@ -138,11 +140,11 @@ def shown_width(panels: Sequence[Panel], full: bool) -> int:
     return width
 
 
-def mixture_text(mixture: Mixture) -> str:
+def weighted_sum_text(mixture: WeightedSum) -> str:
     """Return z_I = 0.9·v_I + 0.1·v_am as text."""
     if not mixture.letter:
         return "⋮"
-    first, *rest = mixture_terms(mixture) or ["+ 0"]
+    first, *rest = weighted_terms(mixture) or ["+ 0"]
     terms = [first.removeprefix("+ ").replace("− ", "−"), *rest]
     return f"{named(mixture.letter, mixture.word)} = {' '.join(terms)}"
 
@@ -162,7 +164,7 @@ class _SheetWriter:
                 entry = self._renamings(steps[index:])
             elif (
                 len(following) == 2
-                and isinstance(following[1].operation, Total)
+                and isinstance(following[1].operation, Sum)
                 and made_from(following[1], following[0])
             ):
                 entry = self._with_total(*following)
@@ -207,8 +209,8 @@ class _SheetWriter:
                 for place, name in self.views.slices(step):
                     yield replace(self._panel(step, place), words=name)
 
-    def _panel(self, part: Expression, place: Place, joined: bool = False) -> Panel:
+    def _panel(self, part: Expression, place: Index, joined: bool = False) -> Panel:
         matrix = self.views.matrix(part, place, "", joined)
         if any(None in kept(size, self.views.full) for size in matrix.values.shape):
             self.views.elided = True
-        return Panel(matrix, self.views.name(part), Origin(self.views, part, place, joined))
+        return Panel(matrix, self.views.name(part), Provenance(self.views, part, place, joined))

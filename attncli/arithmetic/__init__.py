@@ -1,0 +1,1 @@
+"""Numbers and what stands in their place: floats with care, intervals, rounding, elements."""

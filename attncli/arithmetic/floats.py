@@ -1,0 +1,103 @@
+"""The care that floating point needs and a hand does not take.
+
+Nothing here changes a formula: each function gives the float nearest to what the formula says
+where the plain expression would lose digits or overflow.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+
+SPLITTER = {8: 134217729.0, 4: 4097.0}
+"""Veltkamp's constants 2^27 + 1 and 2^12 + 1: they split a float into two exact halves."""
+
+
+def largest_exponent(array: Array) -> float:
+    """Return x so that e^-x to e^x, and sums of many of them, are ordinary floats."""
+    # 20 below ln(max) leaves room for a row of e^20 = 4.8e8 keys.
+    return float(np.log(np.finfo(array.dtype).max)) - 20.0
+
+
+def power(base: float, scores: Array, shift: Array | float, temperature: float) -> Array:
+    """Return base^((scores − shift) / temperature), the exponent's own rounding made good.
+
+    A rounded exponent x costs the result a relative error of |x| times the rounding unit. The
+    part that subtraction and division rounded away is recovered exactly (Dekker 1971) and
+    multiplied back in, so the result stays within about a unit in the last place.
+
+    Args:
+        base: positive, not 1.
+        scores: any shape; −∞ gives 0.
+        shift: broadcasts to scores; 0 for none.
+        temperature: positive.
+    """
+    if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
+        plain: Array = np.exp(scores) if base == np.e else np.power(base, scores)
+        return plain
+    difference = scores - shift
+    lost = _two_difference_error(scores, shift, difference)
+    exponent = difference / temperature
+    if temperature != 1:
+        lost = (lost + _remainder(difference, exponent, temperature)) / temperature
+    result = np.exp(exponent) if base == np.e else np.power(base, exponent)
+    # Next to the end of the range the correction itself may be ∞ − ∞; it is then far below a digit.
+    correction = 1 + np.where(np.isfinite(lost), lost, 0.0) * np.log(base)
+    return np.where(result > 0, result * correction, result).astype(scores.dtype)
+
+
+def total(array: Array, along: int) -> Array:
+    """Return the sum along an axis, which stays with size 1, correct to about a unit.
+
+    One half is added to the other again and again, and what each addition rounds away is kept
+    and added at the end (Knuth's two-sum). A running sum would lose digits over many keys.
+    """
+    high = np.moveaxis(array, along, -1)
+    low = np.zeros_like(high)
+    while high.shape[-1] > 1:
+        half, odd = divmod(high.shape[-1], 2)
+        rest_high, rest_low = high[..., 2 * half :], low[..., 2 * half :]
+        a, b = high[..., :half], high[..., half : 2 * half]
+        high = a + b
+        lost = _two_difference_error(a, -b, high)
+        low = low[..., :half] + low[..., half : low.shape[-1] - odd] + lost
+        if odd:
+            high = np.concatenate([high, rest_high], axis=-1)
+            low = np.concatenate([low, rest_low], axis=-1)
+    return np.moveaxis(high + low, -1, along)
+
+
+def of_ordinary_size(rows: Array) -> Array:
+    """Return rows scaled by powers of two to about 1, which loses no digit and no direction."""
+    if rows.dtype.kind != "f":
+        return rows
+    largest = np.abs(rows).max(axis=-1, keepdims=True)
+    _, exponent = np.frexp(largest)
+    scaled: Array = np.ldexp(rows, -exponent)
+    return scaled
+
+
+def _two_difference_error(a: Array, b: Array | float, difference: Array) -> Array:
+    """Return (a − b) − fl(a − b) exactly (Knuth's two-sum)."""
+    b_seen = a - difference
+    a_seen = difference + b_seen
+    error: Array = (a - a_seen) + (b_seen - b)
+    return error
+
+
+def _remainder(dividend: Array, quotient: Array, divisor: float) -> Array:
+    """Return dividend − quotient · divisor with the product's rounding error included."""
+    product = quotient * divisor
+    splitter = SPLITTER.get(dividend.dtype.itemsize, SPLITTER[8])
+    q_high, q_low = _split(quotient, splitter)
+    d_high, d_low = _split(np.asarray(divisor, dividend.dtype), splitter)
+    error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
+    remainder: Array = (dividend - product) - error
+    return remainder
+
+
+def _split(array: Array, splitter: float) -> tuple[Array, Array]:
+    scaled = array * splitter
+    high = scaled - (scaled - array)
+    return high, array - high

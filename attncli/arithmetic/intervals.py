@@ -1,0 +1,194 @@
+"""Arrays of ranges: every number is known to lie between a low and a high one.
+
+NumPy hands its functions to the arrays that they are given, so the operations that calculate with
+numbers calculate with ranges too. A range may come out wider than it need be, never narrower
+(but for the last digits of a float, which nobody writes by hand).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.records import Record
+
+
+class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
+    """An array of ranges, with the methods and functions of arrays that operations use.
+
+    Attributes:
+        low: the least that each number may be.
+        high: the most.
+    """
+
+    low: Array
+    high: Array
+
+    __hash__ = None  # type: ignore[assignment]  # as of arrays
+
+    dtype = np.dtype(int)
+    """What operations ask when they take care of floats, or of objects: these are neither."""
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """As of an array."""
+        return self.low.shape
+
+    @property
+    def ndim(self) -> int:
+        """As of an array."""
+        return self.low.ndim
+
+    def __getitem__(self, place: Any) -> Interval:
+        """The ranges at a place."""
+        return Interval(self.low[place], self.high[place])
+
+    def astype(self, dtype: object) -> Interval:
+        """The same: there is one kind of ranges."""
+        del dtype
+        return self
+
+    def reshape(self, *shape: Any) -> Interval:
+        """As of an array."""
+        return Interval(self.low.reshape(*shape), self.high.reshape(*shape))
+
+    def sum(self, axis: int | None = None, keepdims: bool = False) -> Interval:
+        """As of an array."""
+        return Interval(
+            self.low.sum(axis=axis, keepdims=keepdims), self.high.sum(axis=axis, keepdims=keepdims)
+        )
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """Calculate with ranges; NumPy calls this for `a + b`, `np.exp(a)` and the like."""
+        if method != "__call__" or kwargs or ufunc not in UFUNCS:
+            return NotImplemented
+        if ufunc is np.multiply and inputs[0] is inputs[1]:
+            return _squared(inputs[0])
+        with np.errstate(all="ignore"):
+            return UFUNCS[ufunc](*(interval(item) for item in inputs))
+
+    def __array_function__(
+        self, function: Callable[..., Any], types: object, args: Any, kwargs: Any
+    ) -> Any:
+        """Move ranges about; NumPy calls this for `np.swapaxes(a, …)` and the like."""
+        del types
+        if function not in MOVES:
+            return NotImplemented
+        low = function(*_parts(args, "low"), **kwargs)
+        high = function(*_parts(args, "high"), **kwargs)
+        if function is np.broadcast_arrays:
+            return tuple(Interval(a, b) for a, b in zip(low, high, strict=True))
+        return Interval(low, high)
+
+
+def interval(numbers: Any) -> Interval:
+    """Return ranges as they are, and numbers as ranges of no width."""
+    if isinstance(numbers, Interval):
+        return numbers
+    array = np.asarray(numbers)
+    return Interval(array, array)
+
+
+MOVES = (
+    np.swapaxes,
+    np.moveaxis,
+    np.concatenate,
+    np.repeat,
+    np.tile,
+    np.flip,
+    np.broadcast_to,
+    np.broadcast_arrays,
+    np.where,
+)
+"""Functions that put numbers elsewhere and change none."""
+
+
+def _parts(items: Any, end: str) -> Any:
+    """Return arguments with one end of every range in them."""
+    if isinstance(items, Interval):
+        return getattr(items, end)
+    if isinstance(items, list | tuple):
+        return type(items)(_parts(item, end) for item in items)
+    return items
+
+
+def _add(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low + b.low, a.high + b.high)
+
+
+def _negative(a: Interval) -> Interval:
+    return Interval(-a.high, -a.low)
+
+
+def _subtract(a: Interval, b: Interval) -> Interval:
+    return Interval(a.low - b.high, a.high - b.low)
+
+
+def _multiply(a: Interval, b: Interval) -> Interval:
+    products = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
+    # 0 · ∞ is 0 here: an infinite end means that there is no bound, not a number.
+    ends = [np.where(np.isnan(product), 0.0, product) for product in products]
+    return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+
+def _squared(a: Interval) -> Interval:
+    ends = np.abs(a.low), np.abs(a.high)
+    least = np.where((a.low <= 0) & (a.high >= 0), 0.0, np.minimum(*ends))
+    return Interval(least**2, np.maximum(*ends) ** 2)
+
+
+def _divide(a: Interval, b: Interval) -> Interval:
+    open_ = (b.low <= 0) & (b.high >= 0)
+    inverse = Interval(np.where(open_, -np.inf, 1 / b.high), np.where(open_, np.inf, 1 / b.low))
+    # A row that is wholly blocked has the sum 0 and keeps its zeros.
+    nothing = (b.low == 0) & (b.high == 0) & (a.low == 0) & (a.high == 0)
+    found = _multiply(a, inverse)
+    return Interval(np.where(nothing, 0.0, found.low), np.where(nothing, 0.0, found.high))
+
+
+def _matmul(a: Interval, b: Interval) -> Interval:
+    # Rump 1999: the middle's product, and how far each number may be from its middle.
+    middle_a, middle_b = (a.low + a.high) / 2, (b.low + b.high) / 2
+    radius_a, radius_b = (a.high - a.low) / 2, (b.high - b.low) / 2
+    middle = middle_a @ middle_b
+    radius = np.abs(middle_a) @ radius_b + radius_a @ (np.abs(middle_b) + radius_b)
+    return Interval(middle - radius, middle + radius)
+
+
+def _rising(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
+    """Return what a function that only rises makes of ranges."""
+    return lambda a: Interval(function(a.low), function(a.high))
+
+
+def _power(base: Interval, exponent: Interval) -> Interval:
+    ends = [base.low**exponent.low, base.low**exponent.high]
+    return Interval(np.minimum(*ends), np.maximum(*ends))
+
+
+UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
+    np.add: _add,
+    np.negative: _negative,
+    np.subtract: _subtract,
+    np.multiply: _multiply,
+    np.true_divide: _divide,
+    np.matmul: _matmul,
+    np.exp: _rising(np.exp),
+    np.tanh: _rising(np.tanh),
+    np.sqrt: _rising(np.sqrt),
+    np.power: _power,
+    np.equal: lambda a, b: (a.low == b.low) & (a.high == b.high),
+    np.not_equal: lambda a, b: (a.low != b.low) | (a.high != b.high),
+}
+"""What operations do with numbers. `power` is of a number that is no range, to a range."""
+
+
+def hull(*parts: Array | Interval) -> Interval:
+    """Return the ranges that just hold all of the given numbers and ranges."""
+    found = [interval(part) for part in parts]
+    return Interval(
+        np.minimum.reduce([part.low for part in found]),
+        np.maximum.reduce([part.high for part in found]),
+    )

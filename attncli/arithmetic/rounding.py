@@ -1,0 +1,50 @@
+"""Hand rounding: every step is rounded as a person rounds it, before the next step uses it."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.records import Record
+
+
+class Rounding(Record):
+    """How to round; exactly one of the two counts is given.
+
+    Attributes:
+        decimals: digits after the point.
+        significant: digits from the first that is not 0.
+        half: "up" (away from zero, as people do) or "even".
+    """
+
+    decimals: int | None = None
+    significant: int | None = None
+    half: str = "up"
+
+    def __call__(self, name: str, array: Array) -> Array:
+        """Return a step's array with every number rounded; `Tape` calls it for each step."""
+        del name
+        rounded = [self.number(x) for x in array.ravel().tolist()]
+        return np.array(rounded, array.dtype).reshape(array.shape)
+
+    def number(self, value: float) -> float:
+        """Return one number rounded as its shortest decimal form is: 2.675 becomes 2.68.
+
+        >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
+        (2.68, 0.0123)
+        """
+        from decimal import ROUND_HALF_EVEN, ROUND_HALF_UP, Decimal
+
+        if not np.isfinite(value) or value == 0:
+            return value
+        written = Decimal(repr(value))
+        if self.decimals is not None:
+            place = -self.decimals
+        else:
+            assert self.significant is not None  # one of the two is given
+            place = written.adjusted() - self.significant + 1
+        exponent = written.as_tuple().exponent
+        if isinstance(exponent, int) and exponent >= place:
+            return value
+        mode = ROUND_HALF_UP if self.half == "up" else ROUND_HALF_EVEN
+        return float(written.quantize(Decimal(1).scaleb(place), rounding=mode))

@@ -1,0 +1,1 @@
+"""What all mechanisms share: scores, masks, normalisers, heads, and how scores become weights."""

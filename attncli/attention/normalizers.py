@@ -1,0 +1,339 @@
+"""The normalisers: how a row of scores becomes weights.
+
+To add one: write a function that takes the tape, the scores and the settings and returns the
+operation whose result is the step `weights`, and give it a row in `NORMALIZERS`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic import floats as precision
+from attncli.arithmetic.elements import Array, at_least_zero, because, named
+from attncli.errors import fail
+from attncli.records import Record, replace
+from attncli.tape.operations import Divide, Scale
+from attncli.tape.step import ALL, ATOM, Expression, Operation, Part, Writer
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
+
+LARGE_EXPONENT = 300.0
+"""From where on ranges of e^s would leave the range of a float."""
+
+QUERIES, KEYS = -2, -1
+"""The axes of a score matrix along which a normaliser works."""
+
+
+class Normalize(Record):
+    """How to normalise: which function, along which axis, and its numbers.
+
+    Attributes:
+        name: a key of `NORMALIZERS`.
+        temperature: positive; the scores are divided by it first.
+        base: greater than 1; what softmax raises to the power of the scores.
+        axis: "keys" (each row) or "queries" (each column).
+    """
+
+    name: str = "softmax"
+    temperature: float = 1.0
+    base: float = np.e
+    axis: str = "keys"
+
+    @property
+    def along(self) -> int:
+        """The axis of the arrays of the calculation."""
+        return KEYS if self.axis == "keys" else QUERIES
+
+
+class Normalizer(Record):
+    """One row of the table.
+
+    Attributes:
+        build: records what comes before the weights and returns the operation that gives them.
+        formula: what becomes of a score s.
+        summary: one line for `attn scores`.
+    """
+
+    build: Callable[[Tape, Expression, Normalize, str], Expression]
+    formula: str
+    summary: str
+
+
+def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """e^s divided by the row's sum of e^s, in the two steps of a hand."""
+    shift = None
+    if _out_of_range(array_of(scores), settings):
+        shift = settings.along
+        tape.warn(
+            f"some e^{Writer(tape.columns)(scores)} are beyond what a float can hold: the largest "
+            f"score of each {_line(settings, tape)} was subtracted first, which leaves the weights "
+            "as they are"
+        )
+    power = Exp(scores, settings.base, settings.temperature, shift)
+    exponentials = tape.record(f"exp{suffix}", power)
+    total = tape.record(f"sum{suffix}", Sum(exponentials, settings.along))
+    return Divide(exponentials, total)
+
+
+def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """All weight on the largest score; on the first of several, with a warning."""
+    del suffix
+    array = array_of(scores)
+    largest = array.max(axis=settings.along, keepdims=True)
+    tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
+    if tied.any():
+        tape.warn(
+            f"several scores of a {_line(settings, tape)} are largest: hardmax took the first"
+        )
+    return Hardmax(scores, settings.along)
+
+
+def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """The nearest point of the probability simplex."""
+    del tape, suffix
+    return Sparsemax(scores, settings.along, settings.temperature)
+
+
+def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """Each score divided by the sum of its row."""
+    unblocked = _unblocked(scores)
+    total = tape.record(f"sum{suffix}", Sum(unblocked, settings.along))
+    blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
+    zero = np.argwhere((total.array == 0) & ~blocked)
+    if len(zero):
+        place = int(zero[0][-2 if settings.along == KEYS else -1])
+        raise fail(
+            f"the scores of {_line(settings, tape)} {place + 1} sum to 0, "
+            "so they cannot be divided by their sum",
+            "normalize",
+            hint="use softmax, or change the scores",
+        )
+    return Divide(unblocked, total)
+
+
+def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
+    """The scores themselves."""
+    del tape, suffix
+    return _tempered(_unblocked(scores), settings)
+
+
+NORMALIZERS: dict[str, Normalizer] = {
+    "softmax": Normalizer(softmax, "e^s / Σ e^s", "all positive, sum 1"),
+    "hardmax": Normalizer(hardmax, "1 at the largest s, else 0", "ties: the first, and a warning"),
+    "sparsemax": Normalizer(sparsemax, "max(s − τ, 0), Σ = 1", "small weights become exactly 0"),
+    "sum": Normalizer(divide_by_sum, "s / Σ s", "scores that are already positive"),
+    "none": Normalizer(nothing, "s", "the scores are the weights"),
+}
+
+
+def _line(settings: Normalize, tape: Tape) -> str:
+    by_rows = (settings.along == KEYS) != tape.columns
+    return "row" if by_rows else "column"
+
+
+def _out_of_range(scores: Array, settings: Normalize) -> bool:
+    if scores.dtype.kind != "f":
+        return False
+    finite = np.where(scores == -np.inf, 0.0, scores)
+    largest = float(np.abs(finite).max(initial=0.0)) / settings.temperature
+    return largest * float(np.log(settings.base)) > precision.largest_exponent(scores)
+
+
+def _unblocked(scores: Expression) -> Expression:
+    return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
+
+
+def _tempered(scores: Expression, settings: Normalize) -> Expression:
+    if settings.temperature == 1:
+        return scores
+    return Scale(scores, 1.0, settings.temperature, f"/ {settings.temperature:g}")
+
+
+def _middle(scores: Any) -> Array:
+    middle: Array = np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
+    return middle
+
+
+class Exp(Operation):
+    """base^(s / temperature), softmax's first step.
+
+    Attributes:
+        shift_along: None, or the axis along which the largest score is subtracted first. A hand
+            never needs that; a float does when base^s is beyond its range.
+    """
+
+    operand: Expression
+    base: float = np.e
+    temperature: float = 1.0
+    shift_along: int | None = None
+    unfolds = True
+
+    def needs(self, part: Part) -> tuple[Part, ...] | None:
+        """The score itself, and where the largest is subtracted all of them."""
+        return (part,) if self.shift_along is None else None
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        scores = arrays[0]
+        shift: Array | float = 0.0
+        if self.shift_along is not None:
+            largest = scores.max(axis=self.shift_along, keepdims=True)
+            shift = np.where(largest == -np.inf, 0.0, largest).astype(scores.dtype)
+        if scores.dtype.kind != "f":
+            exponent = scores if self.shift_along is None else scores - shift
+            exponent = exponent / self.temperature if self.temperature != 1 else exponent
+            worked: Array = np.exp(exponent) if self.base == np.e else self.base**exponent
+            return worked
+        return precision.power(self.base, scores, shift, self.temperature)
+
+    def bounds(self, *operands: Any) -> Any:
+        """As `apply`; from 300 on the largest score is subtracted first, whatever the base."""
+        (scores,) = operands
+        along = -1 if self.shift_along is None else self.shift_along
+        ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
+        least, most = (np.where(end == -np.inf, 0.0, end) for end in ends)
+        plain = replace(self, shift_along=None)
+        if self.shift_along is not None:
+            # The largest may be as little as the largest low end, and no number is above it.
+            shifted = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
+            return plain.apply(shifted)
+        is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
+        return plain.apply(scores - most if is_large else scores)
+
+    def notation(self, write: Writer) -> str:
+        """`e^scaled`, `2^(scaled / 0.5)`."""
+        exponent = write(self.operand, ATOM)
+        if self.shift_along is not None:
+            exponent = f"{exponent} − largest"
+        if self.temperature != 1:
+            exponent = f"({exponent})" if self.shift_along is not None else exponent
+            exponent = f"{exponent} / {self.temperature:g}"
+        base = "e" if self.base == np.e else f"{self.base:g}"
+        compound = " " in exponent or exponent.endswith("ᵀ")
+        return f"{base}^({exponent})" if compound else f"{base}^{exponent}"
+
+
+class Sum(Operation):
+    """The sum along the keys (or the queries) of each row (or column)."""
+
+    operand: Expression
+    along: int
+    unfolds = True
+
+    def needs(self, part: Part) -> tuple[Part, ...]:
+        """Whole rows, or whole columns."""
+        rows, columns = part
+        return ((rows, ALL),) if self.along == KEYS else ((ALL, columns),)
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """The axis that is summed has one place left."""
+        *rows, column = self.operand.trailing
+        return (*rows, "sum") if self.along == KEYS else ("sum", column)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m) gives (…, n, 1), or (…, 1, m) along the queries."""
+        if arrays[0].dtype.kind == "f":
+            return precision.total(arrays[0], self.along)
+        result: Array = arrays[0].sum(axis=self.along, keepdims=True)
+        return result
+
+    def notation(self, write: Writer) -> str:
+        """`exp summed over keys`."""
+        axis = self.operand.trailing[self.along]
+        over = {"query": "queries"}.get(axis, f"{axis}s")
+        return f"{write(self.operand)} summed over {over}"
+
+
+class Unblocked(Operation):
+    """0 in place of −∞, for normalisers that do not exponentiate."""
+
+    operand: Expression
+    pointwise = True
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape."""
+        blocked = arrays[0] == -np.inf
+        unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
+        return because(unblocked, arrays[0], "{seen}", blocked)
+
+    def notation(self, write: Writer) -> str:
+        """`masked, 0 where blocked`."""
+        return f"{write(self.operand)}, 0 where blocked"
+
+
+class Hardmax(Operation):
+    """1 at the largest number of each row, else 0; the first of several largest."""
+
+    operand: Expression
+    along: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape; a row that is wholly blocked gets zeros."""
+        scores = arrays[0]
+        result = np.zeros_like(scores)
+        where = scores.argmax(axis=self.along, keepdims=True)
+        largest = np.take_along_axis(scores, where, self.along)
+        np.put_along_axis(result, where, np.where(largest == -np.inf, 0, 1), self.along)
+        return because(result, scores, "{largest} is {which} of {all}", None, self.along)
+
+    def bounds(self, *operands: Any) -> Any:
+        """1 for what is the largest for sure, 0 for what is not; else either."""
+        (scores,) = operands
+        first = self.apply(_middle(scores))
+        largest_low = scores.low.max(axis=self.along, keepdims=True)
+        rivals = (scores.high >= largest_low).sum(axis=self.along, keepdims=True) > 1
+        may_be = rivals & (scores.high >= largest_low) & (scores.high > -np.inf)
+        return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
+
+    def notation(self, write: Writer) -> str:
+        """`hardmax(scaled)`."""
+        return f"1 at the largest of {write(self.operand)}, else 0"
+
+
+class Sparsemax(Operation):
+    """max(s − τ, 0) with τ such that each row sums to 1 (Martins and Astudillo 2016)."""
+
+    operand: Expression
+    along: int
+    temperature: float = 1.0
+
+    def apply(self, *arrays: Array) -> Array:
+        """Any shape; a row that is wholly blocked gets zeros."""
+        scores = np.moveaxis(arrays[0], self.along, -1)
+        largest = scores.max(axis=-1, keepdims=True)
+        blocked = largest == -np.inf
+        shifted = scores
+        if scores.dtype.kind == "f":
+            # Only differences matter; from the largest down they lose no digits.
+            shifted = scores - np.where(blocked, 0.0, largest)
+        if self.temperature != 1:
+            shifted = shifted / self.temperature
+        ordered = np.sort(shifted, axis=-1)[..., ::-1]
+        count = np.arange(1, ordered.shape[-1] + 1)
+        sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
+        support = (1 + count * ordered > sums).sum(axis=-1, keepdims=True)
+        support = np.maximum(support, 1)
+        threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
+        weights = at_least_zero(shifted - named(threshold, "τ"))
+        result = np.where(blocked, 0.0, weights).astype(arrays[0].dtype)
+        result = because(result, scores, "{largest} is {which} of {all}", blocked, -1)
+        return np.moveaxis(result, -1, self.along)
+
+    def bounds(self, *operands: Any) -> Any:
+        """As a projection it moves no farther than its scores do, all of a row together."""
+        (scores,) = operands
+        middle = self.apply(_middle(scores))
+        away = np.where(np.isinf(scores.low), 0.0, scores.high - scores.low) / 2
+        radius = np.sqrt((away**2).sum(axis=self.along, keepdims=True)) / self.temperature
+        return type(scores)(np.maximum(middle - radius, 0.0), np.minimum(middle + radius, 1.0))
+
+    def notation(self, write: Writer) -> str:
+        """`max(scaled − τ, 0)`."""
+        scores = write(self.operand)
+        if self.temperature != 1:
+            scores = f"{scores} / {self.temperature:g}"
+        return f"max({scores} − τ, 0), τ so that each sums to 1"

@@ -1,0 +1,304 @@
+"""The score functions: how alike a query and a key are, before any scaling.
+
+To add one: write a function that takes the tape, q (…, n, d_q), k (…, m, d_k) and the function's
+parameters and returns the operation whose result (…, n, m) is the step `scores`, and give it a
+row in `SCORES`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from attncli.arithmetic import floats as precision
+from attncli.arithmetic.elements import Array
+from attncli.errors import fail
+from attncli.records import Record
+from attncli.tape.operations import Add, MatMul, Tanh, Transposed, dot
+from attncli.tape.step import ATOM, PRODUCT, SUM, Expression, Operation, Step, Writer
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
+from attncli.text.escapes import visible
+
+
+class Parameter(Record):
+    """A score function's own parameter.
+
+    Attributes:
+        name: its key.
+        shape: the names of its axes; empty for a number.
+        meaning: one line for `attn scores`.
+        default: what it is when left out; None for nothing.
+        required: whether it must be given.
+    """
+
+    name: str
+    shape: tuple[str, ...] = ()
+    meaning: str = ""
+    default: float | None = None
+    required: bool = False
+
+
+Parameters = Mapping[str, Step | float]
+"""A score function's parameters on the tape: matrices and vectors as steps, numbers as such."""
+
+
+class ScoreFunction(Record):
+    """One row of the table.
+
+    Attributes:
+        build: records what comes before the scores and returns the operation that gives them.
+        formula: α(q, k).
+        parameters: the keys that it takes in the `score` mapping.
+        same_size: whether queries and keys must have the same number of features.
+        scale: the default of the key `scale`.
+        source: where the formula is from.
+    """
+
+    build: Callable[[Tape, Expression, Expression, Parameters, str], Operation]
+    formula: str
+    source: str
+    parameters: tuple[Parameter, ...] = ()
+    same_size: bool = True
+    scale: str = "1"
+
+
+def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """q·k."""
+    del tape, p, suffix
+    return dot(q, k)
+
+
+def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
+    del p, suffix
+    for side in (q, k):
+        refuse_zero_rows(tape, side)
+    return Cosine(q, k)
+
+
+def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """qᵀ W k."""
+    del tape, suffix
+    return dot(MatMul(q, _matrix(p, "W")), k)
+
+
+def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """vᵀ tanh(W q + U k + b)."""
+    pairs = EachPair(dot(q, _matrix(p, "W")), dot(k, _matrix(p, "U")))
+    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)))
+    return PairDot(hidden, _matrix(p, "v"))
+
+
+def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """vᵀ tanh(W [q; k] + b)."""
+    pairs = MatMul(ConcatenatePairs(q, k), Transposed(_matrix(p, "W")))
+    trailing = (q.trailing[-2], k.trailing[-2], "hidden")
+    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)), trailing)
+    return PairDot(hidden, _matrix(p, "v"))
+
+
+def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
+    """−‖q − k‖² / (2·width²)."""
+    del tape, suffix
+    width = p["width"]
+    assert not isinstance(width, Step)  # a number, by its row in the table
+    return GaussianExponent(q, k, width)
+
+
+SCORES: dict[str, ScoreFunction] = {
+    "dot": ScoreFunction(dot_product, "q·k", "Luong et al. 2015, eq. 8"),
+    "scaled_dot": ScoreFunction(
+        dot_product, "q·k / √d_k", "Vaswani et al. 2017, eq. 1", scale="1/sqrt(d_k)"
+    ),
+    "cosine": ScoreFunction(cosine, "q·k / (‖q‖ ‖k‖)", "Graves et al. 2014, eq. 6"),
+    "general": ScoreFunction(
+        general,
+        "qᵀ W k",
+        "Luong et al. 2015, eq. 8",
+        (Parameter("W", ("d_q", "d_k"), required=True),),
+        same_size=False,
+    ),
+    "additive": ScoreFunction(
+        additive,
+        "vᵀ tanh(W q + U k + b)",
+        "Bahdanau et al. 2015, appendix A.1.2",
+        (
+            Parameter("W", ("hidden", "d_q"), required=True),
+            Parameter("U", ("hidden", "d_k"), required=True),
+            Parameter("v", ("hidden",), required=True),
+            Parameter("b", ("hidden",)),
+        ),
+        same_size=False,
+    ),
+    "concat": ScoreFunction(
+        concat,
+        "vᵀ tanh(W [q; k] + b)",
+        "Luong et al. 2015, eq. 8",
+        (
+            Parameter("W", ("hidden", "d_q + d_k"), required=True),
+            Parameter("v", ("hidden",), required=True),
+            Parameter("b", ("hidden",)),
+        ),
+        same_size=False,
+    ),
+    "distance": ScoreFunction(
+        distance,
+        "−‖q − k‖² / (2·width²)",
+        "Nadaraya 1964, Watson 1964",
+        (Parameter("width", meaning="of the Gaussian", default=1.0),),
+    ),
+}
+
+
+def refuse_zero_rows(tape: Tape, side: Expression) -> None:
+    """Raise an InputError that names the first row of zeros of a query or key matrix."""
+    array = array_of(side)
+    zero_rows = np.argwhere(~array.any(axis=-1))
+    if len(zero_rows):
+        row = int(zero_rows[0][-1])
+        labels = tape.labels.get(side.trailing[-2], ())
+        name = f" ({visible(labels[row])})" if row < len(labels) else ""
+        raise fail(
+            f"row {row + 1}{name} of {Writer()(side)} is all zeros: it has no direction, "
+            "so its cosine with another vector does not exist",
+            "score",
+            hint="use another score function, such as dot",
+        )
+
+
+def _matrix(parameters: Parameters, name: str) -> Step:
+    value = parameters[name]
+    assert isinstance(value, Step)  # by the table, a parameter with a shape is on the tape
+    return value
+
+
+def _plus_bias(pairs: Operation, parameters: Parameters) -> Operation:
+    return Add(pairs, _matrix(parameters, "b")) if "b" in parameters else pairs
+
+
+class Cosine(Operation):
+    """The dot product of every query and key, divided by their lengths."""
+
+    q: Expression
+    k: Expression
+    binds = PRODUCT
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by keys."""
+        return (self.q.trailing[-2], self.k.trailing[-2])
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d) and (…, m, d) give (…, n, m)."""
+        q, k = (precision.of_ordinary_size(array) for array in arrays)
+        lengths = [np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k)]
+        cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (
+            lengths[0] * np.swapaxes(lengths[1], -1, -2)
+        )
+        return cosines
+
+    def notation(self, write: Writer) -> str:
+        """`Q Kᵀ / (‖Q‖ ‖K‖)`."""
+        q, k = write(self.q, PRODUCT), write(self.k, PRODUCT)
+        product = " ".join(
+            [write.transposed(self.k), q] if write.columns else [q, write.transposed(self.k)]
+        )
+        return f"{product} / (‖{q}‖ ‖{k}‖)"
+
+
+class GaussianExponent(Operation):
+    """−‖q − k‖² / (2·width²) for every query and key, the exponent of a Gaussian kernel."""
+
+    q: Expression
+    k: Expression
+    width: float
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by keys."""
+        return (self.q.trailing[-2], self.k.trailing[-2])
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d) and (…, m, d) give (…, n, m)."""
+        q, k = arrays
+        difference = q[..., :, None, :] - k[..., None, :, :]
+        squares = (difference * difference).sum(axis=-1)
+        result: Array = -squares / (2 * self.width**2)
+        return result
+
+    def notation(self, write: Writer) -> str:
+        """`−‖q − k‖² / (2·1²)`."""
+        return f"−‖q − k‖² / (2·{self.width:g}²)"
+
+
+class EachPair(Operation):
+    """q_i + k_j for every query and key."""
+
+    q: Expression
+    k: Expression
+    binds = SUM
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by keys, and a vector for each pair."""
+        return (self.q.trailing[-2], self.k.trailing[-2], "hidden")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, h) and (…, m, h) give (…, n, m, h)."""
+        q, k = arrays
+        pairs: Array = q[..., :, None, :] + k[..., None, :, :]
+        return pairs
+
+    def notation(self, write: Writer) -> str:
+        """`Q Wᵀ + K Uᵀ`."""
+        return f"{write(self.q)} + {write(self.k)}"
+
+
+class ConcatenatePairs(Operation):
+    """[q_i; k_j] for every query and key."""
+
+    q: Expression
+    k: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by keys, and a vector for each pair."""
+        return (self.q.trailing[-2], self.k.trailing[-2], "feature")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d_q) and (…, m, d_k) give (…, n, m, d_q + d_k)."""
+        q, k = arrays
+        n, m = q.shape[-2], k.shape[-2]
+        lead = np.broadcast_shapes(q.shape[:-2], k.shape[:-2])
+        q = np.broadcast_to(q[..., :, None, :], (*lead, n, m, q.shape[-1]))
+        k = np.broadcast_to(k[..., None, :, :], (*lead, n, m, k.shape[-1]))
+        return np.concatenate([q, k], axis=-1)
+
+    def notation(self, write: Writer) -> str:
+        """`[q; k]`."""
+        return "[q; k]"
+
+
+class PairDot(Operation):
+    """The dot product of one vector with the vector of every pair."""
+
+    pairs: Expression
+    vector: Expression
+    binds = PRODUCT
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by keys."""
+        return self.pairs.trailing[:-1]
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m, h) and (h,) give (…, n, m)."""
+        pairs, vector = arrays
+        product: Array = (pairs * vector).sum(axis=-1)
+        return product
+
+    def notation(self, write: Writer) -> str:
+        """`hidden · v`."""
+        return f"{write(self.pairs, ATOM)} · {write(self.vector, ATOM)}"

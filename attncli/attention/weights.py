@@ -1,0 +1,164 @@
+"""The heart of every mechanism: queries and keys to weights, step by step.
+
+Each line is one line of the textbook, and each goes through the tape. A step that changes
+nothing is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.masks import Mask, Masked
+from attncli.attention.normalizers import NORMALIZERS, Normalize
+from attncli.attention.scores import SCORES
+from attncli.records import Record, replace
+from attncli.tape.operations import Add, Scale, SoftCap
+from attncli.tape.step import LEADING, Expression, Operation, Step
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
+from attncli.text.escapes import visible
+
+NO_PARAMETERS: Mapping[str, Array | float] = {}
+
+
+class Rules(Record):
+    """How scores come about and become weights.
+
+    Attributes:
+        score: a key of `SCORES`.
+        parameters: the score function's own parameters.
+        scale: times, over, and how the factor is written; None where it is 1.
+        softcap: c of c·tanh(s/c), or None.
+        bias: added to the scores, broadcasting to (batch, head, n, m), or None.
+        mask: what may be attended to.
+        normalize: how scores become weights.
+        part: which of how many queries these are; None for all.
+    """
+
+    score: str = "scaled_dot"
+    parameters: Mapping[str, Array | float] = NO_PARAMETERS
+    scale: Factor | None = None
+    softcap: float | None = None
+    bias: Array | None = None
+    mask: Mask = Mask()
+    normalize: Normalize = Normalize()
+    part: tuple[slice, int] | None = None
+
+    def of_rows(self, rows: slice, n: int) -> Rules:
+        """Return the rules for some of the n queries, where they are taken in pieces."""
+        bias = self.bias
+        if bias is not None and bias.shape[-2] > 1:
+            bias = bias[..., rows, :]
+        return replace(self, bias=bias, part=(rows, n))
+
+
+class Factor(Record):
+    """What scores are multiplied by: times / over, how that is written, and its value in words."""
+
+    times: float
+    over: float
+    formula: str
+    value: str = ""
+
+
+def score(
+    tape: Tape,
+    q: Expression,
+    k: Expression,
+    rules: Rules,
+    suffix: str = "",
+    trailing: tuple[str, ...] = (),
+) -> Step:
+    """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
+
+    `trailing` names the axes of the scores where they are not the queries' and keys' rows.
+
+    Raises:
+        InputError: for a zero vector with the cosine.
+    """
+    parameters = {name: _parameter(tape, name, p) for name, p in rules.parameters.items()}
+    operation = SCORES[rules.score].build(tape, q, k, parameters, suffix)
+    return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
+
+
+def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
+    """Record `scaled`, `capped`, `biased` and `masked`, as far as they change anything.
+
+    Args:
+        tape: where to.
+        scores: (…, n, m).
+        rules: what to do.
+        suffix: of the steps' names.
+    """
+    s = scores
+    if rules.scale is not None:
+        factor = rules.scale
+        operation = Scale(s, factor.times, factor.over, factor.formula, factor.value)
+        s = tape.record(f"scaled{suffix}", operation)
+    if rules.softcap is not None:
+        s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
+    if rules.bias is not None and rules.bias.any():
+        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias))
+        s = tape.record(f"biased{suffix}", Add(s, bias))
+    n, m = s.array.shape[-2:]
+    rows = None
+    if rules.part is not None:
+        rows, n = rules.part
+    keep = rules.mask(n, m, rows)
+    if keep is not None:
+        keep = keep.astype(s.array.dtype)
+        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep))
+        s = tape.record(f"masked{suffix}", Masked(s, mask))
+    return s
+
+
+def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
+    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights.
+
+    Raises:
+        InputError: for a row that sums to 0 and is divided by its sum.
+    """
+    _warn_of_blocked(tape, s, rules.normalize)
+    made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
+    if isinstance(made, Operation):
+        return tape.record(f"weights{suffix}", made, symbol="A")
+    return made
+
+
+def _parameter(tape: Tape, name: str, value: Array | float) -> Step | float:
+    if isinstance(value, float):
+        return value
+    key = f"score.{name}"
+    for known in (key, name):
+        if known in tape.inputs and np.shares_memory(tape.inputs[known].array, value):
+            return tape.inputs[known]
+    # Pooling has a W of its own, and a recurrent network a b.
+    shown = key if name in tape.inputs else name
+    if value.ndim == 1:
+        return tape.given(shown, value[None, None, None, :], ("hidden",))
+    return tape.given(shown, value[None, None], ("hidden", "feature"), as_written=True)
+
+
+def _axes_of(array: Array) -> tuple[str, ...]:
+    """Which of the axes batch and head a matrix has that broadcasts to the scores."""
+    sizes = zip(LEADING, array.shape[:2], strict=True)
+    return tuple(name for name, size in sizes if size > 1)
+
+
+def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
+    array = array_of(s)
+    blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
+    if not len(blocked):
+        return
+    axis = s.trailing[-2 if settings.axis == "keys" else -1]
+    labels = tape.labels.get(axis, ())
+    places = sorted({int(place[-1]) for place in blocked})
+    names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
+    shown = ", ".join(names) + (", …" if len(places) > 3 else "")
+    tape.warn(
+        f"every cell of {axis} {shown} is blocked: its weights are 0"
+        + (", and so is its output" if settings.axis == "keys" else "")
+    )

@@ -1,0 +1,158 @@
+"""Hand-worked answers against the right ones: the first wrong number, and what went wrong."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from attncli.checking.answers import (
+    ShapeMismatch,
+    Submission,
+    Written,
+    read_submission,
+    submission_of,
+)
+from attncli.checking.diagnosis import Finding, diagnose
+from attncli.checking.judging import LAST_DIGIT, STATUSES, WRONG, Judge, Judged
+from attncli.errors import Fault, InputError, located
+from attncli.mechanisms.compute import compute
+from attncli.records import Record
+
+if TYPE_CHECKING:
+    from attncli.mechanisms.trace import Trace
+    from attncli.problem.problem import Problem
+
+
+class Report(Record):
+    """What was found in one student's answers.
+
+    Attributes:
+        name: the student, or the file.
+        trace: the right calculation.
+        steps: each step of it, judged.
+        findings: the mistake in a wrong step, by the step's name, where one is known.
+        strict: whether a number that is off in its last digit is wrong.
+    """
+
+    name: str
+    trace: Trace
+    steps: Mapping[str, Judged]
+    findings: Mapping[str, Finding]
+    strict: bool = False
+
+    def is_wrong(self, judged: Judged) -> bool:
+        """Whether a step has a wrong cell."""
+        strictly = self.strict and bool((judged.codes == LAST_DIGIT).any())
+        return judged.status == "wrong" or strictly
+
+    @property
+    def wrong_steps(self) -> list[str]:
+        """The names of the steps with a wrong cell, in the order of computation."""
+        return [name for name, judged in self.steps.items() if self.is_wrong(judged)]
+
+    @property
+    def first_wrong_step(self) -> str | None:
+        """Where it went wrong; None where it did not."""
+        return next(iter(self.wrong_steps), None)
+
+    @property
+    def verdict(self) -> str:
+        """`correct` or `wrong`."""
+        return "wrong" if self.wrong_steps else "correct"
+
+    @property
+    def mismatches(self) -> list[Fault]:
+        """What is wrong with matrices whose shape is not the step's."""
+        return [
+            judged.mismatch.fault for judged in self.steps.values() if judged.mismatch is not None
+        ]
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells of all steps have each status."""
+        total: Counter[str] = Counter()
+        for judged in self.steps.values():
+            total.update(counts_of(judged))
+        return {status: total[status] for status in STATUSES}
+
+
+def counts_of(judged: Judged) -> dict[str, int]:
+    """Return how many cells of a step have each status."""
+    return {status: int((judged.codes == code).sum()) for code, status in enumerate(STATUSES)}
+
+
+class AnswerKey:
+    """The right numbers of a problem, calculated once for any number of answers.
+
+    Args:
+        problem: what the students worked.
+
+    Raises:
+        InputError: if the problem cannot be calculated.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+        self.trace = compute(problem)
+        # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
+        self.others = (compute(problem, settle=lambda name, array: array),) if problem.round else ()
+
+    def check(self, sheet: Submission, strict: bool = False) -> Report:
+        """Judge one student's answers.
+
+        Args:
+            sheet: the answers.
+            strict: whether a number that is off in its last digit is wrong.
+
+        Raises:
+            InputError: for answers that cannot be read.
+        """
+        with located(sheet.locate):
+            given: dict[str, Written | ShapeMismatch] = read_submission(sheet, self.trace)
+        judge = Judge(self.trace, self.others, given)
+        findings: dict[str, Finding] = {}
+        for judged in judge.steps():
+            if judged.mismatch is not None or (judged.codes == WRONG).any():
+                found = diagnose(judge, judged)
+                if found is not None:
+                    findings[judged.step.name] = found
+        return Report(sheet.name, self.trace, judge.judged, findings, strict)
+
+
+def check(
+    problem: Problem, answers: Mapping[str, Any] | Submission | None = None, strict: bool = False
+) -> Report:
+    """Check hand-worked matrices against the right ones.
+
+    Args:
+        problem: what was worked.
+        answers: matrices by step name (lists, text, arrays; written numbers keep their digits), or
+            a sheet that was read from a file; by default the problem's own key `answers`.
+        strict: whether a number that is off in its last digit is wrong.
+
+    Raises:
+        InputError: for answers that cannot be read: an unknown step, a cell that is no number.
+
+    >>> from attncli import Problem
+    >>> problem = Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot")
+    >>> report = check(problem, {"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 7]]})
+    >>> report.verdict, report.first_wrong_step, report.findings["scores"].message
+    ('wrong', 'scores', 'scores[3, 3] is wrong: 1·1 was counted twice.')
+    """
+    if not isinstance(answers, Submission):
+        answers = own_submission(problem) if answers is None else submission_of(answers, "answers")
+    return AnswerKey(problem).check(answers, strict)
+
+
+def own_submission(problem: Problem) -> Submission:
+    """Return the answers that stand in the problem itself.
+
+    Raises:
+        InputError: if there are none.
+    """
+    if problem.answers is None:
+        hint = "name a file of answers, or put the matrices under the key answers"
+        with located(problem.source):
+            raise InputError(Fault("the problem has no answers to check", (), hint))
+    return submission_of({"answers": problem.answers}, problem.title or "answers", problem.source)

@@ -1,0 +1,86 @@
+"""`attn check`: hand-worked answers against the right ones."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from attncli.cli.shared import complain, format_name, prepare, read_problems
+from attncli.cli.terminal import (
+    BAD_INPUT,
+    WRONG_ANSWER,
+    Color,
+    terminal_width,
+    write_bytes,
+    write_lines,
+)
+from attncli.errors import fail
+
+
+def check(
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The problem; - reads it.")],
+    answers: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[ANSWERS]...",
+            help="Hand-worked matrices by step name; by default INPUT's key answers.",
+        ),
+    ] = None,
+    strict: Annotated[
+        bool, typer.Option("--strict", help="A number off in its last digit is wrong, too.")
+    ] = False,
+    problem_only: Annotated[
+        bool,
+        typer.Option("--problem-only", help="List the mistakes that this problem cannot show."),
+    ] = False,
+    format_: Annotated[
+        str | None, typer.Option("--format", "-f", help="table, json, csv, markdown or html.")
+    ] = None,
+    out: Annotated[
+        Path | None,
+        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
+    ] = None,
+    decimals: Annotated[
+        int | None,
+        typer.Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers."),
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict.")] = False,
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """Find the first wrong number in hand-worked answers."""
+    out = None if str(out) == "-" else out
+    prepare([problem, *(answers or ())])
+    from attncli.checking.check import Report
+    from attncli.files.grading import errors_in, grade_all
+    from attncli.rendering.grades import FORMATS, pages
+    from attncli.rendering.record import Selection
+    from attncli.rendering.weaknesses import weaknesses
+
+    problems, failed = read_problems([problem])
+    if failed:
+        raise typer.Exit(BAD_INPUT)
+    chosen_format = format_name(format_, out, FORMATS)
+    selection = Selection((), decimals, full, quiet)
+    if problem_only:
+        if chosen_format != "table" or out is not None or answers:
+            raise fail("--problem-only prints a list: it takes no answers, format or file")
+        write_lines([weaknesses(one, decimals) for one in problems], color)
+        return
+    graded = []
+    stdin = sys.stdin.buffer if sys.stdin is not None else None
+    for one in grade_all(problems, answers or (), strict, stdin):
+        graded.append(one)
+        for error in errors_in(one):
+            complain(error)
+    if chosen_format != "table" or out is not None:
+        write_bytes(FORMATS[chosen_format].write(graded, selection).encode(), out)
+    else:
+        write_lines(pages(graded, selection, terminal_width()), color)
+    if any(errors_in(one) for one in graded):
+        raise typer.Exit(BAD_INPUT)
+    if any(isinstance(one, Report) and one.verdict == "wrong" for one in graded):
+        raise typer.Exit(WRONG_ANSWER)

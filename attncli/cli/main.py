@@ -1,0 +1,79 @@
+"""The command line: reads flags, prints, colours and exits. Nothing else in the package does."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+import signal
+import sys
+from typing import Annotated
+
+import typer
+
+from attncli.cli.check import check
+from attncli.cli.compute import compute
+from attncli.cli.explain import explain
+from attncli.cli.schema import schema
+from attncli.cli.scores import scores
+from attncli.cli.shared import complain
+from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, leave
+from attncli.errors import InputError, fail
+
+app = typer.Typer(
+    name="attn",
+    help="Show every number of an attention calculation, the way a careful hand would write it.",
+    epilog="Start with: attn compute homework.yaml",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _version(value: bool) -> None:
+    if value:
+        from attncli import __version__
+
+        typer.echo(f"attn {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def attn(
+    version: Annotated[
+        bool,
+        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+    ] = False,
+) -> None:
+    """Show every number of an attention calculation, the way a careful hand would write it."""
+
+
+app.command(epilog="Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.")(
+    compute
+)
+app.command(epilog="Exit status: 0 right, 1 a wrong number, 2 something could not be read.")(check)
+app.command(epilog="Such as: attn explain homework.yaml 'weights[head 2][am, I]'")(explain)
+
+
+app.command()(scores)
+app.command()(schema)
+
+
+def main() -> None:
+    """Run the command line; every error ends in one message and an exit status."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    stdout = sys.stdout
+    try:
+        status = app(prog_name="attn")
+    except SystemExit as end:
+        # typer puts another stream in its place when the reader of its help went away.
+        status = end.code if sys.stdout is stdout else READER_WENT_AWAY
+    except OSError as error:
+        complain(fail(f"standard output cannot be written: {error.strerror}"))
+        status = BAD_INPUT
+    except InputError as error:
+        complain(error)
+        status = BAD_INPUT
+    except MemoryError:
+        typer.echo("the calculation does not fit into memory", err=True)
+        status = BAD_INPUT
+    leave(status if isinstance(status, int) else 0)

@@ -1,0 +1,18 @@
+"""`attn scores`: the score functions, masks and normalisers."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+from typing import Annotated
+
+import typer
+
+from attncli.cli.terminal import Color, write_lines
+
+
+def scores(
+    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+) -> None:
+    """List score functions, masks and normalisers."""
+    from attncli.rendering.catalogue import catalogue
+
+    write_lines([catalogue()], color)

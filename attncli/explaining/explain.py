@@ -1,0 +1,343 @@
+"""How one number comes about: the operation that computed it, worked with the numbers put in.
+
+The same `apply` that computes a step is given arrays of terms, which remember what is done with
+them; no operation or method has code of its own here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from attncli.errors import fail
+from attncli.explaining.latex import Latex, LatexNames
+from attncli.explaining.names import Names
+from attncli.explaining.scripts import Script
+from attncli.explaining.terms import (
+    FUNCTIONS,
+    Binary,
+    Chosen,
+    Constant,
+    Function,
+    Leaf,
+    Named,
+    Term,
+    calculate,
+    found,
+    leaves,
+    summands,
+)
+from attncli.explaining.worked import Worked, shortest
+from attncli.mechanisms.trace import Trace
+from attncli.records import Record
+from attncli.tape.cells import Index, at_of, cell_name, place_of
+from attncli.tape.step import Operation, Step
+from attncli.text.elision import LIMIT
+from attncli.text.numbers import DEFAULT_DECIMALS, TOO_LONG, style_of
+
+MOST_NAMES = 4
+"""A sum of the names of more cells than this is shown with its middle left out."""
+
+MOST_DIGITS = 17
+"""Digits that tell every float from its neighbours."""
+
+
+class Source(Record):
+    """A cell that another one was made of.
+
+    Attributes:
+        step: the name of a step or of an input.
+        index: the cell, an index into the `value` of that step or input.
+    """
+
+    step: str
+    index: tuple[int, ...]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Source) and (self.step, self.index) == (other.step, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.step, self.index))
+
+
+class Explanation(Record):
+    """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.
+
+    Attributes:
+        name: the cell, `scores[am, I]`.
+        formula: what it is made of, `q_am · k_I`; nothing where it is given.
+        numbers: the same with numbers put in, `1·1 + 1·3 + 3·2`.
+        result: its number, `10`.
+        sources: the cells that it was made of, each once.
+        unfolded: the numbers with steps put in that a hand writes as one, such as
+            `e^10 / (e^10 + e^11 + e^6)`; or nothing.
+        unrounded: the result before it was rounded by hand; or nothing.
+        reason: what decided a choice, such as `mask[I, good] = 0`; or nothing.
+        given: whether the problem gave it.
+        exact: its closed form, such as `e^10/(e^6 + e^10 + e^11)`; or nothing.
+        value: the number itself.
+    """
+
+    name: str
+    formula: str
+    numbers: str
+    result: str
+    sources: tuple[Source, ...]
+    unfolded: str = ""
+    unrounded: str = ""
+    reason: str = ""
+    given: bool = False
+    exact: str = ""
+    value: float = 0.0
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        """What stands between the signs of equality, the same thing once."""
+        worked = (self.formula, self.unfolded, self.numbers, self.exact)
+        kept: list[str] = []
+        for part in (self.name, *worked, self.unrounded, self.result):
+            if part and (not kept or part != kept[-1]):
+                kept.append(part)
+        return tuple(kept)
+
+    @property
+    def line(self) -> str:
+        """The whole as one line."""
+        *before, last = self.parts
+        sign = " ≈ " if self.unrounded else " = "
+        more = f", as {self.reason}" if self.reason else " (given)" if self.given else ""
+        return f"{' = '.join(before)}{sign}{last}{more}"
+
+
+def explain(
+    trace: Trace,
+    step: Step,
+    index: tuple[int, ...],
+    decimals: int = DEFAULT_DECIMALS,
+    full: bool = False,
+) -> Explanation:
+    """Explain one cell.
+
+    Args:
+        trace: what was calculated.
+        step: a step of it.
+        index: the cell as it stands on paper, an index into `step.value`.
+        decimals: the most digits after the point, where they are enough to get the result.
+        full: whether long sums are written whole.
+
+    Raises:
+        InputError: for a cell that is blank.
+
+    >>> from attncli import Problem, compute
+    >>> trace = compute(Problem(X=[[1, 3, 2], [1, 1, 3]], score="dot"))
+    >>> explain(trace, trace["scores"], (1, 0)).line
+    'scores[2, 1] = q_2 · k_1 = 1·1 + 1·3 + 3·2 = 10'
+    """
+    if is_blank(step, index):
+        raise fail(f"{cell_name(step, index)} is blank: there is nothing yet")
+    return Explainer(trace, decimals, full).explain(step, index)
+
+
+def explain_all(
+    trace: Trace, step: Step, decimals: int = DEFAULT_DECIMALS, full: bool = False
+) -> dict[tuple[int, ...], Explanation]:
+    """Explain every cell of a step that is not blank, by its index into `step.value`."""
+    explainer = Explainer(trace, decimals, full)
+    return {index: explainer.explain(step, index) for index in cells(step)}
+
+
+def cells(step: Step) -> Iterator[tuple[int, ...]]:
+    """Yield the place of every cell on paper that is not blank."""
+    for place in np.ndindex(step.value.shape):
+        if not is_blank(step, place):
+            yield place
+
+
+def is_blank(step: Step, index: tuple[int, ...]) -> bool:
+    """Return whether a cell on paper is nothing, rather than 0."""
+    made = step.operation
+    return isinstance(made, Operation) and len(index) > 1 and made.is_blank(index[-2], index[-1])
+
+
+class Explainer:
+    """Explains cells of one trace; each step's operation is worked once."""
+
+    def __init__(
+        self,
+        trace: Trace,
+        decimals: int = DEFAULT_DECIMALS,
+        full: bool = False,
+        latex: bool = False,
+    ) -> None:
+        self.trace = trace
+        self.decimals = decimals
+        self.full = full
+        self.most = np.inf if full else LIMIT
+        self.turned = trace.problem.columns
+        self.name = (LatexNames if latex else Names)(self.turned)
+        self.script = Latex if latex else Script
+        self.latex = latex
+        self.written = trace.problem.expressions
+        self.worked = Worked()
+
+    def explain(self, step: Step, place: Index) -> Explanation:
+        """Explain the cell at a place on paper."""
+        term = self.worked.term(step, at_of(step, place))
+        value = shortest(step.array[at_of(step, place)])
+        result = number_text(value, self.decimals)
+        shown = self.script.number(result)
+        name = self.name.cell(step, place)
+        sources = tuple(self._sources(step, term))
+        if step.operation is None or _is_given(step):
+            return Explanation(name, "", shown, shown, sources, given=True, value=value)
+        rounded = self.trace.problem.round is not None and term.value != value
+        unrounded = number_text(term.value, self.decimals) if rounded else ""
+        return Explanation(
+            name,
+            self.names(term),
+            self.numbers(term, unrounded or result),
+            shown,
+            sources,
+            self.unfolded(term, unrounded or result),
+            self.script.number(unrounded),
+            self.script.also.join(self._reasons(term)),
+            value=value,
+        )
+
+    def names(self, term: Term) -> str:
+        """Return the formula of a cell, with the names of cells."""
+        if isinstance(term, Chosen | Constant) and not any(found(term, Leaf)):
+            return ""
+        most = np.inf if self.full else MOST_NAMES
+        script = self.script(self.name.part, most, 2, self.name, self.turned, self.written)
+        return script(term)
+
+    def numbers(self, term: Term, result: str) -> str:
+        """Return the formula with numbers put in, with digits enough to give the result."""
+        return self._written(term, result)
+
+    def unfolded(self, term: Term, result: str) -> str:
+        """Return the numbers with those steps put in that a hand writes as one; or nothing."""
+        unfolded = self._unfold(term)
+        if unfolded is term:
+            return ""
+        text = self._written(unfolded, result)
+        return text if self._prints(unfolded, MOST_DIGITS, result) else ""
+
+    def _written(self, term: Term, result: str) -> str:
+        digits = next(
+            (d for d in range(self.decimals, MOST_DIGITS) if self._prints(term, d, result)),
+            MOST_DIGITS,
+        )
+        script = self.script(
+            lambda part: self.script.number(number_text(part.value, digits)),
+            self.most,
+            turned=self.turned,
+            numbers=self.written,
+        )
+        return script(term)
+
+    def _prints(self, term: Term, digits: int, result: str) -> bool:
+        """Whether numbers of so many digits give what is printed as the result."""
+        value = evaluated(term, lambda part: as_float(number_text(part.value, digits)))
+        _, _, exponent = result.partition("e")
+        unit = 10.0 ** (int(exponent or 0) - self.decimals)
+        return value == as_float(result) or abs(value - as_float(result)) <= unit / 2
+
+    def _unfold(self, term: Term) -> Term:
+        """Return a term with the leaves replaced whose steps are short ways to write."""
+        if isinstance(term, Leaf):
+            made = term.step.operation
+            if isinstance(made, Operation) and made.unfolds:
+                return self._unfold(self.worked.term(term.step, term.at))
+            return term
+        if isinstance(term, Binary):
+            if term.op in "+-":
+                return self._unfold_sum(term)
+            left, right = self._unfold(term.left), self._unfold(term.right)
+            same = left is term.left and right is term.right
+            return term if same else Binary(term.op, left, right)
+        if isinstance(term, Function):
+            inner = self._unfold(term.operand)
+            return term if inner is term.operand else Function(term.name, inner)
+        if isinstance(term, Chosen):
+            inner = self._unfold(term.operand)
+            return term if inner is term.operand else inner
+        return term
+
+    def _unfold_sum(self, term: Term) -> Term:
+        parts = summands(term)
+        inner = [self._unfold(part) for _, part in parts]
+        if all(new is old for new, (_, old) in zip(inner, parts, strict=True)):
+            return term
+        total = inner[0]
+        for (minus, _), part in zip(parts[1:], inner[1:], strict=True):
+            total = Binary("-" if minus else "+", total, part)
+        return total
+
+    def _sources(self, step: Step, term: Term) -> Iterator[Source]:
+        seen = set()
+        for leaf in leaves(term):
+            cell = (leaf.step.name, place_of(leaf.step, leaf.at))
+            if cell not in seen and leaf.step.name != step.name:
+                seen.add(cell)
+                yield Source(*cell)
+
+    def _reasons(self, term: Term) -> Iterator[str]:
+        """Yield what decided choices, and what letters stand for."""
+        for named in found(term, Named):
+            result = number_text(named.value, self.decimals)
+            letter = self.name.letter(named.symbol)
+            numbers = self.numbers(named.operand, result)
+            yield f"{letter} = {numbers} = {self.script.number(result)}"
+        for chosen in found(term, Chosen):
+            if not chosen.words:
+                continue
+            texts = [self._number(t) for t in chosen.seen]
+            largest = max(chosen.seen, key=lambda t: t.value)
+            several = sum(t.value == largest.value for t in chosen.seen) > 1
+            yield self.script.words(chosen.words).format(
+                which=self.script.phrase("the first largest" if several else "the largest"),
+                seen=f"{self.names(chosen.seen[0])} = {texts[0]}",
+                all=", ".join(texts),
+                largest=self._number(largest),
+            )
+
+    def _number(self, term: Term) -> str:
+        return self.script.number(number_text(term.value, self.decimals))
+
+
+def evaluated(term: Term, value_of: Callable[[Term], float]) -> float:
+    """Return the float of a term with other numbers for its leaves and for what has a letter."""
+    if isinstance(term, Leaf | Named):
+        return value_of(term)
+    if isinstance(term, Chosen):
+        return evaluated(term.operand, value_of)
+    if isinstance(term, Function):
+        return FUNCTIONS[term.name](evaluated(term.operand, value_of))
+    if not isinstance(term, Binary):
+        return term.value
+    if term.op in "+-":
+        parts = [(minus, evaluated(part, value_of)) for minus, part in summands(term)]
+        total = 0.0
+        for minus, value in parts:
+            total = total - value if minus else total + value
+        return total
+    return calculate(term.op, evaluated(term.left, value_of), evaluated(term.right, value_of))
+
+
+def number_text(value: float, decimals: int) -> str:
+    """Return one number as tables write it."""
+    if value.is_integer() and abs(value) < TOO_LONG:
+        return str(int(value))
+    return style_of(np.array([value]), decimals)(value)
+
+
+def _is_given(step: Step) -> bool:
+    return isinstance(step.operation, Step) and step.operation.name == step.name
+
+
+def as_float(text: str) -> float:
+    """Return the float of a number as `number_text` writes it."""
+    return float(text.replace("∞", "inf"))

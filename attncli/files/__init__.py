@@ -1,0 +1,1 @@
+"""Bytes of files to plain values with their places, and these to problems and answers."""

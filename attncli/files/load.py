@@ -1,0 +1,291 @@
+"""From files to problems.
+
+Results are read back as the problems they came from, matrix files are fetched, and what is wrong
+is told with file, line and column.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.files.document import Document, Raw, assign
+from attncli.files.read import matrix_file, read, read_bytes
+from attncli.problem.keys import KEYS
+from attncli.problem.problem import Problem
+from attncli.records import Record, replace
+
+if TYPE_CHECKING:
+    from attncli.checking.answers import Submission
+
+MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
+
+LABELLED = {
+    "X": ("tokens", ""),
+    "memory": ("memory_tokens", ""),
+    "Q": ("tokens", ""),
+    "K": ("memory_tokens", ""),
+    "V": ("memory_tokens", ""),
+    "scores": ("tokens", "memory_tokens"),
+    "bias": ("tokens", "memory_tokens"),
+    "mask": ("tokens", "memory_tokens"),
+}
+"""Which key the labels of a matrix's rows and of its columns are."""
+
+
+NOTHING: Mapping[str, str] = {}
+
+
+class Overrides(Record):
+    """What the command line sets beside the files.
+
+    Attributes:
+        options: values by key, as written.
+        matrices: files by key, such as {"score.W": "w.csv"}.
+    """
+
+    options: Mapping[str, str] = NOTHING
+    matrices: Mapping[str, str] = NOTHING
+
+
+def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Problem:
+    """Read the one problem of a file.
+
+    Args:
+        source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for what cannot be read, with its place; for a file of several problems.
+
+    >>> load("sample_inputs/i_am_good.yaml").tokens
+    ('I', 'am', 'good')
+    """
+    problems = load_all(source, stdin=stdin)
+    if len(problems) > 1:
+        raise fail(f"{source} holds {len(problems)} problems", hint="use load_all for them")
+    return problems[0]
+
+
+def load_all(
+    source: str | os.PathLike[str],
+    overrides: Overrides | None = None,
+    stdin: BinaryIO | None = None,
+) -> list[Problem]:
+    """Read every problem of a file.
+
+    Args:
+        source: as for `load`.
+        overrides: options and matrices that replace those of the file.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    problems = load_each(source, overrides, stdin)
+    faults = [fault for p in problems if isinstance(p, InputError) for fault in p.faults]
+    refuse(faults)
+    return [problem for problem in problems if not isinstance(problem, InputError)]
+
+
+def load_each(
+    source: str | os.PathLike[str],
+    overrides: Overrides | None = None,
+    stdin: BinaryIO | None = None,
+) -> list[Problem | InputError]:
+    """Read every problem of a file, each by itself: one that is wrong stands for its error.
+
+    Raises:
+        InputError: for a file that cannot be read at all.
+    """
+    forms = {key: row.form for key, row in KEYS.items()}
+    options = {k: form == "labels" for k, form in forms.items() if form not in ("matrix", "vector")}
+    found: list[Problem | InputError] = []
+    for document in read(source, stdin, options):
+        try:
+            found.append(_problem(document, overrides or Overrides()))
+        except InputError as error:
+            found.append(error)
+    return found
+
+
+def load_answers(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> list[Submission]:
+    """Read every sheet of hand-worked answers of a file.
+
+    Args:
+        source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
+            `attn compute` wrote; "-" for standard input.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    from attncli.checking.answers import ABOUT, submission_of
+
+    documents = read(source, stdin, dict.fromkeys(ABOUT, False))
+    sheets = []
+    for number, document in enumerate(documents, 1):
+        name = document.name if len(documents) == 1 else f"{document.name}, {number}"
+        with located(document.locate):
+            sheet = submission_of(document.values, name, document.locate, bool(document.labels))
+            sheets.append(_with_matrix_files(sheet, document.folder))
+    return sheets
+
+
+def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:
+    """Return a sheet with the names of matrix files replaced by what they hold."""
+    matrices = dict(sheet.matrices)
+    files: dict[str, Document] = {}
+    for word, raw in matrices.items():
+        if _names_file(raw):
+            files[word] = _matrix(word, raw, folder)
+            matrices[word] = files[word].values["X"]
+
+    def locate(path: KeyPath) -> Place:
+        if path and path[0] in files:
+            return files[str(path[0])].locate(("X", *path[1:]))
+        return sheet.locate(path)
+
+    return replace(sheet, matrices=matrices, locate=locate, ragged=True) if files else sheet
+
+
+def from_flags(overrides: Overrides) -> Problem:
+    """Make a problem of the command line's options and matrices alone.
+
+    Raises:
+        InputError: for what cannot be read.
+    """
+    return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
+
+
+def _problem(document: Document, overrides: Overrides) -> Problem:
+    values, places = _as_problem(document)
+    for key, text in overrides.options.items():
+        flag = f"--{key.replace('_', '-')}"
+        values[key] = _flag_value(key, text, flag)
+        places.origins[key] = _flag_place(flag)
+    for key, name in overrides.matrices.items():
+        flag = f"-m {key}={name}"
+        places.origins[key] = _flag_place(flag)
+        with located(places.of):
+            _set_matrix(values, places, key, _matrix(key, name, Path()))
+    with located(places.of):
+        _fetch_files(values, places, document.folder)
+        for key, value in places.labels.items():
+            values.setdefault(key, list(value))
+        return Problem(**values).from_file(places.of)
+
+
+@dataclass(eq=False, repr=False)
+class Places:
+    """Where each key of a problem comes from, when it is not from the document itself."""
+
+    document: Document
+    prefixes: dict[str, KeyPath] = field(default_factory=dict)
+    origins: dict[str, Callable[[KeyPath], Place]] = field(default_factory=dict)
+    labels: dict[str, list[str]] = field(default_factory=dict)
+
+    def of(self, path: KeyPath) -> Place:
+        """Return the place of a key path of the problem."""
+        words = [part for part in path if isinstance(part, str)]
+        for count in range(len(words), 0, -1):
+            origin = self.origins.get(".".join(words[:count]))
+            if origin is not None:
+                return origin(path[count:])
+        prefix = self.prefixes.get(words[0], ()) if words else ()
+        return self.document.locate((*prefix, *path))
+
+
+def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
+    """Return the keys of a problem; of a result, the problem that it came from."""
+    values = dict(document.values)
+    places = Places(document)
+    steps = values.pop("steps", None)
+    if steps is not None:
+        values.pop("warnings", None)
+        values.pop("rounding", None)
+        for part in ("options", "inputs"):
+            inner = values.pop(part, {})
+            for key, value in inner.items() if isinstance(inner, dict) else ():
+                assign(values, key, value)
+                places.prefixes[key.split(".")[0]] = (part,)
+        if not any(key in values for key, row in KEYS.items() if row.form == "matrix"):
+            raise InputError(
+                Fault(
+                    "this holds results, but not the problem that they came from",
+                    hint="write it without --only, or give the problem file itself",
+                    place=document.locate(("steps",)),
+                )
+            )
+    for key, (rows, columns) in document.labels.items():
+        _take_labels(places, key, rows, columns)
+    return values, places
+
+
+def _take_labels(
+    places: Places, key: str, rows: list[str] | None, columns: list[str] | None
+) -> None:
+    for name, words in zip(
+        LABELLED.get(key.partition(".")[0], ("", "")), (rows, columns), strict=True
+    ):
+        if name and words:
+            places.labels.setdefault(name, words)
+
+
+def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
+    """Replace the names of matrix files by what they hold."""
+    for key, value in list(values.items()):
+        if isinstance(value, dict) and key in ("score", "mask"):
+            for part, inner in list(value.items()):
+                if _names_file(inner):
+                    name = f"{key}.{part}"
+                    _set_matrix(values, places, name, _matrix(name, str(inner), folder))
+        elif _names_file(value) and KEYS.get(key, KEYS["title"]).form in (
+            "matrix",
+            "vector",
+            "mask",
+        ):
+            _set_matrix(values, places, key, _matrix(key, str(value), folder))
+
+
+def _names_file(value: Raw) -> bool:
+    return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
+
+
+def _matrix(key: str, name: str, folder: Path) -> Document:
+    """Read a matrix file; where the file as a whole is at fault, so is the key that names it."""
+    name = name.strip()
+    try:
+        return matrix_file(folder / name, name)
+    except InputError as error:
+        raise InputError(
+            *(
+                f
+                if f.place and f.place.line
+                else Fault(f"{key}: {name}: {f.message}", tuple(key.split(".")), f.hint)
+                for f in error.faults
+            )
+        ) from None
+
+
+def _set_matrix(values: dict[str, Raw], places: Places, key: str, found: Document) -> None:
+    assign(values, key, found.values["X"])
+    places.origins[key] = lambda rest: found.locate(("X", *rest))
+    rows, columns = found.labels.get("X", (None, None))
+    _take_labels(places, key, rows, columns)
+
+
+def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
+    return lambda path: Place(flag)
+
+
+def _flag_value(key: str, text: str, flag: str) -> Raw:
+    """Return a flag's value; a mapping or list is written as in YAML."""
+    if KEYS[key].form == "text" or not text.lstrip().startswith(("{", "[")):
+        return text
+    document = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")[0]
+    return document.values[key]

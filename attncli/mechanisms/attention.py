@@ -1,0 +1,101 @@
+"""Self-attention and cross-attention with any number of heads (Vaswani et al. 2017, section 3.2).
+
+`kind: self` takes keys and values from X, `kind: cross` from `memory`; Q, K, V or the scores may
+be given instead.
+"""
+
+from __future__ import annotations
+
+from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.weights import Rules, adjust, normalize, score
+from attncli.mechanisms.inputs import given, label
+from attncli.mechanisms.streaming import Streamed, is_large
+from attncli.problem.problem import Problem
+from attncli.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
+from attncli.tape.step import Expression, Step
+from attncli.tape.tape import Tape
+
+
+def attention(tape: Tape, problem: Problem) -> None:
+    """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
+    label(tape, query=problem.tokens, key=problem.memory_tokens)
+    if problem.keys_are_tokens:
+        label(tape, key=problem.memory_tokens or problem.tokens)
+    q = k = None
+    if "scores" not in problem.given:
+        q = project(tape, problem, "Q", "query")
+        k = project(tape, problem, "K", "key")
+    v = project(tape, problem, "V", "key")
+    finish(tape, problem, read_values(tape, problem, q, k, v))
+
+
+def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
+    """Record Q, K or V: given directly, or X W (+ b), cut into heads where there are several."""
+    heads = problem.heads if name == "Q" else problem.kv_heads
+    source = "memory" if problem.kind == "cross" and name != "Q" else "X"
+    letter = name.lower()
+    made: Expression
+    if name in problem.given:
+        made = given(tape, problem, name, (rows, "feature"))
+    else:
+        tokens = "query" if source == "X" else "key"
+        made = given(tape, problem, source, (tokens, "model"))
+        if f"W_{letter}" in problem.given:
+            made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
+        if f"b_{letter}" in problem.given:
+            bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
+            if made.leading != bias.leading:  # one of the two is of all heads, the other of each
+                made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
+            made = Add(made, bias)
+    return tape.record(name, _cut(made, heads, problem), (rows, "feature"))
+
+
+def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
+    """Return the features in pieces, one a head, unless there is one head or they are already."""
+    return SplitHeads(made, heads) if problem.heads > 1 and "head" not in made.leading else made
+
+
+def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
+    """Record scores, weights and weights · V, or the last one alone where they are too large."""
+    times = problem.heads // problem.kv_heads
+    values = RepeatHeads(v, times) if times > 1 else v
+    name = "context" if problem.heads > 1 or _goes_on(problem) else "output"
+    if q is None or k is None:
+        scores = given(tape, problem, "scores", ("query", "key"))
+        scores = tape.record("scores", scores, symbol="S")
+        return weigh(tape, scores, values, problem.rules, name)
+    keys = RepeatHeads(k, times) if times > 1 else k
+    if is_large(tape, q, k, problem.rules):
+        return tape.record(name, Streamed(q, keys, values, problem.rules, tape), symbol="Z")
+    scores = score(tape, q, keys, problem.rules)
+    return weigh(tape, scores, values, problem.rules, name)
+
+
+def weigh(tape: Tape, scores: Step, values: Expression, rules: Rules, name: str) -> Step:
+    """Record the weights that the scores become, and the values mixed by them."""
+    weights = normalize(tape, adjust(tape, scores, rules), rules)
+    return tape.record(name, MatMul(weights, values), symbol="Z")
+
+
+def finish(tape: Tape, problem: Problem, context: Step) -> None:
+    """Record what comes after the heads: side by side, through W_o, through W_c."""
+    output = context
+    if problem.heads > 1:
+        name = "concat" if _goes_on(problem) else "output"
+        output = tape.record(name, MergeHeads(output), symbol="Z")
+    if _goes_on(problem):
+        made: Expression = output
+        if "W_o" in problem.given:
+            made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
+        if "b_o" in problem.given:
+            made = Add(made, given(tape, problem, "b_o", ("out",)))
+        output = tape.record("output", made, symbol="Z")
+    if "W_c" in problem.given:
+        w_c = given(tape, problem, "W_c", ("out", "joined"))
+        x = given(tape, problem, "X", ("query", "model"))
+        tape.record("attentional", Tanh(MatMul(Concatenate(output, x), Transposed(w_c))))
+
+
+def _goes_on(problem: Problem) -> bool:
+    """Whether the heads' values are projected once more."""
+    return "W_o" in problem.given or "b_o" in problem.given

@@ -1,0 +1,55 @@
+"""Matching two sentences that attend to each other.
+
+Parikh et al. 2016, section 3.1 (a soft alignment of each sentence with the other) and Chen et
+al. 2017, section 3.2 (the enhancement [a; ã; a − ã; a ⊙ ã]).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.weights import adjust, normalize, score
+from attncli.mechanisms.inputs import given, label
+from attncli.problem.problem import Problem
+from attncli.tape.operations import MatMul, Transposed
+from attncli.tape.step import Expression, Operation, Writer
+from attncli.tape.tape import Tape
+
+
+def co_attention(tape: Tape, problem: Problem) -> None:
+    """Record one matrix of scores, softmax over it both ways, and each sentence's aligned one."""
+    label(tape, query=problem.tokens, key=problem.memory_tokens)
+    a = given(tape, problem, "X", ("query", "feature"))
+    b = given(tape, problem, "memory", ("key", "feature"))
+    rules = problem.rules
+    scores = adjust(tape, score(tape, a, b, rules), rules)
+    weights = normalize(tape, scores, rules, "_x")
+    aligned_x = tape.record("aligned_x", MatMul(weights, b), symbol="Ã")
+    weights = normalize(tape, Transposed(scores), rules, "_memory")
+    aligned_memory = tape.record("aligned_memory", MatMul(weights, a), symbol="B̃")
+    if problem.enhance:
+        tape.record("enhanced_x", Enhanced(a, aligned_x))
+        tape.record("enhanced_memory", Enhanced(b, aligned_memory))
+
+
+class Enhanced(Operation):
+    """[a; ã; a − ã; a ⊙ ã], feature by feature side by side."""
+
+    own: Expression
+    aligned: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """As many rows, four times the features."""
+        return (self.own.trailing[-2], "enhanced")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d) and (…, n, d) give (…, n, 4 d)."""
+        own, aligned = np.broadcast_arrays(*arrays)
+        return np.concatenate([own, aligned, own - aligned, own * aligned], axis=-1)
+
+    def notation(self, write: Writer) -> str:
+        """`[X; aligned_x; X − aligned_x; X ⊙ aligned_x]`."""
+        own, aligned = write(self.own), write(self.aligned)
+        return f"[{own}; {aligned}; {own} − {aligned}; {own} ⊙ {aligned}]"

@@ -1,0 +1,67 @@
+"""From a problem to its trace."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.rounding import Rounding
+from attncli.errors import fail, located
+from attncli.mechanisms.table import method_of
+from attncli.mechanisms.trace import Trace
+from attncli.problem.problem import Problem
+from attncli.tape.step import Expression
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
+
+
+def compute(
+    problem: Problem,
+    only: Collection[str] | None = None,
+    settle: Callable[[str, Array], Array] | None = None,
+) -> Trace:
+    """Calculate a problem, step by step.
+
+    Args:
+        problem: what to calculate.
+        only: the names of the steps that will be read, all by default; large steps that nobody
+            asks for are not kept.
+        settle: called with each step's name and array (batch, head, row, column); what it
+            returns takes the array's place for all that follows.
+
+    Returns:
+        The trace, with the steps in the order of computation.
+
+    Raises:
+        InputError: for a step that does not exist, or numbers that cannot be calculated with.
+
+    >>> trace = compute(Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot"))
+    >>> trace["scores"].value
+    array([[14., 10.,  9.],
+           [10., 11.,  6.],
+           [ 9.,  6.,  6.]])
+    >>> trace["scores"].formula
+    'scores = Q Kᵀ'
+    """
+    wanted = None if only is None else frozenset(only)
+    unrounded: Trace | None = None
+    work: Callable[[Expression], Array] = array_of
+    if settle is None and problem.round is not None:
+        from attncli.tape.by_hand import by_hand
+
+        settle, work = Rounding(**problem.round), by_hand
+        unrounded = compute(problem, settle=lambda name, array: array)
+    tape = Tape({}, problem.columns, settle, wanted, work)
+    with located(problem.source):
+        method_of(problem.kind)(tape, problem)
+        warnings = tuple(tape.warnings)
+        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
+        for name in only or ():
+            if name not in trace:
+                raise fail(
+                    f"there is no step {visible(name)} in this calculation",
+                    hint=did_you_mean(name, trace.steps),
+                )
+    return trace

@@ -1,0 +1,21 @@
+"""What every method starts with: the problem's matrices and words, put on the tape."""
+
+from __future__ import annotations
+
+from attncli.problem.keys import KEYS
+from attncli.problem.problem import Problem
+from attncli.tape.step import Step
+from attncli.tape.tape import Tape
+
+
+def label(tape: Tape, **words: tuple[str, ...]) -> None:
+    """Name the places along axes, where there are words for them."""
+    tape.labels.update({axis: found for axis, found in words.items() if found})
+
+
+def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
+    """Put a matrix of the problem on the tape, once."""
+    if key in tape.inputs:
+        return tape.inputs[key]
+    as_written = KEYS[key].as_written
+    return tape.given(key, problem.array(key), trailing, problem.leading(key), as_written)

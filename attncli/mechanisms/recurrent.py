@@ -1,0 +1,231 @@
+"""A simple recurrent network whose state attends to the states before it.
+
+Cheng et al. 2016, section 3.1, in the form of a plain network: the state h_t is made from the
+input and the context c_{t−1}; then h_t attends to h_0 … h_t, which gives c_t. Vectors stand as
+columns in the formulas, so A multiplies from the left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.weights import adjust, normalize, score
+from attncli.mechanisms.inputs import given, label
+from attncli.problem.problem import Problem
+from attncli.tape.operations import Add, MatMul, Tanh
+from attncli.tape.step import PRODUCT, Expression, Operation, Step, Writer
+from attncli.tape.tape import Tape
+
+
+def recurrent(tape: Tape, problem: Problem) -> None:
+    """Record h_0; for each time h_t, scores_t, weights_t and c_t; all weights; all states."""
+    x = given(tape, problem, "X", ("time", "feature"))
+    times = x.array.shape[-2]
+    words = problem.tokens or tuple(f"x_{t}" for t in range(1, times + 1))
+    label(tape, time=words, state=tuple(f"h_{t}" for t in range(times + 1)))
+    a = given(tape, problem, "A", ("state_feature", "joined"))
+    attends = problem.update != "plain"
+    states = [_start(tape, problem, "h_0", a)]
+    context = _start(tape, problem, "c_0", a) if attends else states[0]
+    weights: list[Expression] = []
+    for t in range(1, times + 1):
+        tape.group = f"t = {t} ({words[t - 1]})" if problem.tokens else f"t = {t}"
+        parts: dict[str, Expression] = {"h": states[-1], "x": Row(x, t - 1), "c": context}
+        made: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
+        if "b" in problem.given:
+            made = Add(made, given(tape, problem, "b", ("state_feature",)))
+        states.append(tape.record(f"h_{t}", Tanh(made), ("feature",)))
+        if attends:
+            context, shares = _attend(tape, problem, states, t)
+            weights.append(shares)
+    tape.group = ""
+    if attends:
+        tape.record("weights", Triangle(tuple(weights)), symbol="A")
+    tape.record("output", Below(tuple(states[1:])), ("time", "feature"), symbol="H")
+
+
+ORDER = {"input_context": "xc", "state_input_context": "hxc", "plain": "hx"}
+"""What stands in A's vector, for each update: [x; c], [h; x; c] or [h; x]."""
+
+
+def _start(tape: Tape, problem: Problem, name: str, a: Step) -> Step:
+    """Return h_0 or c_0: as given, or zeros."""
+    if name in problem.given:
+        start = given(tape, problem, name, ("feature",))
+    else:
+        zeros = np.zeros((1, 1, 1, a.array.shape[-2]), a.array.dtype)
+        start = tape.given("0" if name == "h_0" else name, zeros, ("feature",))
+    return tape.record(name, start, ("feature",)) if name == "h_0" else start
+
+
+def _attend(tape: Tape, problem: Problem, states: list[Step], t: int) -> tuple[Step, Expression]:
+    """Record scores_t, weights_t and c_t of the newest state with all states so far."""
+    before = Below(tuple(states))
+    q: Expression = states[-1]
+    k: Expression = before
+    if "W_q" in problem.given:
+        q = MatVec(given(tape, problem, "W_q", ("query_feature", "feature")), q)
+    if "W_k" in problem.given:
+        k = MatVec(given(tape, problem, "W_k", ("key_feature", "feature")), k)
+    rules, suffix = problem.rules, f"_{t}"
+    scores = score(tape, AsRow(q), k, rules, suffix, ("state",))
+    weights = normalize(tape, adjust(tape, scores, rules, suffix), rules, suffix)
+    return tape.record(f"c_{t}", MatMul(weights, before), ("feature",)), weights
+
+
+class Row(Operation):
+    """One token of X."""
+
+    operand: Step
+    place: int
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """A vector."""
+        return ("feature",)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d) gives (…, 1, d)."""
+        return arrays[0][..., self.place : self.place + 1, :]
+
+    def notation(self, write: Writer) -> str:
+        """`x_1`."""
+        del write
+        return f"x_{self.place + 1}"
+
+
+class AsRow(Operation):
+    """A vector as a matrix of one row, a single query."""
+
+    operand: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """One row."""
+        return ("now", *self.operand.trailing)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, d), as a vector is held already."""
+        return arrays[0]
+
+    def notation(self, write: Writer) -> str:
+        """As the vector."""
+        return write(self.operand)
+
+
+class MatVec(Operation):
+    """A matrix times a vector from the left, or times each of several vectors."""
+
+    matrix: Expression
+    vectors: Expression
+    binds = PRODUCT
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """The matrix's rows in place of the vectors' features."""
+        return (*self.vectors.trailing[:-1], self.matrix.trailing[0])
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, a, b) and vectors as rows (…, n, b) give rows (…, n, a)."""
+        matrix, vectors = arrays
+        product: Array = vectors @ np.swapaxes(matrix, -1, -2)
+        return product
+
+    def notation(self, write: Writer) -> str:
+        """`A [x_1; c_0]`."""
+        return f"{write(self.matrix, PRODUCT)} {write(self.vectors, PRODUCT)}"
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """The matrix and, standing up, the vector."""
+        del columns
+        return (self.matrix, "×", AsColumn(self.vectors))
+
+
+class AsColumn(Operation):
+    """A vector standing up, as the formula has it."""
+
+    operand: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """One column."""
+        return (self.operand.trailing[-1], "now")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, d) gives (…, d, 1)."""
+        return np.swapaxes(arrays[0], -1, -2)
+
+    def notation(self, write: Writer) -> str:
+        """As the vector."""
+        return write(self.operand)
+
+
+class Parts(Operation):
+    """Several values as one: a base for the ways to put them together."""
+
+    parts: tuple[Expression, ...]
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The parts."""
+        return self.parts
+
+    def notation(self, write: Writer) -> str:
+        """`[h_0; h_1]`, with the middle of many left out."""
+        names = [write(part) for part in self.parts]
+        if len(names) > 3:
+            names = [names[0], "…", names[-1]]
+        return f"[{'; '.join(names)}]"
+
+    def transposed_notation(self, write: Writer) -> str:
+        """`[h_0; h_1]ᵀ`."""
+        return f"{self.notation(write)}ᵀ"
+
+
+class Stacked(Parts):
+    """One vector of the numbers of several."""
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """A vector."""
+        return ("joined",)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
+        return np.concatenate(arrays, axis=-1)
+
+
+class Below(Parts):
+    """A matrix with a vector in each row."""
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """A state a row."""
+        return ("state", "feature")
+
+    def apply(self, *arrays: Array) -> Array:
+        """Vectors (…, 1, d) give (…, their number, d)."""
+        return np.concatenate(arrays, axis=-2)
+
+
+class Triangle(Parts):
+    """The weights of every time, each row one longer than the row before."""
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Times by states."""
+        return ("time", "state")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, 2), (…, 1, 3), … give (…, T, T + 1), with 0 where there is nothing yet."""
+        width = arrays[-1].shape[-1]
+        padded = [
+            np.concatenate([a, np.zeros((*a.shape[:-1], width - a.shape[-1]), a.dtype)], axis=-1)
+            for a in arrays
+        ]
+        return np.concatenate(padded, axis=-2)
+
+    def is_blank(self, row: int, column: int) -> bool:
+        """Whether the state does not exist yet."""
+        return column > row + 1

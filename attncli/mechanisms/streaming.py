@@ -1,0 +1,90 @@
+"""Attention over many tokens when nobody asks for the n × m steps.
+
+The same lines are calculated for some queries at a time, on a tape of their own of which only
+the last value is kept: memory grows with n, not with n · m.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.weights import Rules, adjust, normalize, score
+from attncli.tape.operations import MatMul
+from attncli.tape.step import Expression, Operation, Step, Writer
+from attncli.tape.tape import Tape
+
+LARGE = 2**22
+"""From how many scores on the n × m steps are not kept: 32 MiB a step in double precision."""
+
+BLOCK = 2**18
+"""How many scores are calculated at a time: 2 MiB, about what a processor's cache holds."""
+
+LEFT_OUT = frozenset(
+    ("hidden", "scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights")
+)
+
+
+def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
+    """Whether the n × m steps are large and unwanted, and can be done some queries at a time."""
+    if tape.wanted is None or tape.wanted & LEFT_OUT or tape.settle is not None:
+        return False
+    lead = np.broadcast_shapes(q.array.shape[:1], k.array.shape[:1])[0] * q.array.shape[1]
+    count = lead * q.array.shape[-2] * k.array.shape[-2]
+    # Along the queries every weight depends on all queries.
+    return count >= LARGE and rules.normalize.axis == "keys"
+
+
+class Streamed(Operation):
+    """weights · V, some queries at a time.
+
+    Attributes:
+        q: (…, n, d_q).
+        k: (…, m, d_k).
+        v: (…, m, d_v).
+        rules: how scores come about and become weights.
+        tape: whose labels the warnings use, and where they go.
+    """
+
+    q: Expression
+    k: Expression
+    v: Expression
+    rules: Rules
+    tape: Tape
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """Queries by the values' features."""
+        return (self.q.trailing[-2], self.v.trailing[-1])
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, d_q), (…, m, d_k) and (…, m, d_v) give (…, n, d_v)."""
+        q, k, v = arrays
+        n, m = q.shape[-2], k.shape[-2]
+        lead = np.broadcast_shapes(q.shape[:2], k.shape[:2], v.shape[:2])
+        size = max(1, BLOCK // (m * lead[0] * lead[1]))
+        result = np.empty((*lead, n, v.shape[-1]), np.result_type(q, v))
+        for start in range(0, n, size):
+            rows = slice(start, min(start + size, n))
+            result[..., rows, :] = self._block(q[..., rows, :], k, v, rows, n)
+        return result
+
+    def _block(self, q: Array, k: Array, v: Array, rows: slice, n: int) -> Array:
+        labels = dict(self.tape.labels)
+        numbers = tuple(str(row + 1) for row in range(n))
+        labels["query"] = labels.get("query", numbers)[rows]
+        tape = Tape(labels)
+        queries = tape.given("Q", q, ("query", "feature"), ("batch", "head"))
+        keys = tape.given("K", k, ("key", "feature"), ("batch", "head"))
+        values = tape.given("V", v, ("key", "feature"), ("batch", "head"))
+        rules = self.rules.of_rows(rows, n)
+        weights = normalize(tape, adjust(tape, score(tape, queries, keys, rules), rules), rules)
+        output = tape.record("output", MatMul(weights, values))
+        for warning in tape.warnings:
+            self.tape.warn(warning)
+        return output.array
+
+    def notation(self, write: Writer) -> str:
+        """In words, as no step of it is kept."""
+        parts = ", ".join(write(part) for part in (self.q, self.k, self.v))
+        return f"attention of {parts}, some queries at a time"

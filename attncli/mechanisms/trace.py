@@ -1,0 +1,61 @@
+"""A finished calculation: the problem and its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.problem.problem import Problem
+from attncli.records import Record
+from attncli.tape.step import Step
+
+
+class Trace(Record):
+    """A finished calculation.
+
+    `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
+    steps in the order of computation. Where steps were rounded by hand, `unrounded` is what they
+    would be without.
+    """
+
+    problem: Problem
+    inputs: Mapping[str, Step]
+    steps: Mapping[str, Step]
+    labels: Mapping[str, tuple[str, ...]]
+    warnings: tuple[str, ...] = ()
+    unrounded: Trace | None = None
+
+    def __getitem__(self, name: str) -> Step:
+        """Return the step of that name; a KeyError tells which there are."""
+        try:
+            return self.steps[name]
+        except KeyError:
+            raise KeyError(f"no step {name}; there are {', '.join(self.steps)}") from None
+
+    def __iter__(self) -> Iterator[Step]:
+        return iter(self.steps.values())
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.steps
+
+    @property
+    def last(self) -> Step:
+        """The step `output`; where there is no such step, the last one."""
+        return self.steps["output" if "output" in self.steps else list(self.steps)[-1]]
+
+    @property
+    def output(self) -> Array:
+        """The numbers of the step `output`."""
+        return self["output"].value
+
+
+def furthest(trace: Trace) -> tuple[float, tuple[int, ...]]:
+    """Return how far the last step is from the unrounded one at most, and at which cell."""
+    assert trace.unrounded is not None  # or there is nothing to compare
+    rounded, unrounded = trace.last.value, trace.unrounded[trace.last.name].value
+    equal = rounded == unrounded  # −∞ too, of which no difference can be taken
+    distance = np.abs(np.where(equal, 0.0, rounded) - np.where(equal, 0.0, unrounded))
+    place = np.unravel_index(int(distance.argmax()), distance.shape)
+    return float(distance[place]), tuple(int(i) for i in place)

@@ -1,0 +1,1 @@
+"""Formulas as trees: written numbers become them, operations give them, formats print them."""

@@ -1,0 +1,154 @@
+"""The kinds of problems: which keys each understands, their shapes, and what follows from them.
+
+A shape is letters in row convention; a letter stands for one size. `heads*d_k` is one head's size
+times the heads, which fall away for a stack of one matrix a head. What a left-out key would have
+fixed is implied by another letter.
+"""
+
+from __future__ import annotations
+
+from attncli.attention.masks import MASKS
+from attncli.records import Record
+
+Shapes = dict[str, tuple[str, ...]]
+
+
+class Implied(Record):
+    """A letter that equals another one, unless a key is given that fixes it itself."""
+
+    letter: str
+    origin: str
+    unless: tuple[str, ...] = ()
+
+
+class Kind(Record):
+    """One row of the table.
+
+    Attributes:
+        meaning: one line.
+        shapes: its matrices.
+        options: its other keys, beside those that every kind has.
+        needs: keys that it cannot do without.
+        implied: letters that follow from others, in this order.
+        tokens: the letter that counts the tokens.
+        score: the default score function.
+        masks: the forms of masks that make sense.
+    """
+
+    meaning: str
+    shapes: Shapes
+    options: tuple[str, ...]
+    needs: tuple[str, ...] = ()
+    implied: tuple[Implied, ...] = ()
+    tokens: str = "n"
+    score: str = "scaled_dot"
+    masks: tuple[str, ...] = tuple(MASKS)
+
+
+COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers")
+SCORING = ("score", "scale", "softcap", "normalize")
+MASKING: Shapes = {"bias": ("n", "m"), "mask.keep": ("n", "m"), "mask.block": ("n", "m")}
+PADDING = ("keep", "block", "lengths")
+
+SELF: Shapes = {
+    "X": ("n", "d_model"),
+    "W_q": ("d_model", "heads*d_q"),
+    "b_q": ("heads*d_q",),
+    "Q": ("n", "heads*d_q"),
+    "W_k": ("d_model", "kv_heads*d_k"),
+    "b_k": ("kv_heads*d_k",),
+    "K": ("m", "kv_heads*d_k"),
+    "W_v": ("d_model", "kv_heads*d_v"),
+    "b_v": ("kv_heads*d_v",),
+    "V": ("m", "kv_heads*d_v"),
+    "scores": ("n", "m"),
+    **MASKING,
+    "W_o": ("heads*d_v", "d_out"),
+    "b_o": ("d_out",),
+    "W_c": ("d_c", "d_out + d_model"),
+}
+CROSS: Shapes = {
+    "X": SELF["X"],
+    "memory": ("m", "d_memory"),
+    **SELF,
+    "W_k": ("d_memory", "kv_heads*d_k"),
+    "W_v": ("d_memory", "kv_heads*d_v"),
+}
+ATTENTION = (*SCORING, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
+
+
+def _left_out(source: str) -> tuple[Implied, ...]:
+    """Return what follows where a projection is left out, with keys and values from a source."""
+    return (
+        Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
+        Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
+        Implied("kv_heads*d_v", source, unless=("V", "W_v")),
+        Implied("d_out", "heads*d_v", unless=("W_o",)),
+    )
+
+
+KINDS: dict[str, Kind] = {
+    "self": Kind(
+        "every token attends to all tokens of X",
+        SELF,
+        ATTENTION,
+        implied=(
+            Implied("m", "n", unless=("K", "scores")),
+            Implied("m", "n", unless=("V",)),
+            *_left_out("d_model"),
+        ),
+    ),
+    "cross": Kind(
+        "the tokens of X attend to those of memory", CROSS, ATTENTION, implied=_left_out("d_memory")
+    ),
+    "pooling": Kind(
+        "one context vector u attends to the states in X",
+        {
+            "X": ("m", "d_model"),
+            "W": ("d_k", "d_model"),
+            "b": ("d_k",),
+            "u": ("d_q",),
+            **MASKING,
+        },
+        (*SCORING, "tokens_as", "mask", "activation", "output_activation"),
+        needs=("X", "u"),
+        implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
+        tokens="m",
+        score="dot",
+        masks=PADDING,
+    ),
+    "co_attention": Kind(
+        "the tokens of X and those of memory attend to each other",
+        {"X": ("n", "d_model"), "memory": ("m", "d_memory"), **MASKING},
+        (*SCORING, "tokens_as", "memory_tokens", "mask", "enhance"),
+        needs=("X", "memory"),
+        implied=(Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory")),
+        masks=PADDING,
+    ),
+    "recurrent": Kind(
+        "a recurrent network's state attends to the states before it",
+        {
+            "X": ("n", "d_x"),
+            "A": ("d_h", "d_x + d_h"),
+            "b": ("d_h",),
+            "h_0": ("d_h",),
+            "c_0": ("d_h",),
+            "W_q": ("d_q", "d_h"),
+            "W_k": ("d_k", "d_h"),
+        },
+        (*SCORING, "update"),
+        needs=("X", "A"),
+        implied=(
+            Implied("d_q", "d_h", unless=("W_q",)),
+            Implied("d_k", "d_h", unless=("W_k",)),
+            Implied("d_v", "d_h"),
+        ),
+    ),
+}
+
+UPDATE_SHAPES: Shapes = {
+    "input_context": ("d_h", "d_x + d_h"),
+    "state_input_context": ("d_h", "d_h + d_x + d_h"),
+    "plain": ("d_h", "d_h + d_x"),
+}
+"""The shape of A for each update of `recurrent`."""

@@ -1,0 +1,254 @@
+"""Matrices as people write them, turned into arrays.
+
+A matrix may be nested lists, a text block with one row a line, or an array; a number may be
+written as in `expressions`. Faults name the key, the row and the column.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from math import isfinite
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.errors import Fault, InputError, KeyPath
+from attncli.notation.written import NumberError, number, words_of
+from attncli.text.escapes import visible
+
+PLAIN = re.compile(r"[0-9.eE+\- ]*")
+"""Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
+
+TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
+"""What a mask may be made of, too."""
+
+MAX_AXES = 4
+MAX_DEPTH = 64
+LARGEST_COUNT = 2**31
+EXCERPT = 40
+
+
+def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
+    """Return the array of a matrix or a stack of matrices; one flat list is one row.
+
+    Args:
+        raw: nested lists of numbers or of written numbers, a text block, or an array.
+        path: the key, for messages.
+        infinite: whether −∞ is allowed.
+
+    Returns:
+        An array of 2 to 4 axes, float32 if an array of float32 was given, else float64.
+
+    Raises:
+        InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
+    """
+    if isinstance(raw, str):
+        raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
+    if (axes := _axes(raw)) > MAX_AXES:
+        message = f"{_name(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
+        raise InputError(Fault(f"{message}; {MAX_AXES} is the most", path))
+    array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
+    if array.size == 0:
+        raise InputError(Fault(f"{_name(path)} is empty", path, "write at least one number"))
+    bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
+    if bad.any():
+        place = [int(i) for i in np.argwhere(bad)[0]]
+        what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
+        only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
+        raise InputError(
+            Fault(f"{cell_words(path, place)} is {what}{only}", _inside(path, place, array.ndim))
+        )
+    return array if array.ndim > 1 else array.reshape(1, -1)
+
+
+def to_vector(raw: object, path: KeyPath) -> Array:
+    """Return an array of one axis: from a flat list, or a matrix of one row or one column.
+
+    Raises:
+        InputError: as `to_array`, and for a matrix with several rows and columns.
+    """
+    array = to_array(raw, path)
+    if array.ndim == 2 and 1 in array.shape:
+        return array.reshape(-1)
+    message = f"{_name(path)} is a vector, but has the shape {array.shape}"
+    raise InputError(Fault(message, path, "write one flat list of numbers"))
+
+
+def to_number(raw: object, path: KeyPath) -> float:
+    """Return one finite number, written or given.
+
+    Raises:
+        InputError: if it is no number, or not finite.
+    """
+    if isinstance(raw, str):
+        value = _written(raw, path, "")
+    elif isinstance(raw, bool) or not isinstance(raw, int | float | np.number):
+        raise InputError(Fault(f"{_name(path)} must be a number", path))
+    else:
+        value = _element(raw, path, _name(path))
+    if not np.isfinite(value):
+        raise InputError(Fault(f"{_name(path)} must be a finite number", path))
+    return value
+
+
+def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
+    """Return a whole number of at least `least`.
+
+    Raises:
+        InputError: if it is none.
+    """
+    value = to_number(raw, path)
+    if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
+        kind = "a whole number" if least is None else f"a whole number of at least {least}"
+        raise InputError(
+            Fault(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", path)
+        )
+    return int(value)
+
+
+def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
+    """Return the number that is written in a cell; it may be infinite.
+
+    Args:
+        text: what is written.
+        path: the matrix.
+        place: the cell in it, for messages.
+
+    Raises:
+        InputError: if it is no number.
+    """
+    return _written(text, (*path, *place), cell_words(path, place))
+
+
+def _from_numpy(raw: Any, path: KeyPath) -> Array:
+    array = np.atleast_1d(np.asarray(raw))
+    if array.dtype.kind not in "fiub":
+        kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
+        raise InputError(Fault(f"{_name(path)} holds {kind}", path))
+    if array.dtype == np.float32:
+        return array
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64)
+
+
+def _from_lists(raw: object, path: KeyPath) -> Array:
+    if not isinstance(raw, Sequence) or isinstance(raw, str | bytes):
+        message = f"{_name(path)} must be a matrix"
+        raise InputError(Fault(message, path, "write it as [[1, 0], [0, 1]]"))
+    if not any(_is_list(item) for item in raw):
+        return np.array(_row(raw, path, path, 0))
+    parts = []
+    for index, item in enumerate(raw):
+        inside = (*path, index)
+        if not _is_list(item):
+            message = f"{_name(path)} mixes rows and numbers: place {index + 1} is no row"
+            raise InputError(Fault(message, inside, "put each row into [ ]"))
+        if any(_is_list(inner) for inner in item):
+            parts.append(_from_lists(item, inside))
+        else:
+            parts.append(np.array(_row(item, inside, path, index)))
+    first = parts[0]
+    for index, part in enumerate(parts):
+        if part.shape != first.shape:
+            raise InputError(_ragged(path, index, first, part))
+    return np.array(parts)
+
+
+def _is_list(item: object) -> bool:
+    if isinstance(item, np.ndarray):
+        return item.ndim > 0
+    return isinstance(item, Sequence) and not isinstance(item, str | bytes)
+
+
+def _axes(raw: Any) -> int:
+    """Return how many axes the first number of a matrix has around it, at most MAX_DEPTH + 1."""
+    if isinstance(raw, np.ndarray):
+        return raw.ndim
+    count = 0
+    while _is_list(raw) and len(raw) and count <= MAX_DEPTH:
+        raw = raw[0]
+        count += 1
+    return count
+
+
+def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> list[float]:
+    try:
+        texts: Sequence[str] = items  # type: ignore[assignment]  # the join refuses other types
+        if PLAIN.fullmatch(" ".join(texts)):
+            numbers = [float(text) for text in texts]
+            if all(map(isfinite, numbers)):  # 1e400 is a slip, not infinity
+                return numbers
+    except (TypeError, ValueError):
+        pass
+    return [
+        _element(item, (*inside, column), cell_words(path, [row, column]))
+        for column, item in enumerate(items)
+    ]
+
+
+def _element(item: object, path: KeyPath, cell: str) -> float:
+    if isinstance(item, str):
+        return _written(item, path, cell)
+    if isinstance(item, np.ndarray) and item.ndim == 0:
+        item = item.item()
+    if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
+        try:
+            return float(item)
+        except OverflowError:
+            pass
+    raise InputError(Fault(f"{cell} is no number", path))
+
+
+def _written(text: str, path: KeyPath, cell: str) -> float:
+    if text in TRUTHS:
+        return TRUTHS[text]
+    try:
+        return number(text)
+    except NumberError as error:
+        shown = visible(text.strip())
+        shown = shown if len(shown) <= EXCERPT else shown[:EXCERPT] + "…"
+        if not shown or shown.lower() in ("~", "null", "_", "?"):
+            message = f"{cell or _name(path)} is blank"
+            raise InputError(Fault(message, path, "write a number there")) from None
+        raise InputError(Fault(f"{cell or _name(path)}: {error}", path)) from None
+
+
+def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> Fault:
+    name = _name(path)
+    if part.ndim == first.ndim == 1:
+        message = (
+            f"row {index + 1} of {name} has {_count(len(part), 'number')}, "
+            f"but row 1 has {len(first)}"
+        )
+    else:
+        message = (
+            f"matrix {index + 1} of {name} has the shape {part.shape}, "
+            f"but matrix 1 has {first.shape}"
+        )
+    return Fault(message, (*path, index))
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
+
+
+def _name(path: KeyPath) -> str:
+    keys = [part for part in path if isinstance(part, str)]
+    places = [part for part in path if isinstance(part, int)]
+    name = ".".join(keys)
+    return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
+
+
+def cell_words(path: KeyPath, place: Sequence[int]) -> str:
+    """Return how messages name a cell of a matrix: `row 1, column 2 of W_k`."""
+    if len(place) == 1:
+        place = [0, *place]
+    *stack, row, column = place
+    name = _name((*path, *stack))
+    return f"row {row + 1}, column {column + 1} of {name}"
+
+
+def _inside(path: KeyPath, place: Sequence[int], axes: int) -> KeyPath:
+    return (*path, *place[-axes:])

@@ -1,0 +1,151 @@
+"""Decimal arithmetic for operations: what a hand gets before it rounds.
+
+A hand that adds 0.9 · 0.15 and 0.1 · 0.2 has 0.155, and rounds to 0.16; floats have
+0.15499999999999997. So where steps are rounded, each is worked with decimal elements.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from decimal import Context, Decimal, localcontext
+from functools import total_ordering
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of, evaluate
+
+LARGEST = 500_000
+"""A step of more multiplications than about this is no hand's, and is worked with floats."""
+
+CONTEXT = Context(prec=50, traps=[])
+
+
+@total_ordering
+class Digits:
+    """A decimal number that NumPy's functions can be applied to."""
+
+    __slots__ = ("decimal",)
+
+    def __init__(self, decimal: Decimal) -> None:
+        self.decimal = decimal
+
+    def __add__(self, other: object) -> Any:
+        return _with(other, lambda x: self.decimal + x)
+
+    def __radd__(self, other: object) -> Any:
+        return _with(other, lambda x: x + self.decimal)
+
+    def __sub__(self, other: object) -> Any:
+        return _with(other, lambda x: self.decimal - x)
+
+    def __rsub__(self, other: object) -> Any:
+        return _with(other, lambda x: x - self.decimal)
+
+    def __mul__(self, other: object) -> Any:
+        return _with(other, lambda x: self.decimal * x)
+
+    def __rmul__(self, other: object) -> Any:
+        return _with(other, lambda x: x * self.decimal)
+
+    def __truediv__(self, other: object) -> Any:
+        return _with(other, lambda x: self.decimal / x)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return _with(other, lambda x: x / self.decimal)
+
+    def __pow__(self, other: object) -> Any:
+        return _with(other, lambda x: self.decimal**x)
+
+    def __rpow__(self, other: object) -> Any:
+        return _with(other, lambda x: x**self.decimal)
+
+    def __neg__(self) -> Digits:
+        return Digits(-self.decimal)
+
+    def __eq__(self, other: object) -> bool:
+        return self.decimal == _decimal(other)
+
+    def __lt__(self, other: object) -> bool:
+        return self.decimal < _decimal(other)
+
+    __hash__ = object.__hash__
+
+    def __float__(self) -> float:
+        return float(self.decimal)
+
+    def exp(self) -> Digits:
+        """e^x."""
+        return Digits(self.decimal.exp())
+
+    def sqrt(self) -> Digits:
+        """The square root."""
+        return Digits(self.decimal.sqrt())
+
+    def tanh(self) -> Digits:
+        """(1 − e^−2x) / (1 + e^−2x), with −2|x| as the exponent, so that nothing overflows."""
+        power = (-2 * abs(self.decimal)).exp()
+        return Digits(((1 - power) / (1 + power)).copy_sign(self.decimal))
+
+    # What `elements` calls.
+
+    def at_least_zero(self) -> Digits:
+        """max(x, 0)."""
+        return Digits(max(self.decimal, Decimal(0)))
+
+    def called(self, symbol: str) -> Digits:
+        """The same number."""
+        del symbol
+        return self
+
+    def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
+        """The result, whatever was seen."""
+        del seen, words
+        return result
+
+
+def by_hand(operation: Expression) -> Array:
+    """Return the array of an expression of recorded values, worked in 50 decimal digits."""
+    floats = array_of(operation)
+    if _work(operation, floats) > LARGEST:
+        return floats
+    with localcontext(CONTEXT):
+        worked = evaluate(operation, _digits, _constant)
+        numbers = [float(x) for x in worked.ravel()]
+    return np.array(numbers, floats.dtype).reshape(worked.shape)
+
+
+def _digits(step: Step) -> Array:
+    digits = np.empty(step.array.shape, object)
+    for place, number in np.ndenumerate(step.array):
+        digits[place] = Digits(_decimal(number))
+    return digits
+
+
+def _constant(number: float) -> Any:
+    # e has no decimal form; Power compares its base with it.
+    return number if number == np.e else Digits(_decimal(number))
+
+
+def _decimal(number: Any) -> Decimal:
+    """Return the decimal form of a float, the shortest one: 0.1 is 1/10."""
+    if isinstance(number, Digits):
+        return number.decimal
+    return Decimal(str(number))
+
+
+def _with(other: object, work: Callable[[Decimal], Decimal]) -> Any:
+    if isinstance(other, np.ndarray):
+        return NotImplemented  # the array asks each of its elements
+    return Digits(work(_decimal(other)))
+
+
+def _work(operation: Expression, result: Array) -> float:
+    """Return about how many multiplications an operation takes.
+
+    For (n, d) times (d, m) giving (n, m) the root of the product of the sizes is n · d · m.
+    """
+    sizes = [array_of(operand).size for operand in getattr(operation, "operands", ())]
+    return float(np.prod([float(size) for size in (*sizes, result.size)]) ** 0.5)

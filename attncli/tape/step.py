@@ -1,0 +1,217 @@
+"""The tape: a calculation written down as named steps, each made by one operation.
+
+A method calls `Tape.record` for every line of its textbook; what comes back is a `Step`, which
+is a named value and an operand of the next line at once. The finished `Trace` is all that tables,
+files, checks and explanations read.
+
+Inside, every array has the axes (batch, head, row, column[, hidden]) with size 1 where an axis
+does not exist, so that operations are plain broadcasting. `Step.value` is what stands on paper.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.records import Record
+
+if TYPE_CHECKING:
+    pass
+
+
+LEADING = ("batch", "head")
+
+Part = tuple[slice, slice]
+"""Some rows and columns of an array."""
+
+ALL = slice(None)
+
+SUM, PRODUCT, ATOM = 1, 2, 3
+"""How tightly the notation of an operation binds; a looser operand is put in parentheses."""
+
+
+class Operation(Record):
+    """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
+
+    The fields that hold expressions are the operands. `apply` assumes
+    no dtype where a hand assumes none: given elements that carry text or exact numbers it yields
+    the worked formula.
+    """
+
+    binds: ClassVar[int] = ATOM
+    blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
+    unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
+    pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
+
+    @property
+    def operands(self) -> tuple[Expression, ...]:
+        """The operands, in the order in which `apply` takes their arrays."""
+        values = (getattr(self, name) for name in self.fields)
+        return tuple(v for v in values if isinstance(v, Step | Operation))
+
+    @property
+    def leading(self) -> tuple[str, ...]:
+        """Which of the axes batch and head the result has: those of any operand."""
+        found = {name for operand in self.operands for name in operand.leading}
+        return tuple(name for name in LEADING if name in found)
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """The result's row and column axes in row convention: the first operand's."""
+        return self.operands[0].trailing
+
+    @property
+    def note(self) -> str:
+        """What the formula's letters stand for here, such as `√d_k = √3 = 1.7321`; or nothing."""
+        return ""
+
+    def apply(self, *arrays: Array) -> Array:
+        """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
+        raise NotImplementedError
+
+    def bounds(self, *operands: Any) -> Any:
+        """Return the ranges of the result of operands that are ranges (`attncli.ranges`).
+
+        What `apply` does with them is right wherever it does nothing that only numbers can.
+        """
+        return self.apply(*operands)
+
+    def needs(self, part: Part) -> tuple[Part, ...] | None:
+        """Return the parts of the operands that a part of the result needs; None for all of them.
+
+        Whoever wants one number of many need not work out the others.
+        """
+        return tuple(part for _ in self.operands) if self.pointwise else None
+
+    def notation(self, write: Writer) -> str:
+        """Return the right-hand side of the formula; `write` gives the text of an operand."""
+        raise NotImplementedError
+
+    def transposed_notation(self, write: Writer) -> str:
+        """Return the right-hand side of the formula of the transposed result."""
+        return f"({self.notation(write)})ᵀ"
+
+    def is_blank(self, row: int, column: int) -> bool:
+        """Return whether a cell of the result is nothing, rather than 0."""
+        del row, column
+        return False
+
+    def layout(self, columns: bool) -> tuple[Expression | str, ...]:
+        """Return the operands and signs that a hand lays out beside the result; () for none.
+
+        With `columns` a token is a column, so the factors of a product change places.
+        """
+        del columns
+        return ()
+
+
+class Step(Record):
+    """A named value of the calculation.
+
+    Attributes:
+        name: the public name, such as "weights".
+        symbol: the letter that papers use, such as "A".
+        leading: which of the axes "batch" and "head" the value has.
+        trailing: the names of its row and column axes (and of a hidden axis) in row convention.
+        labels: for some axes, the words that name their places.
+        operation: what made it: another step where nothing changed but the name; None for an
+            input.
+        array: the value as operations take it, (batch, head, row, column).
+        columns: whether rows and columns change places on paper (a token is a column).
+        group: what it is shown under, such as a time step; or nothing.
+    """
+
+    name: str
+    symbol: str
+    leading: tuple[str, ...]
+    trailing: tuple[str, ...]
+    labels: Mapping[str, tuple[str, ...]]
+    operation: Expression | None
+    array: Array
+    columns: bool = False
+    group: str = ""
+
+    @property
+    def axes(self) -> tuple[str, ...]:
+        """The names of the axes of `value`, outermost first."""
+        if self.columns and len(self.trailing) >= 2:
+            row, column, *rest = self.trailing
+            return (*self.leading, column, row, *rest)
+        return self.leading + self.trailing
+
+    @property
+    def value(self) -> Array:
+        """The numbers as they stand on paper, one axis for each of `axes`."""
+        return self.on_paper(self.array)
+
+    def on_paper(self, array: Array) -> Array:
+        """Return an array of the step's layout, (batch, head, row, column), as it is written."""
+        return self._turned(without_missing_axes(array, self.leading, len(self.trailing)))
+
+    def from_paper(self, value: Array) -> Array:
+        """Return what is written, with one axis for each of `axes`, in the step's layout."""
+        return self._turned(value).reshape(self.array.shape)
+
+    def _turned(self, value: Array) -> Array:
+        """Return rows and columns changed about where a token is a column."""
+        if self.columns and len(self.trailing) >= 2:
+            return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
+        return value
+
+    @property
+    def formula(self) -> str:
+        """How the step is made, such as `scores = Q Kᵀ`."""
+        if self.operation is None:
+            return self.name
+        if isinstance(self.operation, Step) and self.operation.name == self.name:
+            return f"{self.name} (given)"
+        return f"{self.name} = {Writer(self.columns)(self.operation)}"
+
+    def __repr__(self) -> str:
+        """Short, as arrays are large."""
+        return f"<Step {self.formula}, shape {self.value.shape}>"
+
+
+Expression: TypeAlias = Step | Operation
+
+
+class Writer(Record):
+    """Writes an expression as a formula, in the convention of rows or of columns."""
+
+    columns: bool = False
+    name_of: Callable[[Step], str] = lambda step: step.name
+
+    def __call__(self, expression: Expression, binds: int = SUM) -> str:
+        """Return the text, in parentheses where it binds less tightly than `binds`."""
+        if isinstance(expression, Step):
+            return self._step(expression, turned=False)
+        text = expression.notation(self)
+        return text if expression.binds >= binds else f"({text})"
+
+    def transposed(self, expression: Expression) -> str:
+        """Return the text of the transposed expression."""
+        if isinstance(expression, Step):
+            return self._step(expression, turned=True)
+        return expression.transposed_notation(self)
+
+    def _step(self, step: Step, turned: bool) -> str:
+        # A matrix that stands as written in either convention (a parameter of a score function)
+        # meets the others turned round in the column convention.
+        is_matrix = len(step.trailing) >= 2
+        turned ^= is_matrix and step.columns != self.columns
+        return self.name_of(step) + ("ᵀ" if turned else "")
+
+
+def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) -> Array:
+    """Return an array (batch, head, row, column) with only the axes that exist.
+
+    Args:
+        array: as operations take it.
+        leading: which of "batch" and "head" to keep; the others have size 1.
+        trailing: how many axes to keep at the end.
+    """
+    kept = array[tuple(slice(None) if name in leading else 0 for name in LEADING)]
+    return kept.reshape(kept.shape[: len(leading)] + kept.shape[kept.ndim - trailing :])

@@ -1,0 +1,136 @@
+"""The tape: records a calculation, line by line, as named steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.errors import fail
+from attncli.records import replace
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import array_of
+
+
+def _is_held(operation: Expression, array: Array) -> bool:
+    """Whether a result has no number that a float cannot hold; −∞ may block a cell."""
+    if not (array < np.inf).all():
+        return False
+    if not (array == -np.inf).any() or isinstance(operation, Step) or operation.blocks:
+        return True
+    operands = (array_of(operand) for operand in operation.operands)
+    return any((operand == -np.inf).any() for operand in operands)
+
+
+class Tape:
+    """Records a calculation.
+
+    Args:
+        labels: words for the places along an axis, by the axis' name.
+        columns: whether a token is a column on paper.
+        settle: called with a step's name and array before it is handed on; what it returns takes
+            the array's place (hand rounding, a student's own numbers).
+        wanted: names of the steps that anybody will read; None for all.
+        work: how the array of an operation is worked out.
+
+    Attributes:
+        group: what the steps that follow are shown under, such as a time step.
+    """
+
+    def __init__(
+        self,
+        labels: Mapping[str, tuple[str, ...]] | None = None,
+        columns: bool = False,
+        settle: Callable[[str, Array], Array] | None = None,
+        wanted: frozenset[str] | None = None,
+        work: Callable[[Expression], Array] = array_of,
+    ) -> None:
+        self.labels = dict(labels or {})
+        self.columns = columns
+        self.settle = settle
+        self.wanted = wanted
+        self.work = work
+        self.inputs: dict[str, Step] = {}
+        self.steps: dict[str, Step] = {}
+        self.warnings: list[str] = []
+        self.group = ""
+
+    def given(
+        self,
+        name: str,
+        array: Array,
+        trailing: tuple[str, ...],
+        leading: tuple[str, ...] = (),
+        as_written: bool = False,
+    ) -> Step:
+        """Put a value of the problem on the tape, to be an operand; it is not a step.
+
+        Args:
+            name: the key of the problem.
+            array: (batch, head, row, column), in row convention.
+            trailing: the names of its row and column axes, or of the one axis of a vector.
+            leading: which of "batch" and "head" it has.
+            as_written: the matrix stands on paper as in row convention, whatever the convention.
+        """
+        columns = self.columns and not as_written
+        step = self._step(name, None, array, leading, trailing, columns)
+        self.inputs[name] = step
+        return step
+
+    def record(
+        self, name: str, operation: Expression, trailing: tuple[str, ...] = (), symbol: str = ""
+    ) -> Step:
+        """Evaluate an operation and keep it as a step.
+
+        Args:
+            name: the step's public name.
+            operation: what makes it.
+            trailing: the names of its row and column axes in row convention, where they are
+                not the operation's own.
+            symbol: the letter that papers use, the name by default.
+
+        Raises:
+            InputError: if a number is beyond what a float holds.
+        """
+        array = self.work(operation)
+        if array.dtype.kind == "f" and not _is_held(operation, array):
+            raise fail(
+                f"{name} holds a number that is beyond what a float can hold",
+                hint="make the numbers of the problem smaller",
+            )
+        if self.settle is not None:
+            array = self.settle(name, array)
+        trailing = trailing or operation.trailing
+        step = self._step(name, operation, array, operation.leading, trailing, self.columns)
+        if symbol:
+            step = replace(step, symbol=symbol)
+        self.steps[name] = step
+        return step
+
+    def unused(self, name: str) -> str:
+        """Return the name, with a number where a step has it already."""
+        number = 2
+        found = name
+        while found in self.steps:
+            found = f"{name}_{number}"
+            number += 1
+        return found
+
+    def warn(self, message: str) -> None:
+        """Keep something that the reader should know, once."""
+        if message not in self.warnings:
+            self.warnings.append(message)
+
+    def _step(
+        self,
+        name: str,
+        operation: Expression | None,
+        array: Array,
+        leading: tuple[str, ...],
+        trailing: tuple[str, ...],
+        columns: bool,
+    ) -> Step:
+        sizes = dict(zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True))
+        labels = {a: self.labels[a][: sizes[a]] for a in trailing if a in self.labels}
+        return Step(name, name, leading, trailing, labels, operation, array, columns, self.group)

@@ -1,0 +1,1 @@
+"""Plain text: widths on a terminal, safe display, suggestions, numbers, elision."""

@@ -1,0 +1,17 @@
+"""Which places of a long axis are shown: the first and last three of more than twelve."""
+
+from __future__ import annotations
+
+EDGE = 3
+"""How many rows and columns stay at either end of a large matrix, as NumPy shows it."""
+
+
+LIMIT = 12
+"""An axis with more places than this is shown with its middle left out."""
+
+
+def kept(length: int, full: bool) -> list[int | None]:
+    """Return the places of an axis to show, None for those left out in the middle."""
+    if full or length <= LIMIT:
+        return list(range(length))
+    return [*range(EDGE), None, *range(length - EDGE, length)]

@@ -1,0 +1,20 @@
+"""Hints for misspelt words."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
+    words = list(known)
+    near = near_words(word, words)
+    return f"did you mean {near[0]}?" if near else f"known: {', '.join(words)}"
+
+
+def near_words(word: str, known: Iterable[str]) -> list[str]:
+    """Return the known word that is most like a misspelt one, or nothing."""
+    import difflib
+
+    lower = {w.lower(): w for w in known}
+    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]

@@ -1,0 +1,17 @@
+"""How many terminal columns a text takes."""
+
+from __future__ import annotations
+
+
+def cell_width(text: str) -> int:
+    """Return how many terminal columns a text takes: 2 for a wide character, 0 for a joiner."""
+    if text.isascii():
+        return len(text)
+    from rich.cells import cell_len  # only where a label or line is not plain ASCII
+
+    return cell_len(text)
+
+
+def label_width(text: str) -> int:
+    """Return how many columns a label of `label_text` takes."""
+    return cell_width(text.strip("\u2068\u2069"))
