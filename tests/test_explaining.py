@@ -179,7 +179,7 @@ def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
         ("scores[am, you]", "there is no key you"),
         ("scores[0, 1]", "there is no query 0"),
         ("scores[4, 1]", "there is no query 4"),
-        ("scores[1]", "gives 1 of the places of scores, which are query, key"),
+        ("scores[1, 2, 3]", "gives 3 of the places of scores, which are query, key"),
         ("scores[1, 2, 3]", "gives 3 of the places"),
         ("scores[2][1, 1]", "scores has only one matrix"),
         ("scores[1, 1", "is not the name of a cell"),
@@ -247,8 +247,8 @@ def test_latex_of_a_weight(attn: Attn) -> None:
     out = attn("explain", "sample_inputs/i_am_good.yaml", "weights[am, I]", "-f", "latex").out
     assert out == (
         "\\begin{align*}\n"
-        r"\mathit{weights}_{\text{am}, \text{I}} &= "
-        r"\frac{\mathit{exp}_{\text{am}, \text{I}}}{\mathit{sum}_{\text{am}}} = "
+        r"\mathrm{weights}_{\text{am}, \text{I}} &= "
+        r"\frac{\mathrm{exp}_{\text{am}, \text{I}}}{\mathrm{sum}_{\text{am}}} = "
         r"\frac{e^{10}}{e^{10} + e^{11} + e^{6}} = \frac{22026.4658}{82304.0363} = 0.2676"
         "\n\\end{align*}\n"
     )

@@ -14,6 +14,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Mask, Masked
 from attncli.attention.normalizers import NORMALIZERS, Normalize
 from attncli.attention.scores import SCORES
+from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.tape.operations import Add, Scale, SoftCap
 from attncli.tape.step import LEADING, Expression, Operation, Step
@@ -56,12 +57,12 @@ class Rules(Record):
 
 
 class Factor(Record):
-    """What scores are multiplied by: times / over, how that is written, and its value in words."""
+    """What scores are multiplied by, as `Scale` takes it: times / over, and how it is written."""
 
     times: float
     over: float
-    formula: str
-    value: str = ""
+    symbol: Formula
+    value: Formula | None = None
 
 
 def score(
@@ -96,7 +97,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     s = scores
     if rules.scale is not None:
         factor = rules.scale
-        operation = Scale(s, factor.times, factor.over, factor.formula, factor.value)
+        operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))

@@ -7,7 +7,6 @@ where in the file that key stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -18,10 +17,9 @@ from attncli.attention.normalizers import Normalize
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
-from attncli.notation import written as expressions
 from attncli.problem.keys import KEYS, SCALE_NAMES, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS, UPDATE_SHAPES, Shapes
-from attncli.problem.scale import factor, numbers_of
+from attncli.problem.scale import factor
 from attncli.problem.shapes import Sizes, bind_all
 from attncli.problem.values import read_value
 
@@ -121,21 +119,6 @@ class Problem:
         """Whether the words of `tokens` name the keys too."""
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return self.kind == "self" and same
-
-    @property
-    def expressions(self) -> dict[float, expressions.Expression]:
-        """The numbers of options that were written as expressions, such as √3 and 1/3."""
-        found = numbers_of(self.scale, self._sizes_by_name())
-        raw = [self.written.get("softcap")]
-        for key in ("score", "normalize"):
-            mapping = self.written.get(key)
-            raw += mapping.values() if isinstance(mapping, Mapping) else []
-        for text in raw:
-            if isinstance(text, str):
-                with suppress(expressions.NumberError):  # a word, or the matrix of a parameter
-                    tree = expressions.parse(text)
-                    found[expressions.evaluate(tree)] = tree
-        return found
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
