@@ -224,11 +224,11 @@ def test_link_stays_and_its_target_is_written(exists: bool, attn: Attn, tmp_path
     assert json.loads(target.read_text())["title"] == "I am good"
 
 
-def test_link_to_standard_output(attn: Attn, tmp_path: Path) -> None:
+def test_link_to_standard_output(attn_process: Attn, tmp_path: Path) -> None:
     """`-o /dev/stdout`, by a link of our own: as root, a mistake would replace the real one."""
     link = tmp_path / "stdout"
     link.symlink_to("/proc/self/fd/1")
-    assert attn(*ONE_STEP, "-o", link).out == ONE_STEP_TEXT
+    assert attn_process(*ONE_STEP, "-o", link).out == ONE_STEP_TEXT
     with (tmp_path / "out.csv").open("wb") as file:
         assert run_into(file, *ONE_STEP, "-o", link).status == 0
     assert link.is_symlink()
