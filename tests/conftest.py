@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from unittest import mock
 
 import pytest
@@ -75,16 +75,17 @@ def attn() -> Attn:
             mock.patch.dict(os.environ, environment(**(env or {})), clear=True),
             contextlib.chdir(cwd),
             TextIOWrapper(BytesIO(stdin), "utf-8") as given,
-            TextIOWrapper(tempfile.TemporaryFile(), "utf-8") as out,
-            TextIOWrapper(tempfile.TemporaryFile(), "utf-8", "backslashreplace") as err,
+            _file("strict") as out,
+            _file("backslashreplace") as err,
             mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
         ):
             try:
                 status = run([str(argument) for argument in arguments])
-                written = [_written(stream) for stream in (out, err)]
             finally:
                 csv.field_size_limit(longest_field)
-        return _result(status, *written)
+            out.seek(0)
+            err.seek(0)
+            return _result(status, out.read(), err.read())
 
     return call
 
@@ -107,21 +108,19 @@ def attn_process() -> Attn:
             env=environment(**(env or {})),
             check=False,
         )
-        return _result(done.returncode, done.stdout, done.stderr)
+        return _result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     return call
 
 
-def _written(stream: TextIOWrapper) -> bytes:
-    stream.flush()
-    stream.buffer.seek(0)
-    return stream.buffer.read()
+def _file(errors: str) -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors=errors, newline="")
 
 
-def _result(status: int, out: bytes, err: bytes) -> Result:
+def _result(status: int, out: str, err: str) -> Result:
     # Whatever happens, a user never sees a traceback.
-    assert b"Traceback" not in err, err.decode()
-    return Result(status, out.decode(), err.decode())
+    assert "Traceback" not in err, err
+    return Result(status, out, err)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

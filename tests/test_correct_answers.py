@@ -14,9 +14,9 @@ import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
-from tests.handwriting import HABITS, Habit, Numbers
-from tests.homework import draw
-from tests.students import ImpossibleError, Known, Paper, Wrong
+from tests.oracles.handwriting import HABITS, Habit, Numbers
+from tests.oracles.homework import draw
+from tests.oracles.students import ImpossibleError, Known, Paper, Wrong
 from tests.test_mistakes import SORTS, WRONG, Work, codes_of, hand_in
 
 PROBLEMS = 2100

@@ -17,7 +17,7 @@ from markdown_it import MarkdownIt
 
 from attncli.text.escapes import visible
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
-from tests.hostile import HOSTILE, PROBLEM
+from tests.oracles.hostile import HOSTILE, PROBLEM
 from tests.snapshots import assert_same
 
 SHOWN = [visible(text) for text in HOSTILE]

@@ -17,7 +17,7 @@ import attncli
 from attncli.explaining.exact import DECIMALS_WARNING, Exact
 from attncli.mechanisms.trace import Trace
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
-from tests.worked import value_of
+from tests.oracles.worked import value_of
 
 
 def exact_of(**keys: Any) -> tuple[Trace, Exact]:

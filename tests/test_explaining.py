@@ -17,7 +17,7 @@ from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
-from tests.worked import value_of
+from tests.oracles.worked import value_of
 
 DECIMALS = 4
 

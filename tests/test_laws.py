@@ -13,7 +13,7 @@ import attncli
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
 from attncli.mechanisms import streaming
-from tests import reference
+from tests.oracles import reference
 from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL
 
 Keys = dict[str, Any]

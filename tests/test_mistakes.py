@@ -1,4 +1,4 @@
-"""Every mistake of the catalogue is made by a student of `tests/students.py`, and found.
+"""Every mistake of the catalogue is made by a student of `tests/oracles/students.py`, and found.
 
 Which cells must be found wrong is decided without the program. A student's numbers stand for what
 they may be a rounding of, so the right number of a cell is known to within its uncertainty: how
@@ -21,9 +21,9 @@ import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
-from tests.handwriting import HABITS, Habit, Numbers
-from tests.homework import draw
-from tests.students import RIGHT, ImpossibleError, Known, Paper, Wrong
+from tests.oracles.handwriting import HABITS, Habit, Numbers
+from tests.oracles.homework import draw
+from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong
 
 WRONG = 3
 """The code of a wrong cell, by its place among the statuses of the contract."""

@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 import attncli
-from tests import reference
+from tests.oracles import reference
 
 Keys = dict[str, Any]
 mp = reference.mp

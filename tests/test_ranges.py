@@ -27,7 +27,7 @@ from attncli.tape.operations import (
 )
 from attncli.tape.step import Operation, Step
 from attncli.tape.walk import evaluate
-from tests.handwriting import Numbers
+from tests.oracles.handwriting import Numbers
 
 POINTS = 12
 """How many points are tried in each array of ranges."""

@@ -15,9 +15,9 @@ import pytest
 import attncli
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
-from tests.handwriting import HABITS, Habit, Numbers
-from tests.homework import draw
-from tests.students import ImpossibleError, Paper
+from tests.oracles.handwriting import HABITS, Habit, Numbers
+from tests.oracles.homework import draw
+from tests.oracles.students import ImpossibleError, Paper
 from tests.test_mistakes import WRONG, Work, apart, codes_of, spread
 
 Random: TypeAlias = np.random.Generator
