@@ -212,6 +212,10 @@ def test_markdown_is_balanced(path: Path, attn: Attn) -> None:
     assert rendered(text).count("<table>") == len(re.findall(r"^\| :?--", text, re.MULTILINE))
 
 
+SAMPLE = "sample: "
+"""Stands in a log before the name of the sample that comes next."""
+
+
 def compiled(engine: str, text: str, folder: Path) -> str:
     """Return the log of a document, in which there is no error."""
     (folder / "document.tex").write_text(text)
@@ -222,17 +226,39 @@ def compiled(engine: str, text: str, folder: Path) -> str:
         check=False,
     )
     log = (folder / "document.log").read_text(errors="replace")
-    assert done.returncode == 0, "\n".join(re.findall(r"^!.*\n.*", log, re.MULTILINE))
+    told = [*re.findall(rf"^{SAMPLE}.*", log, re.MULTILINE)[-1:]]
+    told += re.findall(r"^!.*\n.*", log, re.MULTILINE)
+    assert done.returncode == 0, "\n".join(told)
     return log
 
 
+SHARES = 6
+"""So many documents hold all samples; each start of TeX takes longer than a sample."""
+
+
 @needs_pdflatex
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
-def test_latex_compiles_and_fits_the_page(path: Path, attn: Attn, tmp_path: Path) -> None:
-    text = attn("compute", path, "-f", "latex", "--standalone").out
-    log = compiled("pdflatex", text, tmp_path)
-    assert "Overfull" not in log
-    assert "undefined" not in log
+@pytest.mark.parametrize("share", range(SHARES))
+def test_latex_compiles_and_fits_the_page(share: int, attn: Attn, tmp_path: Path) -> None:
+    """Samples with the same preamble share a document, on pages of their own."""
+    together: dict[str, list[str]] = {}
+    for path in SAMPLE_FILES[share::SHARES]:
+        text = attn("compute", path, "-f", "latex", "--standalone").out
+        preamble, begin, rest = text.partition("\\begin{document}\n")
+        body, end, _ = rest.partition("\\end{document}")
+        assert begin
+        assert end
+        marked = rf"\typeout{{{SAMPLE}{path.name}}}{body}\clearpage"
+        together.setdefault(preamble + begin, []).append(marked)
+    found = []
+    for start, bodies in together.items():
+        log = compiled("pdflatex", "\n".join([start, *bodies, r"\end{document}"]), tmp_path)
+        for piece in f"{SAMPLE}the preamble\n{log}".split(SAMPLE)[1:]:
+            name, _, said = piece.partition("\n")
+            assert "Overfull" not in said, name
+            assert "undefined" not in said, name
+            found.append(name)
+    compared = [name for name in found if name != "the preamble"]
+    assert sorted(compared) == [path.name for path in SAMPLE_FILES[share::SHARES]]
 
 
 @needs_pdflatex

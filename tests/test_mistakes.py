@@ -398,9 +398,7 @@ def codes_of(report: Report, at: str) -> Numbers:
     return found
 
 
-def examined(
-    work: Work, key: AnswerKey, id_: str, at: str, clear: tuple[Numbers, Numbers]
-) -> str:
+def examined(work: Work, key: AnswerKey, id_: str, at: str, clear: tuple[Numbers, Numbers]) -> str:
     """Check what a student handed in who made one mistake, and return the id that is named."""
     must, must_not = clear
     report = work.checked(key)
