@@ -108,6 +108,7 @@ def test_json_is_one_object_a_problem_one_a_line(attn: Attn) -> None:
 @pytest.mark.parametrize("name", ["i_am_good.yaml", "heads_cut.yaml", "mask_causal.yaml"])
 def test_one_step_as_csv_is_read_by_loadtxt(name: str, attn: Attn) -> None:
     whole = json.loads(attn("compute", SAMPLES / name, "-f", "json").out)
+    assert "output" in whole["steps"]
     for step, about in whole["steps"].items():
         text = attn("compute", SAMPLES / name, "--only", step, "-f", "csv").out
         value = np.array([float(x) for x in np.ravel(about["value"])])
@@ -271,6 +272,7 @@ def test_a_terminal_shows_every_number_whole(name: str, columns: int, attn: Attn
     path = f"sample_inputs/{name}.yaml"
     shown = ESCAPES.sub("", in_terminal("compute", path, "-q", columns=columns))
     numbers = set(NUMBER.findall(attn("compute", path, "-q").out))
+    assert len(numbers) > 5
     assert numbers - set(NUMBER.findall(shown)) == set()
     matrices = [line for line in shown.splitlines() if line.strip()[-1:] in "⎤⎥⎦]"]
     assert max(map(cell_width, matrices)) <= columns

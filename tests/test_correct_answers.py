@@ -221,6 +221,8 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(
                 if other.id in MISTAKES:
                     told = f"{other.id} at {step}, {habit}: {paper.problem()} {work.sheet}"
                     assert work.is_reproduced(other.id, step, wrong), told
+    assert named["slips"]
+    assert set(named) & set(MISTAKES)
     record_property(f"named in spoilt answers, {part + 1} of 4", dict(named))
 
 
