@@ -16,6 +16,7 @@ import pytest
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
@@ -177,7 +178,7 @@ def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -
         (sheet,) = attncli.load_answers(written)
         report = key.check(sheet)
         assert report.verdict == "correct"
-        missing = [name for name, judged in report.steps.items() if judged.written is None]
+        missing = [name for name, judged in report.steps.items() if isinstance(judged, NotGiven)]
         # An npz file has one array a name, so a matrix that was given is no step in it.
         assert all(form == "npz" and name in key.trace.inputs for name in missing)
 
@@ -218,7 +219,7 @@ def test_names_that_people_write(word: str, step: str) -> None:
     scaled = attncli.load(SAMPLES / "integers_scaled.yaml")
     value = attncli.compute(scaled)[step].value
     report = attncli.check(scaled, {word: value})
-    assert [name for name, judged in report.steps.items() if judged.written is not None] == [step]
+    assert [name for name, judged in report.steps.items() if isinstance(judged, Given)] == [step]
 
 
 def test_no_alias_is_the_name_of_another_step() -> None:

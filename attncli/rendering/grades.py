@@ -11,9 +11,18 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.check import Report, counts_of
+from attncli.checking.check import Report
 from attncli.checking.diagnosis import Finding
-from attncli.checking.judging import CORRECT, LAST_DIGIT, STATUSES, WRONG, Judged
+from attncli.checking.judged import (
+    CORRECT,
+    LAST_DIGIT,
+    STATUSES,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+    Misshapen,
+)
 from attncli.files.grading import Graded, Unread
 from attncli.records import Record
 from attncli.rendering.blocks import Line
@@ -90,16 +99,16 @@ def report_record(graded: Graded) -> dict[str, Any]:
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     given = None
-    if judged.mismatch is not None:
+    if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
-    elif judged.written is not None:
+    elif isinstance(judged, Given):
         given = written_texts(judged).tolist()
     return {
         "status": judged.status,
         "mistake": None if finding is None else _finding_record(finding),
-        "cells": list(_cell_records(judged)) if judged.written is not None else [],
+        "cells": list(_cell_records(judged)) if isinstance(judged, Given) else [],
         "given": given,
-        "counts": counts_of(judged),
+        "counts": judged.counts,
     }
 
 
@@ -114,11 +123,11 @@ def _finding_record(finding: Finding) -> dict[str, Any]:
     return record
 
 
-def _cell_records(judged: Judged) -> Iterator[dict[str, Any]]:
+def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     """Yield the cells that are not correct, by their place on paper, from 0."""
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    yours = None if judged.yours is None else step.on_paper(judged.yours)
+    yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
     for place in np.argwhere(codes != CORRECT):
         at = tuple(int(i) for i in place)
         names = [*step.leading, *("query",) * (len(at) - len(step.leading) - 2), "row", "col"]
@@ -204,13 +213,13 @@ def _markdown_report(report: Report, decimals: int | None) -> Iterator[str]:
         if finding is not None:
             yield ""
             yield f"{_escaped(visible(finding.message))} {finding.advice} (`{finding.id}`)"
-        elif (judged.codes == WRONG).any():
+        elif judged.has(WRONG):
             yield ""
             yield unexplained(judged)
-        if (judged.codes == WRONG).any() and judged.mismatch is None:
+        if isinstance(judged, Given) and judged.has(WRONG):
             yield ""
             yield from _markdown_cells(judged, decimals)
-        if (judged.codes == LAST_DIGIT).any():
+        if isinstance(judged, Given) and judged.has(LAST_DIGIT):
             yield ""
             first, *cells = last_digits(judged)
             yield _escaped(first)
@@ -218,7 +227,7 @@ def _markdown_report(report: Report, decimals: int | None) -> Iterator[str]:
             yield from (f"- {_escaped(text)}" for text in cells)
 
 
-def _markdown_cells(judged: Judged, decimals: int | None) -> Iterator[str]:
+def _markdown_cells(judged: Given, decimals: int | None) -> Iterator[str]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     yield "| cell | yours | right |"

@@ -8,9 +8,18 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.check import Report, counts_of
+from attncli.checking.check import Report
 from attncli.checking.diagnosis import Finding
-from attncli.checking.judging import CORRECT, FOLLOWS, LAST_DIGIT, MISSING, WRONG, Judged
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    MISSING,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+)
 from attncli.records import Record
 from attncli.rendering.blocks import Line, Matrix, beside, matrix_blocks
 from attncli.tape.step import Operation, Step
@@ -71,19 +80,19 @@ class ReportTable(Record):
         if isinstance(operation, Operation) and operation.note:
             title.append((f"   {operation.note}", "faint"))
         yield title
-        if judged.mismatch is None and (judged.codes == WRONG).any():
-            yield from self._matrices(report, judged)
+        if isinstance(judged, Compared) and judged.has(WRONG):
+            yield from self._matrices(judged)
         finding = report.findings.get(judged.step.name)
         if finding is not None:
             yield from sentences(finding)
-        elif (judged.codes == WRONG).any():
+        elif judged.has(WRONG):
             yield [(f"  {unexplained(judged)}", "")]
-        if (judged.codes == LAST_DIGIT).any():
+        if isinstance(judged, Given) and judged.has(LAST_DIGIT):
             for text in last_digits(judged):
                 yield [(f"  {text}", "")]
         yield []
 
-    def _matrices(self, report: Report, judged: Judged) -> Iterator[Line]:
+    def _matrices(self, judged: Compared) -> Iterator[Line]:
         """Yield the student's matrix and the right one side by side, for each head with a slip."""
         step = judged.step
         if any(None in kept(size, self.full) for size in step.value.shape[-2:]):
@@ -92,7 +101,7 @@ class ReportTable(Record):
             return
         codes = step.on_paper(judged.codes)
         texts = written_texts(judged)
-        right, yours = step.value, step.on_paper(judged.yours)  # type: ignore[arg-type]  # is wrong
+        right, yours = step.value, step.on_paper(judged.yours)
         shape = (1, *codes.shape) if codes.ndim == 1 else codes.shape
         for place in np.ndindex(shape[:-2]):
             part = codes.reshape(shape)[place]
@@ -180,7 +189,7 @@ def verdict(report: Report) -> str:
         assert first is not None  # by the verdict
         finding = report.findings.get(first)
         what = f" ({finding.id})" if finding else ""
-        if not (report.steps[first].codes == WRONG).any() and finding is None:
+        if not report.steps[first].has(WRONG) and finding is None:
             what = " (off in the last digit)"
         return f"wrong, first at {first}{what}"
     given = sum(counts[status] for status in ("correct", "last_digit", "follows"))
@@ -193,15 +202,14 @@ def missing_cells(report: Report) -> str:
     """Return which cells were left out of steps that were given."""
     parts = []
     for name, judged in report.steps.items():
-        missing = counts_of(judged)["missing"]
-        if judged.written is not None and missing:
+        missing = judged.counts["missing"]
+        if isinstance(judged, Given) and missing:
             parts.append(f"{missing} of {judged.codes.size} cells of {name}")
     return ", ".join(parts)
 
 
-def written_texts(judged: Judged) -> Array:
+def written_texts(judged: Given) -> Array:
     """Return what was written, as it stands on paper; `_` for a cell that was left out."""
-    assert judged.written is not None  # by the caller's status
     texts = np.where(judged.written.missing, "_", judged.written.texts)
     return judged.step.on_paper(texts)
 
@@ -241,7 +249,7 @@ def cell_name(step: Step, index: Sequence[int]) -> str:
     return f"{step.name}{f'[{inner}]' if inner else ''}[{', '.join(words)}]"
 
 
-def wrong_cells(judged: Judged, decimals: int) -> Iterator[str]:
+def wrong_cells(judged: Given, decimals: int) -> Iterator[str]:
     """Yield `scaled[am, I] is 4.67, should be 8.0829` for each wrong cell, the first of many."""
     texts, right = written_texts(judged), judged.step.value
     write = style_of(right, decimals)
@@ -254,9 +262,8 @@ def wrong_cells(judged: Judged, decimals: int) -> Iterator[str]:
         yield f"… and {len(places) - MOST_CELLS} more; --full shows all"
 
 
-def last_digits(judged: Judged) -> Iterator[str]:
+def last_digits(judged: Given) -> Iterator[str]:
     """Yield the cells that are off in their last digit, and how they came about."""
-    assert judged.written is not None  # by their status
     step = judged.step
     codes, texts = step.on_paper(judged.codes), written_texts(judged)
     units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)

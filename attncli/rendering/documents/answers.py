@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.judging import CORRECT, LAST_DIGIT, MISSING, WRONG, Judged
+from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.documents.html import Remarks
 from attncli.rendering.documents.html import html as page_of
@@ -73,7 +73,7 @@ def _remark(report: Report, judged: Judged, full: bool) -> Iterator[str]:
     elif status == "follows":
         before = following_words(report, judged.step.name)
         yield f"<p>→ not the right numbers, but worked out correctly from {before}</p>"
-    if judged.written is not None and status != "correct":
+    if isinstance(judged, Given) and status != "correct":
         yield from _matrices(judged, full)
     finding = report.findings.get(judged.step.name)
     if finding is not None:
@@ -81,14 +81,14 @@ def _remark(report: Report, judged: Judged, full: bool) -> Iterator[str]:
         if finding.also:
             others = "; or ".join(other.message.rstrip(".") for other in finding.also)
             yield f"<p>These numbers cannot tell it from: {text(others)}.</p>"
-    elif (judged.codes == WRONG).any():
+    elif judged.has(WRONG):
         yield f"<p>✗ {text(unexplained(judged))}</p>"
-    if (judged.codes == LAST_DIGIT).any():
+    if isinstance(judged, Given) and judged.has(LAST_DIGIT):
         yield from (f"<p>≈ {text(line)}</p>" for line in last_digits(judged))
     yield "</div>\n"
 
 
-def _matrices(judged: Judged, full: bool) -> Iterator[str]:
+def _matrices(judged: Given, full: bool) -> Iterator[str]:
     """Yield the student's matrix for each head or batch that has a number that is not right."""
     step = judged.step
     codes, texts = step.on_paper(judged.codes), written_texts(judged)
