@@ -21,7 +21,7 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
-from attncli.rendering.record import Selection
+from attncli.rendering.selection import Selection
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
 
@@ -174,7 +174,7 @@ def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -
     key = AnswerKey(attncli.load(path))
     for decimals in (None, 2):
         written = tmp_path / f"answers.{form}"
-        written.write_bytes(FORMATS[form].write([key.trace], Selection(decimals=decimals)))
+        written.write_bytes(FORMATS[form].traces([key.trace], Selection(decimals=decimals)))
         (sheet,) = attncli.load_answers(written)
         report = key.check(sheet)
         assert report.verdict == "correct"
