@@ -16,7 +16,7 @@ from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel, WeightedSum
+from attncli.rendering.views import Panel
 from attncli.tape.step import Operation, Step
 
 LARGEST = 1500
@@ -109,12 +109,9 @@ class _Writer:
         yield unread
         if not self.index:
             yield f'<p class="hint">{HINT}</p>\n'
-        group = ""
         for entry in self.page.entries:
-            if entry.group != group:
-                group = entry.group
-                if group:
-                    yield f"<h2>{text(group)}</h2>\n"
+            if entry.group:
+                yield f"<h2>{text(entry.group)}</h2>\n"
             yield from self.entry(entry)
         for line in self.page.closing:
             yield f'<p class="notes">{text(line)}</p>\n'
@@ -160,7 +157,8 @@ class _Writer:
         tall = any(panel.matrix.column_labels for panel in panels)
         yield _row(pieces, figure.name, tall)
         if figure.sums:
-            lines = "".join(f"<li>{_weighted_sum(weighted)}</li>" for weighted in figure.sums)
+            texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
+            lines = "".join(f"<li>{text}</li>" for text in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 
     def panel(self, panel: Panel, caption: bool) -> str:
@@ -253,16 +251,6 @@ def _runs(numbers: Sequence[int]) -> str:
         else:
             runs.append([number, number])
     return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in runs)
-
-
-def _weighted_sum(weighted: WeightedSum) -> str:
-    if not weighted.letter:
-        return "⋮"
-    right = ""
-    for number, part in enumerate(weighted.parts):
-        sign = f" {part.sign} " if number else part.sign.strip("+")
-        right += sign + (f"{part.weight}·{_cell(part.letter, part.word)}" if part.weight else "…")
-    return f"{_cell(weighted.letter, weighted.word)} = {right or '0'}"
 
 
 def _cell(letter: str, word: str) -> str:

@@ -17,7 +17,7 @@ from attncli.rendering.documents import tex
 from attncli.rendering.documents.formulas import formula
 from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import Panel, WeightedSum
+from attncli.rendering.views import Panel
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
@@ -213,12 +213,9 @@ class _Writer:
             yield rf"\section*{{{escaped(self.page.title)}}}"
         if self.page.notes:
             yield from self.paragraphs(self.page.notes.splitlines())
-        group = ""
         for entry in self.page.entries:
-            if entry.group != group:
-                group = entry.group
-                if group:
-                    yield rf"\subsection*{{{escaped(group)}}}"
+            if entry.group:
+                yield rf"\subsection*{{{escaped(entry.group)}}}"
             yield from self.entry(entry)
         if self.page.closing:
             yield from self.paragraphs(self.page.closing)
@@ -258,7 +255,9 @@ class _Writer:
             for panel in panels:
                 yield from self.named(panel)
         if figure.sums:
-            yield _ragged([f"${_weighted_sum(weighted)}$" for weighted in figure.sums])
+            # A line may break at every sign.
+            sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
+            yield _ragged([f"${' '.join(texts)}$" for texts in sums])
 
     def beside(self, parts: Sequence[Panel | str]) -> Iterator[str]:
         """Yield matrices and signs that stand side by side, with their first rows level."""
@@ -309,16 +308,8 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
     return rf"\attnshade{{{percent}}}{{{number}}}" if percent else number
 
 
-def _weighted_sum(weighted: WeightedSum) -> str:
-    """Return an output as a sum, in which a line may break at every sign."""
-    if not weighted.letter:
-        return r"\vdots"
-    text = f"{_cell(weighted.letter, weighted.word)} ="
-    for number, part in enumerate(weighted.parts):
-        sign = tex.SIGNS[part.sign] + " " if number else part.sign.strip("+").replace("−", "-")
-        shown = rf"{tex.number(part.weight)}\,{_cell(part.letter, part.word)}"
-        text += f" {sign}{shown if part.weight else SYMBOLS['…']}"
-    return text if weighted.parts else f"{text} 0"
+def _product(weight: str, value: str) -> str:
+    return rf"{tex.number(weight)}\,{value}"
 
 
 def _cell(letter: str, word: str) -> str:

@@ -119,12 +119,9 @@ class _PageWriter:
         for paragraph in re.split(r"\n\s*\n", self.page.notes):
             if paragraph.strip():
                 yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))
-        group = ""
         for entry in self.page.entries:
-            if entry.group != group:
-                group = entry.group
-                if group:
-                    yield f"## {escaped(group)}"
+            if entry.group:
+                yield f"## {escaped(entry.group)}"
             yield from self.entry(entry)
         yield from map(escaped, self.page.closing)
         if self.page.warnings:

@@ -70,7 +70,7 @@ class Entry(Record):
     """A step, or several that stand together: renamed inputs, or a step with its sums.
 
     Attributes:
-        group: what it belongs to, such as a time step.
+        group: the title over this entry and those that follow, such as a time step; or nothing.
         headings: one for each step.
         inputs: matrices of the problem that it is made of and that were not shown before.
         figures: one for each head or batch; () for renamed inputs, whose numbers are known.
@@ -148,6 +148,7 @@ class _Walk:
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
+        group = ""
         for together in _together(steps):
             headings = tuple(Heading(step, self.views.shapes(step)) for step in together)
             figures: tuple[Figure, ...] = ()
@@ -160,7 +161,9 @@ class _Walk:
                 figures = tuple(self._figures(*together))
                 sources = self._sources(together[0], figures[0])
             inputs = tuple(self._inputs(sources))
-            yield Entry(together[0].group, headings, inputs, figures)
+            title = "" if together[0].group == group else together[0].group
+            group = together[0].group
+            yield Entry(title, headings, inputs, figures)
 
     def _figures(self, step: Step) -> Iterator[Figure]:
         parts = self.views.layout(step)

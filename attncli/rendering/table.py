@@ -53,15 +53,12 @@ class _Writer:
         top: list[Line] = [[(page.title, "title")]] if page.title else []
         top += [[(line, "faint")] for line in page.notes.splitlines()]
         yield from top
-        group = ""
         for number, entry in enumerate(page.entries):
             if top or number:
                 yield []
-            if entry.group != group:
-                group = entry.group
-                if group:
-                    yield [(f"── {label_text(group)} ──", "title")]
-                    yield []
+            if entry.group:
+                yield [(f"── {label_text(entry.group)} ──", "title")]
+                yield []
             yield from self.entry(entry) if entry.figures else self.renamed(entry)
         for line in page.closing:
             yield []

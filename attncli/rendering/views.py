@@ -54,9 +54,10 @@ class WeightedTerm(Record):
     letter: str
     word: str
 
-    def __str__(self) -> str:
-        """`+ 0.9·v_I`."""
-        return f"{self.sign} {f'{self.weight}·{_named(self)}' if self.weight else '…'}"
+
+def named(letter: str, word: str) -> str:
+    """Return z_I for a letter and a label; only one of them where the other is missing."""
+    return f"{letter}{'_' if letter and word else ''}{word}"
 
 
 class WeightedSum(Record):
@@ -69,17 +70,29 @@ class WeightedSum(Record):
     word: str = ""
     parts: tuple[WeightedTerm, ...] = ()
 
-    def texts(self) -> list[str]:
-        """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second."""
+    def texts(
+        self,
+        cell: Callable[[str, str], str] = named,
+        product: Callable[[str, str], str] = "{}·{}".format,
+        minus: str = "−",
+        dots: tuple[str, str] = ("⋮", "…"),
+    ) -> list[str]:
+        """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
+
+        Args:
+            cell: writes a letter with a label.
+            product: writes a weight times a value.
+            minus: the sign of a negative weight.
+            dots: what stands for a sum, and for a term, that is left out.
+        """
         if not self.letter:
-            return ["⋮"]
-        first, *rest = [str(part) for part in self.parts] or ["0"]
-        return [_named(self), f"= {first.removeprefix('+ ').replace('− ', '−')}", *rest]
-
-
-def _named(cell: WeightedSum | WeightedTerm) -> str:
-    """Return z_I for a letter and a label; only one of them where the other is missing."""
-    return f"{cell.letter}{'_' if cell.letter and cell.word else ''}{cell.word}"
+            return [dots[0]]
+        texts = [cell(self.letter, self.word)]
+        for part in self.parts:
+            term = product(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
+            sign = "+" if part.sign == "+" else minus
+            texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
+        return texts if self.parts else [*texts, "= 0"]
 
 
 class Views:
