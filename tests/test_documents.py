@@ -287,8 +287,8 @@ def test_no_heading_of_latex_stands_last_on_a_page(attn: Attn, tmp_path: Path) -
     marked = re.sub(r"^(\\attnhead\{.*)\}$", r"\1\\qquad\\text{HEADING}}", text, flags=re.MULTILINE)
     assert marked.count("HEADING") > 15
     pages = 0
-    for height in range(14, 25):
-        settings = rf"\geometry{{textheight={height}cm}}\pagestyle{{empty}}\begin{{document}}"
+    for height in range(16, 28):
+        settings = rf"\geometry{{paperheight={height}cm}}\pagestyle{{empty}}\begin{{document}}"
         compiled("pdflatex", marked.replace(r"\begin{document}", settings), tmp_path)
         for page in shown_in(tmp_path / "document.pdf").split("\f"):
             # A fraction has its denominator on a line of its own.
