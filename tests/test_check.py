@@ -12,15 +12,17 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
-from attncli.rendering.record import Selection
+from attncli.rendering.selection import Selection
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
 
@@ -173,11 +175,11 @@ def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -
     key = AnswerKey(attncli.load(path))
     for decimals in (None, 2):
         written = tmp_path / f"answers.{form}"
-        written.write_bytes(FORMATS[form].write([key.trace], Selection(decimals=decimals)))
+        written.write_bytes(FORMATS[form].traces([key.trace], Selection(decimals=decimals)))
         (sheet,) = attncli.load_answers(written)
         report = key.check(sheet)
         assert report.verdict == "correct"
-        missing = [name for name, judged in report.steps.items() if judged.written is None]
+        missing = [name for name, judged in report.steps.items() if isinstance(judged, NotGiven)]
         # An npz file has one array a name, so a matrix that was given is no step in it.
         assert all(form == "npz" and name in key.trace.inputs for name in missing)
 
@@ -218,7 +220,7 @@ def test_names_that_people_write(word: str, step: str) -> None:
     scaled = attncli.load(SAMPLES / "integers_scaled.yaml")
     value = attncli.compute(scaled)[step].value
     report = attncli.check(scaled, {word: value})
-    assert [name for name, judged in report.steps.items() if judged.written is not None] == [step]
+    assert [name for name, judged in report.steps.items() if isinstance(judged, Given)] == [step]
 
 
 def test_no_alias_is_the_name_of_another_step() -> None:
@@ -406,6 +408,24 @@ def test_control_characters_of_a_student_are_shown(attn: Attn, tmp_path: Path) -
         result = attn("check", GOOD, answers, "-f", form)
         assert "\x1b" not in result.out
         assert "[red]" in result.out.replace("\\[", "[").replace("\\]", "]")
+
+
+def test_a_name_with_a_bar_breaks_no_table(attn: Attn, tmp_path: Path) -> None:
+    """Neither in the table of a class nor in that of a report, whoever brought the bar."""
+    problem = tmp_path / "problem.yaml"
+    problem.write_text('tokens: ["a|b", c, d]\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n')
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text('student: "x | $y$ <i>"\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 60]]\n')
+    unread = tmp_path / "un|read.yaml"
+    unread.write_text("scores: [[1\n")
+    for sheets in ([wrong], [wrong, unread, wrong]):
+        text = attn("check", problem, *sheets, "-f", "markdown").out
+        page = str(MarkdownIt("commonmark").enable("table").render(text))
+        rows = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+        widths = {len(re.findall("<t[dh]", row)) for row in rows}
+        assert widths == {4 if len(sheets) > 1 else 3}
+        assert "x | <span>$</span>y<span>$</span> &lt;i&gt;" in page
+    assert "un|read.yaml" in page
 
 
 def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> None:

@@ -24,8 +24,7 @@ import pytest
 
 from attncli.problem.keys import KEYS
 from attncli.problem.schema import problem_schema
-from attncli.rendering.formats import FORMATS
-from attncli.rendering.grades import FORMATS as CHECK_FORMATS
+from attncli.rendering.formats import FORMATS, formats_of
 from attncli.text.widths import cell_width
 from tests.conftest import ROOT, SAMPLES, Attn, environment
 
@@ -66,7 +65,7 @@ def in_terminal(*arguments: str, columns: int = 80, env: dict[str, str] | None =
 
 RUNS: list[list[str]] = [
     *(["compute", GOOD, "-f", form] for form in FORMATS),
-    *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in CHECK_FORMATS),
+    *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in formats_of("reports")),
     *(["explain", GOOD, "weights", "-f", form] for form in ("table", "json", "markdown", "latex")),
     *([command] for command in ("scores", "schema", "--help", "--version")),
     ["check", GOOD, "--problem-only"],

@@ -13,7 +13,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of
+from attncli.checking.judged import MISSING, WRONG, Compared, Judged, Misshapen
+from attncli.checking.judging import Judge, slack_of
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.changes import Change
 from attncli.checking.slips import slip
@@ -44,10 +45,12 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
 
     Args:
         judge: with every step up to this one judged.
-        judged: a step with a wrong cell.
+        judged: the step; None is returned for one that is not wrong.
     """
-    if judged.mismatch is not None:
+    if isinstance(judged, Misshapen):
         return _of_mismatch(judge, judged.step, judged.mismatch)
+    if not isinstance(judged, Compared) or not judged.has(WRONG):
+        return None
     found = _once_each(_findings(judge, judged))
     if found:
         first, *others = found
@@ -99,7 +102,7 @@ def _of_other_shape(judge: Judge, step: Step, mismatch: ShapeMismatch) -> Iterat
                     yield Explanation(id_, source, words).finding(step)
 
 
-def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
+def _findings(judge: Judge, judged: Compared) -> Iterator[Finding]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
     First of all comes what is also seen in another step that was given.
@@ -145,7 +148,7 @@ def _small(sentence: str) -> str:
     return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
 
 
-def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[Explanation, Array]]:
+def _fitting(judge: Judge, judged: Compared) -> Iterator[tuple[Explanation, Array]]:
     """Yield each mistake that gives every wrong cell, and which cells it gives."""
     wrong = judged.codes == WRONG
     open_ = judge.left_out_before(judged.step)
@@ -225,16 +228,13 @@ def changed(
     return made.get(step.name)
 
 
-def _may_fit(judged: Judged, numbers: Array) -> bool:
+def _may_fit(judged: Compared, numbers: Array) -> bool:
     """Whether a calculation may give the wrong cells, by its plain numbers without ranges.
 
     A range that holds the student's number and the plain one, and is narrower than what it
     explains, leaves the two no farther apart than the student's and the right one: in half of the
     wrong cells. This leaves little of the catalogue to be calculated with ranges.
     """
-    assert judged.written is not None  # by a wrong cell
-    assert judged.unit is not None
-    assert judged.yours is not None
     wrong = judged.codes == WRONG
     given, yours = judged.written.values[wrong], judged.yours[wrong]
     with np.errstate(invalid="ignore"):
@@ -261,14 +261,12 @@ def _seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     return seen
 
 
-def _fits(judged: Judged, found: Interval) -> Array:
+def _fits(judged: Compared, found: Interval) -> Array:
     """Return which cells a calculation gives; none where it explains too little.
 
     What may be anything explains nothing: in half of the wrong cells, the range must be narrower
     than the difference that it explains.
     """
-    assert judged.written is not None  # by a wrong cell
-    assert judged.unit is not None
     values = judged.written.values
     wrong = judged.codes == WRONG
     more = judged.unit / 2 + slack_of(found.low, judged.written.slack)

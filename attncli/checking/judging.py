@@ -14,13 +14,21 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking.answers import ShapeMismatch, Written, significant
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    MISSING,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+    Misshapen,
+    NotGiven,
+)
 from attncli.mechanisms.trace import Trace
-from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources
-
-STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
-CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
 
 LIKE_BLOCKED = -1e4
 """Programs write a number as low as this where a hand writes −∞ for a blocked cell."""
@@ -33,38 +41,6 @@ ENOUGH = 3
 SPARE = 0.1
 """How far beyond its rounding a number may lie, in halves of its last digit: whoever goes on with
 one digit more than is written is off by as much."""
-
-
-class Judged(Record):
-    """One step of a student's answers, in the layout of the step's array.
-
-    Attributes:
-        step: the step of the right calculation.
-        written: the student's numbers; None where the step was not given, or does not fit.
-        misfit: what was written, where its shape is wrong.
-        codes: the status of each cell, an index of `STATUSES`.
-        unit: one unit of the last digit that says something, of each number.
-        yours: what the student's own earlier numbers give; None where nobody had to ask.
-        follows: the ranges of that.
-    """
-
-    step: Step
-    written: Written | None
-    mismatch: ShapeMismatch | None
-    codes: Array
-    unit: Array | None = None
-    yours: Array | None = None
-    follows: Interval | None = None
-
-    @property
-    def status(self) -> str:
-        """The status of the step: that of its worst cell."""
-        if self.mismatch is not None:
-            return "wrong"
-        for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
-            if (self.codes == code).any():
-                return STATUSES[code]
-        return "missing"
 
 
 class Judge:
@@ -118,7 +94,7 @@ class Judge:
         wanted = set(names_of(step))
         found = []
         for source in reversed(self.judged.values()):
-            if source.step.name in wanted and source.written is None and source.mismatch is None:
+            if source.step.name in wanted and isinstance(source, NotGiven):
                 found.append(source.step)
                 wanted.update(names_of(source.step))
         return found[::-1]
@@ -127,7 +103,7 @@ class Judge:
         written = self.given.get(step.name)
         if not isinstance(written, Written):
             codes = np.full(step.array.shape, MISSING, np.int8)
-            return Judged(step, None, written, codes)
+            return NotGiven(step, codes) if written is None else Misshapen(step, codes, written)
         values = _without_stand_ins(written.values, step.array)
         right = [step.array, *(other[step.name].array for other in self.others)]
         slack = slack_of(step.array, written.slack)
@@ -140,7 +116,7 @@ class Judge:
         codes[off <= unit / 2 + slack] = CORRECT
         codes[written.missing] = MISSING
         if not np.isin(codes, (WRONG, LAST_DIGIT)).any():
-            return Judged(step, written, None, codes, unit)
+            return Given(step, codes, written, unit)
         assert step.operation is not None  # inputs are no steps
         yours = evaluate(step.operation, self.middle)
         follows = _around(yours, evaluate(step.operation, self.own))
@@ -149,7 +125,7 @@ class Judge:
         if not _is_known(follows, unit, slack):
             codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
         codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
-        return Judged(step, written, None, codes, unit, yours, follows)
+        return Compared(step, codes, written, unit, yours, follows)
 
     def _unit(self, written: Written) -> Array:
         """Return the units of the written digits, where 1200000 may stand for 1202604.
@@ -177,11 +153,11 @@ class Judge:
     def _find(self, step: Step) -> None:
         assert step.operation is not None  # by _fill
         judged = self.judged.get(step.name)
-        if judged is not None and judged.mismatch is not None:
+        if isinstance(judged, Misshapen):
             # Nothing can follow from a matrix that does not fit: go on from the right one.
             self._middles[step.name] = self._ranges[step.name] = step.array
             return
-        if judged is None or judged.written is None:
+        if not isinstance(judged, Given):
             self._middles[step.name] = evaluate(step.operation, self.middle)
             self._ranges[step.name] = self.perhaps_rounded(
                 _around(self._middles[step.name], evaluate(step.operation, self.own))
@@ -189,15 +165,13 @@ class Judge:
             return
         self._middles[step.name], self._ranges[step.name] = self._of_written(judged)
 
-    def _of_written(self, judged: Judged) -> tuple[Array, Array | Interval]:
+    def _of_written(self, judged: Given) -> tuple[Array, Array | Interval]:
         """Return a given step's numbers, and the ranges that they stand for."""
         written, step = judged.written, judged.step
-        assert written is not None  # by _find
-        assert step.operation is not None
+        assert step.operation is not None  # by _find
         right = step.array
         values = _without_stand_ins(written.values, right)
         slack = slack_of(right, written.slack)
-        assert judged.unit is not None  # by _judge
         unit = judged.unit
         same = _difference(values, right) <= written.slack * np.abs(right)
         same &= judged.codes == CORRECT
@@ -213,11 +187,8 @@ class Judge:
         near = hull(values, right, *others)
         low = np.where(known, near.low - spare, may_be.low)
         high = np.where(known, near.high + spare, may_be.high)
-        yours, around = judged.yours, judged.follows
-        if around is None and (self._went_wrong() or written.missing.any()):
-            yours = evaluate(step.operation, self.middle)
-            around = _around(yours, evaluate(step.operation, self.own))
-        if around is not None:
+        if isinstance(judged, Compared) or self._went_wrong() or written.missing.any():
+            yours, around = self._from_earlier(judged)
             # Only by chance is a number right that follows from a wrong one.
             mine = _holds(around, values, half + slack)
             after = np.where(mine, np.maximum(may_be.low, around.low), np.inf)
@@ -226,26 +197,31 @@ class Judge:
             low = np.minimum(np.where(own, values, low), after)
             high = np.maximum(np.where(own, values, high), before)
         if written.missing.any():
-            assert yours is not None
-            assert around is not None
             follows = interval(self.perhaps_rounded(around))
             values = np.where(written.missing, yours, values)
             low = np.where(written.missing, follows.low, low)
             high = np.where(written.missing, follows.high, high)
         return values, Interval(low, high)
 
+    def _from_earlier(self, judged: Given) -> tuple[Array, Interval]:
+        """Return what the student's own earlier numbers give, and the ranges of that."""
+        if isinstance(judged, Compared):
+            return judged.yours, judged.follows
+        assert judged.step.operation is not None  # inputs are no steps
+        yours = evaluate(judged.step.operation, self.middle)
+        return yours, _around(yours, evaluate(judged.step.operation, self.own))
+
     def _went_wrong(self) -> bool:
         """Whether a step before has a wrong number, so that right ones may be right by chance."""
-        return any((judged.codes == WRONG).any() for judged in self.judged.values())
+        return any(judged.has(WRONG) for judged in self.judged.values())
 
-    def _is_tidy(self, judged: Judged, right: Array, values: Array, slack: Array) -> bool:
+    def _is_tidy(self, judged: Given, right: Array, values: Array, slack: Array) -> bool:
         """Whether a step's numbers were not rounded: neither the right ones nor the student's.
 
         A wrong number may be the rounding of anything, such as 5.77 where 10 is right.
         """
-        assert judged.unit is not None  # by _judge
         unit, off = judged.unit, (judged.codes == WRONG) & (judged.unit < 1)
-        if judged.follows is not None and not _is_known(judged.follows, unit, slack):
+        if isinstance(judged, Compared) and not _is_known(judged.follows, unit, slack):
             return False
         with np.errstate(invalid="ignore"):  # −∞
             tens = values / np.where(unit, 10 * unit, 1.0)

@@ -14,7 +14,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Sum
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged
+from attncli.checking.judged import MISSING, WRONG, Compared, Given
+from attncli.checking.judging import Judge
 from attncli.records import Record
 from attncli.tape.operations import Add, Divide, MatMul
 from attncli.tape.step import Expression
@@ -37,7 +38,7 @@ OF_A_TERM = (
 """How often a term of a sum is there too often, and what that is called."""
 
 
-def slip(judge: Judge, judged: Judged) -> Found | None:
+def slip(judge: Judge, judged: Compared) -> Found | None:
     """Return the slip that a step's wrong cells are, if they are one."""
     look = Look(judge, judged)
     wrong = look.wrong
@@ -56,7 +57,7 @@ class Look(Record):
     """A step that is looked at for slips."""
 
     judge: Judge
-    judged: Judged
+    judged: Compared
 
     @property
     def wrong(self) -> Array:
@@ -66,26 +67,21 @@ class Look(Record):
     @property
     def given(self) -> Array:
         """The student's numbers."""
-        assert self.judged.written is not None  # by a wrong cell
         return self.judged.written.values
 
     @property
     def unit(self) -> Array:
         """One unit of the last digit of each of them."""
-        assert self.judged.unit is not None  # by a wrong cell
         return self.judged.unit
 
     @property
     def yours(self) -> Array:
         """What the student's earlier numbers give."""
-        assert self.judged.yours is not None  # by a wrong cell
         return self.judged.yours
 
     def fits(self, numbers: Array, places: Array | None = None) -> bool:
         """Whether the wrong cells (or those of a mask) are what some numbers round to."""
         written, follows = self.judged.written, self.judged.follows
-        assert written is not None  # by a wrong cell
-        assert follows is not None
         chosen = self.judged.codes == WRONG if places is None else places
         numbers = np.broadcast_to(numbers, self.given.shape)[chosen]
         with np.errstate(invalid="ignore"):  # −∞ fits nothing here
@@ -99,7 +95,6 @@ class Look(Record):
     ) -> bool:
         """Whether other numbers, in the place of the wrong ones or those of a mask, follow."""
         follows = self.judged.follows
-        assert follows is not None  # by a wrong cell
         unit = self.unit if unit is None else unit
         chosen = self.judged.codes == WRONG if places is None else places
         with np.errstate(invalid="ignore"):
@@ -138,9 +133,7 @@ class Look(Record):
     def of_factor(self) -> Found | None:
         """Every number is the same multiple of the right one."""
         written = self.judged.written
-        assert written is not None  # by a wrong cell
         follows = self.judged.follows
-        assert follows is not None  # by a wrong cell
         # Somebody may have multiplied what was rounded already.
         least, most = follows.low - self.unit / 2, follows.high + self.unit / 2
         kept = (self.judged.codes != MISSING) & np.isfinite(self.yours)
@@ -168,7 +161,7 @@ class Look(Record):
             if step.name == self.judged.step.name or step.array.shape != self.given.shape:
                 continue
             known = self.judge.judged.get(step.name)
-            own = known.written.values if known is not None and known.written else step.array
+            own = known.written.values if isinstance(known, Given) else step.array
             with np.errstate(invalid="ignore"):
                 near = (np.abs(own - self.given) <= self.unit / 2 + 1e-9) | (own == self.given)
             if kept.sum() > 1 and near[kept].all():
