@@ -28,7 +28,11 @@ PROGRAM = (sys.executable, "-m", "attncli")
 SAMPLES = ROOT / "sample_inputs"
 SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 
-# These change colours, widths or help texts.
+# Every worker has a core; with several threads each, NumPy would mostly wait for the others. It is
+# not imported yet, and processes that are tested decide by themselves.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# These change colours, widths, help texts or threads.
 NOT_INHERITED = (
     "PYTHONDONTWRITEBYTECODE",
     "COLUMNS",
@@ -37,6 +41,7 @@ NOT_INHERITED = (
     "FORCE_COLOR",
     "GITHUB_ACTIONS",
     "PY_COLORS",
+    "OPENBLAS_NUM_THREADS",
 )
 
 
