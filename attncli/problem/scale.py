@@ -10,7 +10,7 @@ import numpy as np
 from attncli.attention.weights import Factor
 from attncli.errors import Fault, InputError
 from attncli.notation import written as expressions
-from attncli.problem.keys import SCALE_NAMES
+from attncli.problem.mappings import SCALE_NAMES
 
 
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:

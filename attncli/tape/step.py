@@ -122,6 +122,7 @@ class Step(Record):
         array: the value as operations take it, (batch, head, row, column).
         columns: whether rows and columns change places on paper (a token is a column).
         group: what it is shown under, such as a time step; or nothing.
+        key: of an input, where in the problem it is from, such as "score.W"; or nothing.
     """
 
     name: str
@@ -133,6 +134,7 @@ class Step(Record):
     array: Array
     columns: bool = False
     group: str = ""
+    key: str = ""
 
     @property
     def axes(self) -> tuple[str, ...]:

@@ -1,13 +1,13 @@
 """Matrices as people write them, turned into arrays.
 
-A matrix may be nested lists, a text block with one row a line, or an array; a number may be
-written as in `expressions`. Faults name the key, the row and the column.
+A matrix may be nested lists, a text block with one row a line, or an array of any library; a
+number may be an expression. Faults name the key, the row and the column.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -28,6 +28,29 @@ MAX_AXES = 4
 MAX_DEPTH = 64
 LARGEST_COUNT = 2**31
 EXCERPT = 40
+
+
+def plain(raw: Any, path: KeyPath) -> Any:
+    """Return a raw value in which the arrays of other libraries are NumPy's.
+
+    What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
+    objects become nested lists, whose cells are read one by one.
+
+    Raises:
+        InputError: for an array that NumPy cannot read.
+    """
+    if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
+        try:
+            array = np.asarray(raw)
+        except Exception as error:  # whatever the library raises, such as for a GPU's tensor
+            message = f"{dotted(path)} cannot be read as an array: {error}"
+            raise InputError(Fault(message, path)) from None
+        return array.tolist() if array.dtype.kind in "OU" else array
+    if isinstance(raw, Mapping):
+        return {key: plain(part, (*path, key)) for key, part in raw.items()}
+    if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
+        return [plain(part, path) for part in raw]
+    return raw
 
 
 def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
@@ -82,6 +105,8 @@ def to_number(raw: object, path: KeyPath) -> float:
     Raises:
         InputError: if it is no number, or not finite.
     """
+    if isinstance(raw, np.ndarray) and raw.ndim == 0:
+        raw = raw.item()
     if isinstance(raw, str):
         value = _written(raw, path, "")
     elif isinstance(raw, bool) or not isinstance(raw, int | float | np.number):
@@ -191,7 +216,7 @@ def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> l
 def _element(item: object, path: KeyPath, cell: str) -> float:
     if isinstance(item, str):
         return _written(item, path, cell)
-    if isinstance(item, np.ndarray) and item.ndim == 0:
+    if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
         item = item.item()
     if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
         try:
@@ -235,9 +260,8 @@ def _count(n: int, noun: str) -> str:
 
 
 def _name(path: KeyPath) -> str:
-    keys = [part for part in path if isinstance(part, str)]
     places = [part for part in path if isinstance(part, int)]
-    name = ".".join(keys)
+    name = dotted(path)
     return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
 
 
@@ -248,6 +272,11 @@ def cell_words(path: KeyPath, place: Sequence[int]) -> str:
     *stack, row, column = place
     name = _name((*path, *stack))
     return f"row {row + 1}, column {column + 1} of {name}"
+
+
+def dotted(path: KeyPath) -> str:
+    """Return the name of a key in messages: `mask.keep`."""
+    return ".".join(part for part in path if isinstance(part, str))
 
 
 def _inside(path: KeyPath, place: Sequence[int], axes: int) -> KeyPath:
