@@ -49,7 +49,8 @@ def plain(raw: Any, path: KeyPath) -> Any:
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key)) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        return [plain(part, path) for part in raw]
+        parts = [plain(part, path) for part in raw]
+        return [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
     return raw
 
 
