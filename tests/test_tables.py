@@ -16,7 +16,7 @@ from attncli.attention.normalizers import NORMALIZERS, Normalizer
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES, Parameters, ScoreFunction
 from attncli.files.load import Overrides, load_all
-from attncli.forms.form import Count, Number, Truth
+from attncli.forms.form import TRUTH, count, number
 from attncli.rendering.catalogue import catalogue
 from attncli.tape.operations import MatMul, Scale, dot
 from attncli.tape.step import Expression, Operation, Step
@@ -49,7 +49,7 @@ def diagonal(wanted: bool, grid: Grid) -> Array | None:
 
 
 def test_a_mask_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    row = MaskForm(diagonal, Truth(), "j ≠ p", "false: no token sees itself", by_position=True)
+    row = MaskForm(diagonal, TRUTH, "j ≠ p", "false: no token sees itself", by_position=True)
     monkeypatch.setitem(masks.MASKS, "diagonal", row)
     trace = attncli.compute(attncli.Problem(X=X, mask={"diagonal": False}))
     assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
@@ -68,7 +68,7 @@ def test_a_mask_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its letters are bound, and it is turned round with the tokens, without a line elsewhere."""
-    row = MaskForm(masks.block, masks.ZeroOne(), "hidden[i, j] = 0", "as block")
+    row = MaskForm(masks.block, masks.ZEROS_AND_ONES, "hidden[i, j] = 0", "as block")
     monkeypatch.setitem(masks.MASKS, "hidden", row)
     upper = np.triu(np.ones((3, 3)), 1)
     plain = attncli.compute(attncli.Problem(X=X, mask={"hidden": upper}))
@@ -87,7 +87,7 @@ def power(tape: Tape, s: Expression, settings: Normalize, suffix: str) -> Expres
 
 
 def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    own = Parameter("factor", default=2.0, number=Count(least=1))
+    own = Parameter("factor", default=2.0, number=count())
     row = Normalizer(power, "c s / Σ c s", "as sum", (own,))
     monkeypatch.setitem(normalizers.NORMALIZERS, "multiplied", row)
     given = {"name": "multiplied", "factor": 3, "axis": "queries"}
@@ -121,7 +121,7 @@ def bent(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -
 def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     own = (
         Parameter("M", ("d_q", "d_k"), required=True),
-        Parameter("times", default=3.0, number=Number(above=2)),
+        Parameter("times", default=3.0, number=number(above=2)),
     )
     row = ScoreFunction(bent, "c qᵀ M k", "nobody", own, same_size=False)
     monkeypatch.setitem(scores.SCORES, "bent", row)
@@ -151,7 +151,7 @@ def test_parameters_of_one_name_are_written_in_one_form(table: Any) -> None:
     forms: dict[str, set[str]] = {}
     for row in table.values():
         for parameter in row.parameters:
-            forms.setdefault(parameter.name, set()).add(repr(parameter.form))
+            forms.setdefault(parameter.name, set()).add(str(parameter.form.schema()))
     assert all(len(found) == 1 for found in forms.values())
 
 

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array, because
 from attncli.errors import Fault, InputError, KeyPath, fail
-from attncli.forms.form import Choice, Count, Form, Matrix, Schema, Truth, Vector
+from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.records import Record
 from attncli.tape.step import Expression, Operation, Writer
@@ -62,54 +62,6 @@ def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
     return None if together.all() else together.astype(float)
 
 
-class ZeroOne(Matrix):
-    """A matrix of 0 and 1."""
-
-    stack: str = "either"
-    broadcasts: bool = True
-
-    def read(self, raw: object, path: KeyPath) -> Array:
-        """As any matrix."""
-        array = to_array(raw, path)
-        wrong = np.argwhere((array != 0) & (array != 1))
-        if len(wrong):
-            place = tuple(int(i) for i in wrong[0])
-            message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
-            hint = "1 = may attend; numbers to be added to the scores go into bias"
-            raise InputError(Fault(message, (*path, *place), hint))
-        return array
-
-
-class Lengths(Form):
-    """A number, or one a batch element."""
-
-    def read(self, raw: object, path: KeyPath) -> Array:
-        """A vector, of one number where one was given."""
-        is_list = isinstance(raw, list | tuple | np.ndarray)
-        return to_vector(raw, path) if is_list else np.array([to_number(raw, path)])
-
-    def schema(self) -> Schema:
-        """An integer or a vector."""
-        return {"anyOf": [{"type": "integer"}, Vector().schema()]}
-
-
-class Window(Form):
-    """How many keys to the left and right; −1 for no bound."""
-
-    def read(self, raw: object, path: KeyPath) -> tuple[int, int]:
-        """A list of two, or a text of two."""
-        sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
-        if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
-            message = f"{dotted(path)} must be two numbers, left and right"
-            raise InputError(Fault(message, path, "write window: [2, 0]; -1 is no bound"))
-        left, right = (to_count(side, path, -1) for side in sides)
-        return left, right
-
-    def schema(self) -> Schema:
-        """An array of two integers."""
-        return {"type": "array", "items": {"type": "integer"}, "minItems": 2, "maxItems": 2}
-
-
 def causal(wanted: bool, grid: Grid) -> Array | None:
     """A query sees no key that comes after it."""
     return grid.key <= grid.position if wanted else None
@@ -152,12 +104,41 @@ def check_lengths(real: Array, batch: int, m: int) -> None:
             raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
 
 
-NO_SETTINGS: Mapping[str, Form] = {}
-POSITION: Mapping[str, Form] = {
-    "align": Choice(("top-left", "bottom-right")),
-    "offset": Count(least=None),
-}
+def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
+    array = to_array(raw, path)
+    wrong = np.argwhere((array != 0) & (array != 1))
+    if len(wrong):
+        place = tuple(int(i) for i in wrong[0])
+        message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
+        hint = "1 = may attend; numbers to be added to the scores go into bias"
+        raise InputError(Fault(message, (*path, *place), hint))
+    return array
+
+
+def _lengths(raw: object, path: KeyPath) -> Array:
+    is_list = isinstance(raw, list | tuple | np.ndarray)
+    return to_vector(raw, path) if is_list else np.array([to_number(raw, path)])
+
+
+def _window(raw: object, path: KeyPath) -> tuple[int, int]:
+    sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
+    if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
+        message = f"{dotted(path)} must be two numbers, left and right"
+        raise InputError(Fault(message, path, "write window: [2, 0]; -1 is no bound"))
+    left, right = (to_count(side, path, -1) for side in sides)
+    return left, right
+
+
+INTEGER: Schema = {"type": "integer"}
+PAIR: Schema = {"type": "array", "items": INTEGER, "minItems": 2, "maxItems": 2}
+
+ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, MATRIX, stack="either", broadcasts=True)
+LENGTHS = Form(_lengths, (INTEGER, *VECTOR))
+WINDOW = Form(_window, (PAIR,))
+POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
 """Which query and key stand at the same position, and how many keys are before the first query."""
+
+NO_SETTINGS: Mapping[str, Form] = {}
 
 
 class MaskForm(Record):
@@ -185,20 +166,22 @@ class MaskForm(Record):
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        causal, Truth(), "j ≤ i + offset", "no query looks ahead", POSITION, by_position=True
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", POSITION, by_position=True
     ),
-    "keep": MaskForm(keep, ZeroOne(), "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
-    "block": MaskForm(block, ZeroOne(), "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"),
+    "keep": MaskForm(keep, ZEROS_AND_ONES, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
+    "block": MaskForm(
+        block, ZEROS_AND_ONES, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"
+    ),
     "lengths": MaskForm(
         lengths,
-        Lengths(),
+        LENGTHS,
         "j < length",
         "how many keys are real, or one a batch",
         check=check_lengths,
     ),
     "window": MaskForm(
         window,
-        Window(),
+        WINDOW,
         "p − left ≤ j ≤ p + right",
         "[left, right] of the query; −1: open",
         by_position=True,

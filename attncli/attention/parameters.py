@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attncli.errors import KeyPath
-from attncli.forms.form import Choice, Form, Matrix, Number, Schema, Vector
+from attncli.forms.form import Form, choice, matrix, number, vector
 from attncli.records import Record
 
 AXES = ("keys", "queries")
@@ -31,31 +31,23 @@ class Parameter(Record):
     meaning: str = ""
     default: float | None = None
     required: bool = False
-    number: Form = Number(above=0)
+    number: Form = number()
 
     @property
     def form(self) -> Form:
         """How it is written: one axis makes a vector, two make a matrix."""
-        return (self.number, Vector(), Matrix())[len(self.shape)]
+        return (self.number, vector(), matrix())[len(self.shape)]
 
 
-class Base(Form):
-    """What softmax raises to the power of the scores: e, or a number greater than 1."""
-
-    def read(self, raw: object, path: KeyPath) -> float | str:
-        """The letter e stays as written."""
-        is_e = isinstance(raw, str) and raw.strip() == "e"
-        return "e" if is_e else Number(above=1).read(raw, path)
-
-    def schema(self) -> Schema:
-        """A number."""
-        return Number().schema()
+def _base(raw: object, path: KeyPath) -> float | str:
+    """Return what softmax raises to the power of the scores; the letter e stays as written."""
+    return "e" if isinstance(raw, str) and raw.strip() == "e" else number(above=1).read(raw, path)
 
 
 SETTINGS: dict[str, Form] = {
-    "temperature": Number(above=0),
-    "base": Base(),
-    "axis": Choice(AXES),
+    "temperature": number(),
+    "base": Form(_base, number().kinds),
+    "axis": choice(AXES),
 }
 """The keys that every normaliser takes beside its own parameters."""
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.document import Document, Raw, assign
 from attncli.files.read import matrix_file, read, read_bytes
-from attncli.forms.form import ArrayForm, Labels, Matrix, Text
+from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
@@ -104,7 +104,7 @@ def load_each(
         InputError: for a file that cannot be read at all.
     """
     forms = {key: row.form for key, row in KEYS.items()}
-    options = {k: isinstance(f, Labels) for k, f in forms.items() if not isinstance(f, ArrayForm)}
+    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     found: list[Problem | InputError] = []
     for document in read(source, stdin, options):
         try:
@@ -214,7 +214,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             for key, value in inner.items() if isinstance(inner, dict) else ():
                 assign(values, key, value)
                 places.prefixes[key.split(".")[0]] = (part,)
-        if not any(key in values for key, row in KEYS.items() if isinstance(row.form, Matrix)):
+        if not any(key in values for key, row in KEYS.items() if row.form.kinds == MATRIX):
             raise InputError(
                 Fault(
                     "this holds results, but not the problem that they came from",
@@ -282,7 +282,7 @@ def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
 
 def _flag_value(key: str, text: str, flag: str) -> Raw:
     """Return a flag's value; a mapping or list is written as in YAML."""
-    if isinstance(KEYS[key].form, Text) or not text.lstrip().startswith(("{", "[")):
+    if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text
     document = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")[0]
     return document.values[key]

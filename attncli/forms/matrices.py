@@ -81,9 +81,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         place = [int(i) for i in np.argwhere(bad)[0]]
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
-        raise InputError(
-            Fault(f"{cell_words(path, place)} is {what}{only}", _inside(path, place, array.ndim))
-        )
+        raise InputError(Fault(f"{cell_words(path, place)} is {what}{only}", (*path, *place)))
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 
@@ -128,9 +126,8 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise InputError(
-            Fault(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", path)
-        )
+        message = f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
+        raise InputError(Fault(message, path))
     return int(value)
 
 
@@ -242,22 +239,11 @@ def _written(text: str, path: KeyPath, cell: str) -> float:
 
 
 def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> Fault:
-    name = _name(path)
+    noun, has, needed = "matrix", f"the shape {part.shape}", f"{first.shape}"
     if part.ndim == first.ndim == 1:
-        message = (
-            f"row {index + 1} of {name} has {_count(len(part), 'number')}, "
-            f"but row 1 has {len(first)}"
-        )
-    else:
-        message = (
-            f"matrix {index + 1} of {name} has the shape {part.shape}, "
-            f"but matrix 1 has {first.shape}"
-        )
+        noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
+    message = f"{noun} {index + 1} of {_name(path)} has {has}, but {noun} 1 has {needed}"
     return Fault(message, (*path, index))
-
-
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
 
 
 def _name(path: KeyPath) -> str:
@@ -278,7 +264,3 @@ def cell_words(path: KeyPath, place: Sequence[int]) -> str:
 def dotted(path: KeyPath) -> str:
     """Return the name of a key in messages: `mask.keep`."""
     return ".".join(part for part in path if isinstance(part, str))
-
-
-def _inside(path: KeyPath, place: Sequence[int], axes: int) -> KeyPath:
-    return (*path, *place[-axes:])

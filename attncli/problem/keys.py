@@ -11,19 +11,19 @@ from attncli.attention.parameters import SETTINGS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError
 from attncli.forms.form import (
+    LABELS,
+    TEXT,
+    TRUTH,
     ArrayForm,
-    Choice,
-    Count,
     Form,
-    Labels,
-    Matrix,
-    Number,
-    Text,
-    Truth,
-    Vector,
+    choice,
+    count,
+    matrix,
+    number,
+    vector,
 )
 from attncli.problem.kinds import KINDS, UPDATES
-from attncli.problem.mappings import Answers, Mask, Named, Round, Scale
+from attncli.problem.mappings import ANSWERS, MASK, ROUND, SCALE, named
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -43,58 +43,58 @@ class Key(Record):
     as_written: bool = False
 
 
-ACTIVATION = Choice(("tanh", "none"))
+ACTIVATION = choice(("tanh", "none"))
 
 KEYS: dict[str, Key] = {
-    "title": Key(Text(), "shown at the top"),
-    "notes": Key(Text(), "shown under the title"),
-    "kind": Key(Choice(tuple(KINDS)), "which mechanism"),
-    "tokens": Key(Labels(), "the words of the rows of X"),
-    "memory_tokens": Key(Labels(), "the words of the rows of memory"),
-    "X": Key(Matrix("batch"), "the input, one token a row"),
-    "memory": Key(Matrix("batch"), "what `cross` attends to"),
-    "W_q": Key(Matrix("head"), "projection to queries, used as X W_q; identity when left out"),
-    "W_k": Key(Matrix("head"), "projection to keys"),
-    "W_v": Key(Matrix("head"), "projection to values"),
-    "W_o": Key(Matrix(), "projection of the heads' outputs side by side"),
-    "b_q": Key(Vector("head"), "added to the queries"),
-    "b_k": Key(Vector("head"), "added to the keys"),
-    "b_v": Key(Vector("head"), "added to the values"),
-    "b_o": Key(Vector(), "added to the output"),
-    "Q": Key(Matrix("either"), "the queries, in place of a projection"),
-    "K": Key(Matrix("either"), "the keys"),
-    "V": Key(Matrix("either"), "the values"),
-    "scores": Key(Matrix("either", infinite=True), "known scores, in place of a score function"),
-    "heads": Key(Count(), "how many heads"),
-    "kv_heads": Key(Count(), "how many heads keys and values have; divides heads"),
+    "title": Key(TEXT, "shown at the top"),
+    "notes": Key(TEXT, "shown under the title"),
+    "kind": Key(choice(KINDS), "which mechanism"),
+    "tokens": Key(LABELS, "the words of the rows of X"),
+    "memory_tokens": Key(LABELS, "the words of the rows of memory"),
+    "X": Key(matrix("batch"), "the input, one token a row"),
+    "memory": Key(matrix("batch"), "what `cross` attends to"),
+    "W_q": Key(matrix("head"), "projection to queries, used as X W_q; identity when left out"),
+    "W_k": Key(matrix("head"), "projection to keys"),
+    "W_v": Key(matrix("head"), "projection to values"),
+    "W_o": Key(matrix(), "projection of the heads' outputs side by side"),
+    "b_q": Key(vector("head"), "added to the queries"),
+    "b_k": Key(vector("head"), "added to the keys"),
+    "b_v": Key(vector("head"), "added to the values"),
+    "b_o": Key(vector(), "added to the output"),
+    "Q": Key(matrix("either"), "the queries, in place of a projection"),
+    "K": Key(matrix("either"), "the keys"),
+    "V": Key(matrix("either"), "the values"),
+    "scores": Key(matrix("either", infinite=True), "known scores, in place of a score function"),
+    "heads": Key(count(), "how many heads"),
+    "kv_heads": Key(count(), "how many heads keys and values have; divides heads"),
     "score": Key(
-        Named(SCORES, "score function", "scaled_dot", {}),
+        named(SCORES, "score function", "scaled_dot", {}),
         "the score function: a name, or {name: …} with its parameters",
         as_written=True,
     ),
-    "scale": Key(Scale(), "what scores are multiplied by: a number, or such as 1/sqrt(d_k)"),
-    "softcap": Key(Number(above=0), "c: scores become c·tanh(s/c)"),
+    "scale": Key(SCALE, "what scores are multiplied by: a number, or such as 1/sqrt(d_k)"),
+    "softcap": Key(number(), "c: scores become c·tanh(s/c)"),
     "bias": Key(
-        Matrix("either", broadcasts=True, infinite=True), "added to the scores; −inf blocks a cell"
+        matrix("either", broadcasts=True, infinite=True), "added to the scores; −inf blocks a cell"
     ),
-    "mask": Key(Mask(), "causal, a 0/1 matrix, or a mapping of the forms"),
+    "mask": Key(MASK, "causal, a 0/1 matrix, or a mapping of the forms"),
     "normalize": Key(
-        Named(NORMALIZERS, "normaliser", "softmax", SETTINGS), "how scores become weights"
+        named(NORMALIZERS, "normaliser", "softmax", SETTINGS), "how scores become weights"
     ),
-    "tokens_as": Key(Choice(("rows", "columns")), "whether a token is a row or a column"),
-    "round": Key(Round(), "round every step as a hand does"),
-    "W_c": Key(Matrix(), "tanh(W_c [output; x]) after the output", as_written=True),
-    "W": Key(Matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True),
-    "A": Key(Matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True),
-    "b": Key(Vector(), "pooling and recurrent: the bias beside W or A"),
-    "u": Key(Vector(), "pooling: the context vector, the query"),
-    "h_0": Key(Vector(), "recurrent: the first state, zeros by default"),
-    "c_0": Key(Vector(), "recurrent: the first context, zeros by default"),
-    "update": Key(Choice(tuple(UPDATES)), "recurrent: what makes the next state"),
+    "tokens_as": Key(choice(("rows", "columns")), "whether a token is a row or a column"),
+    "round": Key(ROUND, "round every step as a hand does"),
+    "W_c": Key(matrix(), "tanh(W_c [output; x]) after the output", as_written=True),
+    "W": Key(matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True),
+    "A": Key(matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True),
+    "b": Key(vector(), "pooling and recurrent: the bias beside W or A"),
+    "u": Key(vector(), "pooling: the context vector, the query"),
+    "h_0": Key(vector(), "recurrent: the first state, zeros by default"),
+    "c_0": Key(vector(), "recurrent: the first context, zeros by default"),
+    "update": Key(choice(UPDATES), "recurrent: what makes the next state"),
     "activation": Key(ACTIVATION, "pooling: of the hidden layer"),
     "output_activation": Key(ACTIVATION, "pooling: of the output"),
-    "enhance": Key(Truth(), "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
-    "answers": Key(Answers(), "hand-worked matrices by step name, for `attn check`"),
+    "enhance": Key(TRUTH, "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
+    "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`"),
 }
 
 

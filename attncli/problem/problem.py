@@ -28,6 +28,7 @@ from attncli.problem.mappings import SCALE_NAMES
 from attncli.problem.scale import factor, numbers_of
 from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.uses import misused
+from attncli.tape.step import LEADING
 
 
 class Problem:
@@ -188,22 +189,16 @@ class Problem:
         Returns:
             (batch, head, row, column), tokens in rows, with 1 for an axis that there is not.
         """
-        form = _array_form(key)
-        array = self._in_rows(key, array) if form.axes == 2 else array[..., None, :]
-        if array.ndim == 2:
-            return array[None, None]
-        if array.ndim == 4:
-            return array
-        return array[None] if self._is_by_head(form) else array[:, None]
+        stacked = self._stacked(key, array)
+        array = self._in_rows(key, array)
+        if _array_form(key).axes == 1:
+            array = array[..., None, :]
+        return array[tuple(slice(None) if name in stacked else None for name in LEADING)]
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return which of the axes "batch" and "head" a matrix has."""
-        form = _array_form(key)
-        extra = self.__dict__[key].ndim - form.axes
-        found: tuple[str, ...] = ("batch", "head") if extra == 2 else ()
-        if extra == 1:
-            found = ("head",) if self._is_by_head(form) else ("batch",)
-        return tuple(name for name in found if name != "head" or self.heads > 1)
+        stacked = self._stacked(key, self.__dict__[key])
+        return tuple(name for name in stacked if name != "head" or self.heads > 1)
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
@@ -278,9 +273,13 @@ class Problem:
         """Return an array with its tokens in rows."""
         return np.swapaxes(array, -1, -2) if self.columns and turns(key) else array
 
-    def _is_by_head(self, form: ArrayForm) -> bool:
-        """Whether a third axis of a matrix is its heads, and not a batch."""
-        return form.stack == "head" or (form.stack == "either" and self.heads > 1)
+    def _stacked(self, key: str, array: Array) -> tuple[str, ...]:
+        """Return what the axes before a matrix's own are: its heads, or a batch, or both."""
+        form = _array_form(key)
+        if array.ndim - form.axes != 1:
+            return LEADING[: array.ndim - form.axes]
+        by_head = form.stack == "head" or (form.stack == "either" and self.heads > 1)
+        return ("head",) if by_head else ("batch",)
 
 
 DEFAULTS: dict[str, object] = {
