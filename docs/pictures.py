@@ -13,6 +13,8 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parent.parent
+BROWSER = os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
+
 FLAGS = (
     "--headless",
     "--no-sandbox",
@@ -25,6 +27,8 @@ FLAGS = (
     "--hide-scrollbars",
     "--allow-file-access-from-files",
 )
+"""No window, and no request to anywhere; the tests start the browser with these, too."""
+
 DARK = ("--blink-settings=preferredColorScheme=0",)
 
 CELL = ".part:last-child td[data-c]"
@@ -39,18 +43,15 @@ PICTURES = (
 
 def main() -> None:
     """Write docs/*.png."""
-    browser = (
-        os.environ.get("CHROMIUM") or shutil.which("chromium") or shutil.which("google-chrome")
-    )
-    if browser is None:
+    if BROWSER is None:
         sys.exit("Chromium is not installed; name it in the variable CHROMIUM")
     for name, sample, size, selector, flags in PICTURES:
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
             source = ROOT / "sample_inputs" / sample
-            command = [sys.executable, "-m", "attncli", "compute", source, "-o", page]
+            command = [sys.executable, "-m", "attncli", "compute", str(source), "-o", str(page)]
             subprocess.run(command, cwd=ROOT, check=True)
-            picture(browser, page, ROOT / "docs" / f"{name}.png", size, selector, flags)
+            picture(BROWSER, page, ROOT / "docs" / f"{name}.png", size, selector, flags)
 
 
 def picture(

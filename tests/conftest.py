@@ -1,17 +1,23 @@
-"""What several tests need: the real program, run as a user runs it."""
+"""What several tests need: the real program, run as a user runs it, in a process or without."""
 
 from __future__ import annotations
 
+import contextlib
+import csv
 import os
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
+from unittest import mock
 
 import pytest
+
+from attncli.cli.main import run
 
 ROOT = Path(__file__).parent.parent
 SAMPLES = ROOT / "sample_inputs"
@@ -49,11 +55,46 @@ def environment(**more: str) -> dict[str, str]:
     return kept | {"PYTHONIOENCODING": "utf-8"} | cache | more
 
 
-@pytest.fixture
+@pytest.fixture(scope="session")
 def attn() -> Attn:
-    """Return a function that runs `attn` with arguments; `stdin`, `cwd` and `env` as keywords."""
+    """Return a function that runs `attn` in this process; `stdin`, `cwd`, `env` as keywords.
 
-    def run(
+    It starts and ends as a program does: with streams, a folder and variables of its own, and
+    nothing that it sets is left behind. A Python warning, which a user would see, is an error.
+    """
+
+    def call(
+        *arguments: str | Path,
+        stdin: bytes = b"",
+        cwd: Path = ROOT,
+        env: dict[str, str] | None = None,
+    ) -> Result:
+        longest_field = csv.field_size_limit()
+        # Files, not buffers in memory: the program asks its output which file it is.
+        with (
+            mock.patch.dict(os.environ, environment(**(env or {})), clear=True),
+            contextlib.chdir(cwd),
+            TextIOWrapper(BytesIO(stdin), "utf-8") as given,
+            _file("strict") as out,
+            _file("backslashreplace") as err,
+            mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
+        ):
+            try:
+                status = run([str(argument) for argument in arguments])
+            finally:
+                csv.field_size_limit(longest_field)
+            out.seek(0)
+            err.seek(0)
+            return _result(status, out.read(), err.read())
+
+    return call
+
+
+@pytest.fixture(scope="session")
+def attn_process() -> Attn:
+    """Return a function as `attn` that starts a process: for tests of what only a process has."""
+
+    def call(
         *arguments: str | Path,
         stdin: bytes = b"",
         cwd: Path = ROOT,
@@ -67,11 +108,19 @@ def attn() -> Attn:
             env=environment(**(env or {})),
             check=False,
         )
-        # Whatever happens, a user never sees a traceback.
-        assert b"Traceback" not in done.stderr, done.stderr.decode()
-        return Result(done.returncode, done.stdout.decode(), done.stderr.decode())
+        return _result(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    return run
+    return call
+
+
+def _file(errors: str) -> IO[str]:
+    return tempfile.TemporaryFile("w+", encoding="utf-8", errors=errors, newline="")
+
+
+def _result(status: int, out: str, err: str) -> Result:
+    # Whatever happens, a user never sees a traceback.
+    assert "Traceback" not in err, err
+    return Result(status, out, err)
 
 
 def pytest_terminal_summary(terminalreporter: Any) -> None:

@@ -86,3 +86,8 @@ def imported(path: Path) -> Iterator[str]:
             names = [f"{node.module}.{alias.name}" for alias in node.names]
             found = {name if name in modules else str(node.module) for name in names}
             yield from sorted(found - {"attncli"})
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "tests" / "oracles").glob("*.py")), ids=str)
+def test_oracles_import_nothing_of_the_package(path: Path) -> None:
+    assert "attncli" not in re.findall(r"^\s*(?:from|import) (\w+)", path.read_text(), re.MULTILINE)

@@ -24,11 +24,14 @@ import pytest
 
 from attncli.problem.keys import KEYS
 from attncli.problem.schema import schema
+from attncli.rendering.formats import FORMATS
+from attncli.rendering.grades import FORMATS as CHECK_FORMATS
 from attncli.text.widths import cell_width
 from tests.conftest import ROOT, SAMPLES, Attn, environment
 
 ATTN = [sys.executable, "-m", "attncli"]
 GOOD = "sample_inputs/i_am_good.yaml"
+ANSWERS = "sample_inputs/answers/published.yaml"
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
@@ -61,6 +64,33 @@ def in_terminal(*arguments: str, columns: int = 80, env: dict[str, str] | None =
     return written.decode().replace("\r\n", "\n")
 
 
+RUNS: list[list[str]] = [
+    *(["compute", GOOD, "-f", form] for form in FORMATS),
+    *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in CHECK_FORMATS),
+    *(["explain", GOOD, "weights", "-f", form] for form in ("table", "json", "markdown", "latex")),
+    *([command] for command in ("scores", "schema", "--help", "--version")),
+    ["check", GOOD, "--problem-only"],
+    ["compute", "tests/errors/nan.yaml"],
+]
+"""Every command, format and exit status."""
+
+
+@pytest.mark.parametrize("arguments", RUNS, ids=" ".join)
+def test_a_process_does_what_the_same_call_does(
+    arguments: list[str], attn: Attn, attn_process: Attn, tmp_path: Path
+) -> None:
+    """A process imports all that it needs by itself, and its exit status is what `run` returns."""
+    if "npz" in arguments:  # which is no text
+        arguments = [*arguments, "-o", str(tmp_path / "out.npz")]
+    result = attn_process(*arguments)
+    assert result == attn(*arguments)
+    wanted = {
+        "check": "--strict" in arguments,
+        "compute": 2 * ("tests/errors/nan.yaml" in arguments),
+    }
+    assert result.status == wanted.get(arguments[0], 0)
+
+
 def test_json_is_one_object_a_problem_one_a_line(attn: Attn) -> None:
     lines = attn("compute", GOOD, "sample_inputs/mask_causal.yaml", "-f", "json").out.splitlines()
     first, second = map(json.loads, lines)
@@ -78,6 +108,7 @@ def test_json_is_one_object_a_problem_one_a_line(attn: Attn) -> None:
 @pytest.mark.parametrize("name", ["i_am_good.yaml", "heads_cut.yaml", "mask_causal.yaml"])
 def test_one_step_as_csv_is_read_by_loadtxt(name: str, attn: Attn) -> None:
     whole = json.loads(attn("compute", SAMPLES / name, "-f", "json").out)
+    assert "output" in whole["steps"]
     for step, about in whole["steps"].items():
         text = attn("compute", SAMPLES / name, "--only", step, "-f", "csv").out
         value = np.array([float(x) for x in np.ravel(about["value"])])
@@ -137,19 +168,19 @@ def test_a_file_that_cannot_be_written(name: str, attn: Attn, tmp_path: Path) ->
     assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]
 
 
-def test_no_input_reads_a_pipe(attn: Attn) -> None:
-    assert attn("compute", "--only", "Q", "-f", "csv", stdin=b"[[1, 2]]").out == "1,2\n"
+def test_no_input_reads_a_pipe(attn_process: Attn) -> None:
+    assert attn_process("compute", "--only", "Q", "-f", "csv", stdin=b"[[1, 2]]").out == "1,2\n"
 
 
 def test_no_input_in_a_terminal_shows_help() -> None:
     assert in_terminal("compute").startswith("Usage: attn compute")
 
 
-def test_help_is_plain_and_the_same_both_ways(attn: Attn) -> None:
+def test_help_is_plain_and_the_same_both_ways(attn: Attn, attn_process: Attn) -> None:
     short, long = attn("compute", "-h"), attn("compute", "--help")
     assert short == long
     assert short.status == 0
-    assert "\x1b" not in attn("-h", env={"FORCE_COLOR": "1"}).out
+    assert "\x1b" not in attn_process("-h", env={"FORCE_COLOR": "1"}).out
 
 
 def test_version(attn: Attn) -> None:
@@ -213,9 +244,9 @@ def test_quiet_leaves_out_title_and_warnings(attn: Attn) -> None:
     ],
 )
 def test_colour_in_a_pipe(
-    arguments: list[str], env: dict[str, str], coloured: bool, attn: Attn
+    arguments: list[str], env: dict[str, str], coloured: bool, attn: Attn, attn_process: Attn
 ) -> None:
-    out = attn("compute", GOOD, *arguments, env=env).out
+    out = attn_process("compute", GOOD, *arguments, env=env).out
     assert ("\x1b[" in out) is coloured
     assert "\n".join(line.rstrip() for line in ESCAPES.sub("", out).splitlines()) in attn(
         "compute", GOOD
@@ -228,8 +259,10 @@ def test_colour_in_a_terminal(env: dict[str, str], coloured: bool) -> None:
 
 
 @pytest.mark.parametrize("width", ["20", "60", "200", "nonsense"])
-def test_a_pipe_is_the_same_whatever_columns_says(width: str, attn: Attn) -> None:
-    narrow = attn("compute", "sample_inputs/heads_cut.yaml", env={"COLUMNS": width}).out
+def test_a_pipe_is_the_same_whatever_columns_says(
+    width: str, attn: Attn, attn_process: Attn
+) -> None:
+    narrow = attn_process("compute", "sample_inputs/heads_cut.yaml", env={"COLUMNS": width}).out
     assert narrow == attn("compute", "sample_inputs/heads_cut.yaml").out
 
 
@@ -239,6 +272,7 @@ def test_a_terminal_shows_every_number_whole(name: str, columns: int, attn: Attn
     path = f"sample_inputs/{name}.yaml"
     shown = ESCAPES.sub("", in_terminal("compute", path, "-q", columns=columns))
     numbers = set(NUMBER.findall(attn("compute", path, "-q").out))
+    assert len(numbers) > 5
     assert numbers - set(NUMBER.findall(shown)) == set()
     matrices = [line for line in shown.splitlines() if line.strip()[-1:] in "⎤⎥⎦]"]
     assert max(map(cell_width, matrices)) <= columns
@@ -256,7 +290,7 @@ def test_large_matrices_are_elided_and_full_shows_them(attn: Attn) -> None:
 
 def test_the_reader_of_the_pipe_may_go_away() -> None:
     """A closed pipe ends the program silently with status 141."""
-    big = ("0.123456789,0.987654321\n" * 400).encode()
+    big = ("0.123456789,0.987654321\n" * 150).encode()
     process = subprocess.Popen(
         [*ATTN, "compute", "-", "--full"],
         stdin=subprocess.PIPE,
@@ -315,6 +349,6 @@ def test_scores_lists_formulas(attn: Attn) -> None:
     assert max(map(cell_width, out.splitlines())) <= 80
 
 
-def test_streams_do_not_mix(attn: Attn) -> None:
-    result: Any = attn("compute", "sample_inputs/mask_matrix.yaml", "-f", "json")
+def test_streams_do_not_mix(attn_process: Attn) -> None:
+    result: Any = attn_process("compute", "sample_inputs/mask_matrix.yaml", "-f", "json")
     assert json.loads(result.out)["warnings"] == [result.err.removeprefix("warning: ").strip()]

@@ -14,9 +14,9 @@ import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
-from tests.handwriting import HABITS, Habit, Numbers
-from tests.homework import draw
-from tests.students import ImpossibleError, Known, Paper, Wrong
+from tests.oracles.handwriting import HABITS, Habit, Numbers
+from tests.oracles.homework import draw
+from tests.oracles.students import ImpossibleError, Known, Paper, Wrong
 from tests.test_mistakes import SORTS, WRONG, Work, codes_of, hand_in
 
 PROBLEMS = 2100
@@ -221,6 +221,8 @@ def test_no_mistake_is_named_that_does_not_give_the_numbers(
                 if other.id in MISTAKES:
                     told = f"{other.id} at {step}, {habit}: {paper.problem()} {work.sheet}"
                     assert work.is_reproduced(other.id, step, wrong), told
+    assert named["slips"]
+    assert set(named) & set(MISTAKES)
     record_property(f"named in spoilt answers, {part + 1} of 4", dict(named))
 
 

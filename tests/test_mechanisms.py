@@ -15,7 +15,7 @@ import attncli
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
-from tests import reference
+from tests.oracles import reference
 
 Keys = dict[str, Any]
 

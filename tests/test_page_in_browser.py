@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 from html import unescape
 from pathlib import Path
@@ -12,62 +11,65 @@ from typing import Any
 
 import pytest
 
+from docs.pictures import BROWSER, FLAGS
 from tests.conftest import SAMPLES, Attn
-
-BROWSER = shutil.which("chromium") or shutil.which("google-chrome")
 
 pytestmark = pytest.mark.skipif(BROWSER is None, reason="Chromium is not installed")
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-    "--allow-file-access-from-files",
-    "--virtual-time-budget=2000",
-)
+FRAME = """
+<iframe src="{file}" style="border:0;width:{width}px;height:800px" onload="look(this)"></iframe>"""
 
-FRAME = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
-<iframe src="page.html" style="border:0;width:{width}px;height:800px"></iframe>
+PAGE = """<!DOCTYPE html><meta charset="utf-8"><body style="margin:0">
 <pre id="found"></pre>
 <script>
-document.querySelector("iframe").onload = function () {{
-  var w = this.contentWindow, d = w.document;
+var found = [];
+function look(frame) {{
+  var w = frame.contentWindow, d = w.document;
   function key(name) {{
     d.activeElement.dispatchEvent(new w.KeyboardEvent("keydown", {{key: name, bubbles: true}}));
   }}
   function said() {{ return Array.from(d.querySelectorAll("#why p"), (p) => p.textContent); }}
   function all(kind) {{ return Array.from(d.querySelectorAll(kind), (e) => e.textContent); }}
-  var found = (function () {{ {script} }})();
+  var frames = Array.from(document.querySelectorAll("iframe"));
+  found[frames.indexOf(frame)] = (function () {{ {script} }})();
   document.getElementById("found").textContent = JSON.stringify(found);
-}};
-</script></body>"""
+}}
+</script>{frames}</body>"""
 
 
-def seen(page: str, script: str, folder: Path, width: int = 1000) -> Any:
-    """Return what a script sees of a page in a frame of some width."""
-    (folder / "page.html").write_text(page)
-    (folder / "frame.html").write_text(FRAME.format(width=width, script=script))
+def seen_in_frames(pages: list[tuple[str, int]], script: str, folder: Path) -> list[Any]:
+    """Return what a script sees of each page in a frame of some width; one browser shows all."""
+    frames = []
+    for number, (page, width) in enumerate(pages):
+        (folder / f"page{number}.html").write_text(page)
+        frames.append(FRAME.format(file=f"page{number}.html", width=width))
+    start = folder / "frames.html"
+    start.write_text(PAGE.format(script=script, frames="".join(frames)))
     assert BROWSER is not None  # or the test is skipped
     done = subprocess.run(
         [
             BROWSER,
             *FLAGS,
+            "--virtual-time-budget=2000",
             f"--user-data-dir={folder / 'profile'}",
             "--dump-dom",
-            (folder / "frame.html").as_uri(),
+            start.as_uri(),
         ],
         capture_output=True,
         check=True,
         timeout=120,
     )
     (text,) = re.findall(r'<pre id="found">(.*?)</pre>', done.stdout.decode(), re.DOTALL)
-    return json.loads(unescape(text))
+    found = json.loads(unescape(text))
+    assert isinstance(found, list)
+    assert len(found) == len(pages)
+    return found
+
+
+def seen(page: str, script: str, folder: Path, width: int = 1000) -> Any:
+    """Return what a script sees of a page in a frame of some width."""
+    (found,) = seen_in_frames([(page, width)], script, folder)
+    return found
 
 
 def test_focus_tells_how_a_number_was_made_and_arrows_move_it(attn: Attn, tmp_path: Path) -> None:
@@ -120,22 +122,21 @@ def test_pointing_tells_it_too_and_a_tap_beside_ends_it(attn: Attn, tmp_path: Pa
     assert found["tapped"] is True
 
 
-@pytest.mark.parametrize(
-    "name", ["i_am_good.yaml", "co_attention.yaml", "heads_cut.yaml", "recurrent.yaml"]
-)
-def test_no_sideways_scrolling_on_a_phone(name: str, attn: Attn, tmp_path: Path) -> None:
+def test_no_sideways_scrolling_on_a_phone(attn: Attn, tmp_path: Path) -> None:
     """Tables that are too wide scroll in a box of their own, 400 pixels wide and even 320."""
-    page = attn("compute", SAMPLES / name, "-f", "html").out
+    names = ["i_am_good.yaml", "co_attention.yaml", "heads_cut.yaml", "recurrent.yaml"]
+    cases = [(name, width) for name in names for width in (400, 320)]
+    pages = [(attn("compute", SAMPLES / name, "-f", "html").out, width) for name, width in cases]
     script = """
       var e = d.documentElement;
       var wide = Array.from(d.querySelectorAll(".scroll"), (s) => s.scrollWidth > s.clientWidth);
       return [e.scrollWidth <= e.clientWidth, e.clientWidth, wide.length];
     """
-    for width in (400, 320):
-        fits, shown, tables = seen(page, script, tmp_path, width)
-        assert shown == width
-        assert tables > 5
-        assert fits
+    found = seen_in_frames(pages, script, tmp_path)
+    for (name, width), (fits, shown, tables) in zip(cases, found, strict=True):
+        assert shown == width, name
+        assert tables > 5, name
+        assert fits, (name, width)
 
 
 def test_long_words_and_formulas_do_not_widen_a_narrow_window(attn: Attn, tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from tests import reference
+from tests.oracles import reference
 
 
 def agree(found: Any, printed: Any, decimals: int = 6) -> None:

@@ -6,10 +6,12 @@ import os
 import re
 import subprocess
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
 
+import attncli
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
@@ -57,6 +59,49 @@ def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
 
 
-@pytest.mark.parametrize("name", [*SCORES, *MASKS, *NORMALIZERS, *FORMATS])
-def test_every_row_of_every_table_is_in_the_docs(name: str) -> None:
-    assert re.search(rf"\b{name}\b", TEXT)
+WANTED: dict[str, Iterable[str]] = {
+    "score": SCORES,
+    "mask": MASKS,
+    "normalize": NORMALIZERS,
+    "format": FORMATS,
+    "status": attncli.check(attncli.Problem(X=[[1]]), {"Q": [[1]]}).counts,
+}
+"""The names that the README has a row for, by the table in which it stands."""
+
+ROWS = [(table, name) for table, names in WANTED.items() for name in names]
+
+
+def reference(text: str) -> dict[str, list[str]]:
+    """Return the names that the reference tables of a README have a row for.
+
+    Scores, masks and normalisers are listed by `attn scores`, a paragraph each; statuses are rows
+    of a table; formats stand in the row of the flag `-f`.
+    """
+    (listing,) = re.findall(r"^\$ attn scores\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+    paragraphs = dict(part.split(":", maxsplit=1) for part in listing.split("\n\n"))
+    found = {
+        table: re.findall(r"^  (\w+) ", paragraphs[table], re.MULTILINE)
+        for table in ("score", "mask", "normalize")
+    }
+    (statuses,) = re.findall(r"^\| status \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
+    (formats,) = re.findall(r"^\| `-f, --format` \|(.*)\|$", text, re.MULTILINE)
+    return found | {
+        "status": re.findall(r"^\| `(\w+)` \|", statuses, re.MULTILINE),
+        "format": re.findall(r"`(\w+)`", formats),
+    }
+
+
+@pytest.mark.parametrize(("table", "name"), ROWS)
+def test_every_row_of_every_table_is_in_the_docs(table: str, name: str) -> None:
+    assert reference(TEXT)[table].count(name) == 1
+
+
+@pytest.mark.parametrize(("table", "name"), ROWS)
+def test_a_row_that_is_deleted_is_missed(table: str, name: str) -> None:
+    """That the word stands elsewhere, as `sum` and `none` do, does not hide it."""
+    row = {"format": rf"`{name}`", "status": rf"^\| `{name}` \|.*\n"}.get(table, rf"^  {name} .*\n")
+    shorter = re.sub(row, "", TEXT, flags=re.MULTILINE)
+    assert shorter != TEXT
+    assert name not in reference(shorter)[table]
+    others = [other for other in ROWS if other != (table, name)]
+    assert all(reference(shorter)[there].count(other) == 1 for there, other in others)

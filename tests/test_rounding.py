@@ -99,6 +99,7 @@ def test_steps_are_those_of_a_hand_on_two_hundred_problems(written: Any, rounded
             key: [[str(x) for x in row] for row in rows] for key, rows in given.items()
         }
         trace = attncli.compute(attncli.Problem(**matrices, round=written))
+        assert set(expected) - {"scaled"} == set(trace.steps) - {"scaled"}
         for name, rows in expected.items():
             if name in trace:  # a scale of 1 is no step
                 found = trace[name].value.tolist()

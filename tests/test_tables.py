@@ -83,7 +83,7 @@ def test_a_mask_form_of_a_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
 def power(tape: Tape, s: Expression, settings: Normalize, suffix: str) -> Expression:
     """S to a whole power, divided by the sum of these."""
     factor = settings.parameters["factor"]
-    return normalizers.divide_by_sum(tape, Scale(s, factor, 1.0, f"· {factor:g}"), settings, suffix)
+    return normalizers.divide_by_sum(tape, Scale(s, factor), settings, suffix)
 
 
 def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def bent(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -
     matrix, times = p["M"], p["times"]
     assert isinstance(matrix, Step)
     assert not isinstance(times, Step)
-    return Scale(dot(MatMul(q, matrix), k), times, 1.0, f"· {times:g}")
+    return Scale(dot(MatMul(q, matrix), k), times)
 
 
 def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.tape.step import ATOM, Expression, Operation, Writer
+from attncli.notation.tree import Formula, Number, Phrase, Words
+from attncli.tape.step import Expression, Operation, notation_of, transposed_of
 
 
 class SplitHeads(Operation):
@@ -15,19 +16,14 @@ class SplitHeads(Operation):
     heads: int
 
     @property
-    def binds(self) -> int:  # type: ignore[override]
-        """As the operand, for it is written like it."""
-        return self.operand.binds if isinstance(self.operand, Operation) else ATOM
-
-    @property
     def leading(self) -> tuple[str, ...]:
         """The operand's and heads."""
         return (*self.operand.leading, "head")
 
     @property
-    def note(self) -> str:
+    def note(self) -> Formula:
         """Said in words: it changes no number."""
-        return f"cut into {self.heads} heads"
+        return Phrase((Words("cut into"), Number(str(self.heads)), Words("heads")))
 
     def apply(self, *arrays: Array) -> Array:
         """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
@@ -35,9 +31,9 @@ class SplitHeads(Operation):
         pieces = arrays[0].reshape(batch, n, self.heads, width // self.heads)
         return np.moveaxis(pieces, 2, 1)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """As the operand."""
-        return write(self.operand)
+        return notation_of(self.operand, columns)
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """As the operand."""
@@ -54,13 +50,13 @@ class RepeatHeads(Operation):
         """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
         return np.repeat(arrays[0], self.times, axis=1)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """As the operand."""
-        return write(self.operand)
+        return notation_of(self.operand, columns)
 
-    def transposed_notation(self, write: Writer) -> str:
+    def transposed_notation(self, columns: bool) -> Formula:
         """As the operand."""
-        return write.transposed(self.operand)
+        return transposed_of(self.operand, columns)
 
 
 class MergeHeads(Operation):
@@ -78,7 +74,7 @@ class MergeHeads(Operation):
         batch, heads, n, width = arrays[0].shape
         return np.moveaxis(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`the heads of context side by side`."""
-        where = "one above the other" if write.columns else "side by side"
-        return f"the heads of {write(self.operand)} {where}"
+        where = Words("one above the other" if columns else "side by side")
+        return Phrase((Words("the heads of"), notation_of(self.operand, columns), where))

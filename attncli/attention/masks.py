@@ -15,8 +15,9 @@ from attncli.arithmetic.elements import Array, because
 from attncli.errors import Fault, InputError, KeyPath, fail
 from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
+from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.step import Expression, Operation, Writer
+from attncli.tape.step import Expression, Operation, notation_of
 
 Mask: TypeAlias = Mapping[str, Any]
 """What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
@@ -207,6 +208,8 @@ class Masked(Operation):
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         return because(masked, keep, "{seen}", keep == 0)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`scores, −∞ where mask = 0`."""
-        return f"{write(self.operand)}, −∞ where {write(self.mask)} = 0"
+        blocked = Relation((notation_of(self.mask, columns), Number("0")))
+        where = Phrase((Minus(Number("∞")), Words("where"), blocked))
+        return Listed((notation_of(self.operand, columns), where))

@@ -15,9 +15,22 @@ from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array, at_least_zero, because, named
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.errors import fail
+from attncli.notation.text import text
+from attncli.notation.tree import (
+    Call,
+    Formula,
+    Fraction,
+    Listed,
+    Name,
+    Number,
+    Phrase,
+    Power,
+    Words,
+    minus,
+)
 from attncli.records import Record, replace
-from attncli.tape.operations import Divide, Scale
-from attncli.tape.step import ALL, ATOM, Expression, Operation, Part, Writer
+from attncli.tape.operations import Divide, Scale, constant
+from attncli.tape.step import ALL, Expression, Operation, Part, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
@@ -49,10 +62,10 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     shift = None
     if _out_of_range(array_of(scores), settings):
         shift = settings.along
+        name = text(notation_of(scores, tape.columns))
         tape.warn(
-            f"some e^{Writer(tape.columns)(scores)} are beyond what a float can hold: the largest "
-            f"score of each {_line(settings, tape)} was subtracted first, which leaves the weights "
-            "as they are"
+            f"some e^{name} are beyond what a float can hold: the largest score of each "
+            f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
         )
     power = Exp(scores, settings.base, settings.temperature, shift)
     exponentials = tape.record(f"exp{suffix}", power)
@@ -131,7 +144,7 @@ def _unblocked(scores: Expression) -> Expression:
 def _tempered(scores: Expression, settings: Normalize) -> Expression:
     if settings.temperature == 1:
         return scores
-    return Scale(scores, 1.0, settings.temperature, f"/ {settings.temperature:g}")
+    return Scale(scores, over=settings.temperature)
 
 
 def _middle(scores: Any) -> Array:
@@ -185,17 +198,14 @@ class Exp(Operation):
         is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
         return plain.apply(scores - most if is_large else scores)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`e^scaled`, `2^(scaled / 0.5)`."""
-        exponent = write(self.operand, ATOM)
+        exponent = notation_of(self.operand, columns)
         if self.shift_along is not None:
-            exponent = f"{exponent} − largest"
+            exponent = minus(exponent, Words("largest"))
         if self.temperature != 1:
-            exponent = f"({exponent})" if self.shift_along is not None else exponent
-            exponent = f"{exponent} / {self.temperature:g}"
-        base = "e" if self.base == np.e else f"{self.base:g}"
-        compound = " " in exponent or exponent.endswith("ᵀ")
-        return f"{base}^({exponent})" if compound else f"{base}^{exponent}"
+            exponent = Fraction(exponent, constant(self.temperature))
+        return Power(Name("e") if self.base == np.e else constant(self.base), exponent)
 
 
 class Sum(Operation):
@@ -223,11 +233,11 @@ class Sum(Operation):
         result: Array = arrays[0].sum(axis=self.along, keepdims=True)
         return result
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`exp summed over keys`."""
         axis = self.operand.trailing[self.along]
         over = {"query": "queries"}.get(axis, f"{axis}s")
-        return f"{write(self.operand)} summed over {over}"
+        return Phrase((notation_of(self.operand, columns), Words(f"summed over {over}")))
 
 
 class Unblocked(Operation):
@@ -242,9 +252,10 @@ class Unblocked(Operation):
         unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
         return because(unblocked, arrays[0], "{seen}", blocked)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`masked, 0 where blocked`."""
-        return f"{write(self.operand)}, 0 where blocked"
+        blocked = Phrase((Number("0"), Words("where blocked")))
+        return Listed((notation_of(self.operand, columns), blocked))
 
 
 class Hardmax(Operation):
@@ -271,9 +282,10 @@ class Hardmax(Operation):
         may_be = rivals & (scores.high >= largest_low) & (scores.high > -np.inf)
         return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`hardmax(scaled)`."""
-        return f"1 at the largest of {write(self.operand)}, else 0"
+        largest = (Number("1"), Words("at the largest of"), notation_of(self.operand, columns))
+        return Listed((Phrase(largest), Phrase((Words("else"), Number("0")))))
 
 
 class Sparsemax(Operation):
@@ -313,9 +325,11 @@ class Sparsemax(Operation):
         radius = np.sqrt((away**2).sum(axis=self.along, keepdims=True)) / self.temperature
         return type(scores)(np.maximum(middle - radius, 0.0), np.minimum(middle + radius, 1.0))
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`max(scaled − τ, 0)`."""
-        scores = write(self.operand)
+        scores = notation_of(self.operand, columns)
         if self.temperature != 1:
-            scores = f"{scores} / {self.temperature:g}"
-        return f"max({scores} − τ, 0), τ so that each sums to 1"
+            scores = Fraction(scores, constant(self.temperature))
+        weights = Call("max", (minus(scores, Name("τ")), Number("0")))
+        threshold = Phrase((Name("τ"), Words("so that each sums to"), Number("1")))
+        return Listed((weights, threshold))

@@ -15,9 +15,23 @@ from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array
 from attncli.attention.parameters import Parameter
 from attncli.errors import fail
+from attncli.notation.text import text
+from attncli.notation.tree import (
+    Formula,
+    Fraction,
+    Minus,
+    Norm,
+    Number,
+    Squared,
+    Stack,
+    Times,
+    minus,
+    named,
+    plus,
+)
 from attncli.records import Record
-from attncli.tape.operations import Add, MatMul, Tanh, Transposed, dot
-from attncli.tape.step import ATOM, PRODUCT, SUM, Expression, Operation, Step, Writer
+from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
+from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
@@ -143,7 +157,7 @@ def refuse_zero_rows(tape: Tape, side: Expression) -> None:
         labels = tape.labels.get(side.trailing[-2], ())
         name = f" ({visible(labels[row])})" if row < len(labels) else ""
         raise fail(
-            f"row {row + 1}{name} of {Writer()(side)} is all zeros: it has no direction, "
+            f"row {row + 1}{name} of {text(notation_of(side))} is all zeros: it has no direction, "
             "so its cosine with another vector does not exist",
             "score",
             hint="use another score function, such as dot",
@@ -165,7 +179,6 @@ class Cosine(Operation):
 
     q: Expression
     k: Expression
-    binds = PRODUCT
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -181,13 +194,11 @@ class Cosine(Operation):
         )
         return cosines
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`Q Kᵀ / (‖Q‖ ‖K‖)`."""
-        q, k = write(self.q, PRODUCT), write(self.k, PRODUCT)
-        product = " ".join(
-            [write.transposed(self.k), q] if write.columns else [q, write.transposed(self.k)]
-        )
-        return f"{product} / (‖{q}‖ ‖{k}‖)"
+        q, k = notation_of(self.q, columns), notation_of(self.k, columns)
+        lengths = Times((Norm(q), Norm(k)), " ")
+        return Fraction(dot(self.q, self.k).notation(columns), lengths)
 
 
 class GaussianExponent(Operation):
@@ -210,9 +221,10 @@ class GaussianExponent(Operation):
         result: Array = -squares / (2 * self.width**2)
         return result
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`−‖q − k‖² / (2·1²)`."""
-        return f"−‖q − k‖² / (2·{self.width:g}²)"
+        squares = Squared(Norm(minus(named("q"), named("k"))))
+        return Fraction(Minus(squares), Times((Number("2"), Squared(constant(self.width)))))
 
 
 class EachPair(Operation):
@@ -220,7 +232,6 @@ class EachPair(Operation):
 
     q: Expression
     k: Expression
-    binds = SUM
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -233,9 +244,9 @@ class EachPair(Operation):
         pairs: Array = q[..., :, None, :] + k[..., None, :, :]
         return pairs
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`Q Wᵀ + K Uᵀ`."""
-        return f"{write(self.q)} + {write(self.k)}"
+        return plus(notation_of(self.q, columns), notation_of(self.k, columns))
 
 
 class ConcatenatePairs(Operation):
@@ -258,9 +269,9 @@ class ConcatenatePairs(Operation):
         k = np.broadcast_to(k[..., None, :, :], (*lead, n, m, k.shape[-1]))
         return np.concatenate([q, k], axis=-1)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`[q; k]`."""
-        return "[q; k]"
+        return Stack((named("q"), named("k")))
 
 
 class PairDot(Operation):
@@ -268,7 +279,6 @@ class PairDot(Operation):
 
     pairs: Expression
     vector: Expression
-    binds = PRODUCT
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -281,6 +291,6 @@ class PairDot(Operation):
         product: Array = (pairs * vector).sum(axis=-1)
         return product
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`hidden · v`."""
-        return f"{write(self.pairs, ATOM)} · {write(self.vector, ATOM)}"
+        return Times((notation_of(self.pairs, columns), notation_of(self.vector, columns)), " · ")

@@ -16,6 +16,7 @@ from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
+from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.tape.operations import Add, Scale, SoftCap
 from attncli.tape.step import LEADING, Expression, Operation, Step
@@ -58,12 +59,12 @@ class Rules(Record):
 
 
 class Factor(Record):
-    """What scores are multiplied by: times / over, how that is written, and its value in words."""
+    """What scores are multiplied by, as `Scale` takes it: times / over, and how it is written."""
 
     times: float
     over: float
-    formula: str
-    value: str = ""
+    symbol: Formula
+    value: Formula | None = None
 
 
 def score(
@@ -100,7 +101,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     s = scores
     if rules.scale is not None:
         factor = rules.scale
-        operation = Scale(s, factor.times, factor.over, factor.formula, factor.value)
+        operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))

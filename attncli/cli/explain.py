@@ -43,7 +43,7 @@ def explain(
     prepare([input_])
     from attncli.explaining.exact import Exact
     from attncli.rendering.explanations import FORMATS, Request, lines
-    from attncli.tape.cells import find_cell
+    from attncli.tape.cells import find_cells
     from attncli.text.numbers import DEFAULT_DECIMALS
 
     if format_ not in FORMATS:
@@ -54,9 +54,9 @@ def explain(
     requests = []
     for trace in traces:
         warn(trace, several=len(traces) > 1)
-        step, place = find_cell(trace.steps, cell)
+        step, places = find_cells(cell, trace.steps, trace.inputs)
         closed = Exact(trace) if exact else None
-        requests.append(Request(trace, step, place, digits, full, deep, closed))
+        requests.append(Request(trace, step, places, digits, full, deep, closed))
     if requests and format_ == "table":
         write_lines((lines(request) for request in requests), color)
     elif requests:

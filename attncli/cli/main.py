@@ -4,6 +4,7 @@
 
 import signal
 import sys
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
@@ -14,7 +15,7 @@ from attncli.cli.explain import explain
 from attncli.cli.schema import schema
 from attncli.cli.scores import scores
 from attncli.cli.shared import complain
-from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, leave
+from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
@@ -59,14 +60,25 @@ app.command()(schema)
 
 
 def main() -> None:
-    """Run the command line; every error ends in one message and an exit status."""
+    """Run the command line and end the process with its exit status."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    leave(run())
+
+
+def run(arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; return its exit status. Every error ends in one message.
+
+    Args:
+        arguments: what stands after `attn`; by default what the process was called with.
+    """
     stdout = sys.stdout
     try:
-        status = app(prog_name="attn")
+        status = app(arguments, prog_name="attn")
     except SystemExit as end:
         # typer puts another stream in its place when the reader of its help went away.
         status = end.code if sys.stdout is stdout else READER_WENT_AWAY
+    except ReaderWentAwayError:
+        status = READER_WENT_AWAY
     except OSError as error:
         complain(fail(f"standard output cannot be written: {error.strerror}"))
         status = BAD_INPUT
@@ -76,4 +88,4 @@ def main() -> None:
     except MemoryError:
         typer.echo("the calculation does not fit into memory", err=True)
         status = BAD_INPUT
-    leave(status if isinstance(status, int) else 0)
+    return status if isinstance(status, int) else 0

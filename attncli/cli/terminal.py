@@ -21,6 +21,10 @@ READER_WENT_AWAY = 141
 """What a shell reports of a program ended by SIGPIPE: 128 + 13."""
 
 
+class ReaderWentAwayError(Exception):
+    """Nobody reads standard output any more, so there is nothing left to do or to say."""
+
+
 class Color(StrEnum):
     """When to colour."""
 
@@ -74,6 +78,7 @@ def write_lines(pages: Iterable[Iterable[Line]], color: Color) -> None:
 
     Raises:
         InputError: if standard output cannot be written.
+        ReaderWentAwayError: if nobody reads it any more.
     """
     coloured = is_coloured(color)
     texts = []
@@ -88,6 +93,7 @@ def write_bytes(data: bytes, out: Path | None, binary: bool = False) -> None:
 
     Raises:
         InputError: if the file cannot be written, or binary data would go to a terminal.
+        ReaderWentAwayError: if nobody reads standard output any more.
     """
     if out is not None:
         _write_file(data, out)
@@ -119,7 +125,7 @@ def _print(data: bytes) -> None:
             rest = rest[sys.stdout.buffer.write(rest) :]
         sys.stdout.buffer.flush()
     except BrokenPipeError:
-        os._exit(READER_WENT_AWAY)  # nobody reads, so there is nothing to say or to flush
+        raise ReaderWentAwayError from None
     except OSError as error:
         raise fail(f"standard output cannot be written: {_reason(error)}") from None
 

@@ -1,80 +1,103 @@
-"""Exact numbers as people write them: e^10/(e^6 + e^10 + e^11), 4√3/3, tanh(1/2).
+"""Exact numbers of sympy as formulas: e^10/(e^6 + e^10 + e^11), 4√3/3, tanh(1/2).
 
 Only for when sympy is there and exact numbers are wanted: importing it takes long.
 """
 
 from __future__ import annotations
 
-from itertools import pairwise
 from typing import Any
 
 import sympy
-from sympy.printing.str import StrPrinter
+from sympy.printing.printer import Printer
+
+from attncli.notation.tree import (
+    Call,
+    Formula,
+    Fraction,
+    Minus,
+    Name,
+    Number,
+    Plus,
+    Power,
+    Root,
+    Times,
+    Value,
+    Words,
+)
 
 
-def written(number: Any) -> str:
-    """Return the text of an exact number of sympy.
+def closed_form(number: Any) -> Formula:
+    """Return the formula of an exact number of sympy.
 
-    >>> written(4 / sympy.sqrt(3)), written(1 / (1 + sympy.E)), written(-sympy.oo)
-    ('4√3/3', '1/(1 + e)', '-∞')
+    >>> from attncli.notation.text import text
+    >>> text(closed_form(4 / sympy.sqrt(3))), text(closed_form(1 / (1 + sympy.E)))
+    ('4√3/3', '1/(1 + e)')
     """
-    text: str = Printer({"order": "lex"}).doprint(number)
-    return text
+    return Value(_Formulas()._print(number))
 
 
-def in_latex(number: Any) -> str:
-    """Return an exact number of sympy in LaTeX."""
-    text: str = sympy.latex(number)
-    return text
+class _Formulas(Printer):  # type: ignore[misc]  # sympy carries no types
+    """Turns each kind of sympy's numbers into a node; sympy finds the method by its name."""
 
+    def _print_Integer(self, number: Any) -> Formula:  # noqa: N802 - sympy's names, here and below
+        return Number(str(number))
 
-class Printer(StrPrinter):  # type: ignore[misc]  # sympy carries no types
-    """Writes with √, ^ and ·, as the rest of the program does."""
+    def _print_Rational(self, number: Any) -> Formula:  # noqa: N802
+        return Fraction(Number(str(number.p)), Number(str(number.q)), tight=True)
 
-    def _print_Pow(self, power: Any, rational: bool = False) -> str:  # noqa: N802
-        del rational
+    def _print_Exp1(self, number: Any) -> Formula:  # noqa: N802
+        return Name("e")
+
+    def _print_Pi(self, number: Any) -> Formula:  # noqa: N802
+        return Name("π")
+
+    def _print_Infinity(self, number: Any) -> Formula:  # noqa: N802
+        return Number("∞")
+
+    def _print_NegativeInfinity(self, number: Any) -> Formula:  # noqa: N802
+        return Number("-∞")
+
+    def _print_tanh(self, call: Any) -> Formula:
+        return Call("tanh", (self._print(call.args[0]),))
+
+    def _print_exp(self, call: Any) -> Formula:
+        return Power(Name("e"), self._print(call.args[0]))
+
+    def _print_Pow(self, power: Any) -> Formula:  # noqa: N802
         if power.exp == sympy.Rational(1, 2):
-            return f"√{self._tight(power.base)}"
-        if power.base == sympy.E:
-            return self._print_exp(power)
-        if power.exp.is_number and power.exp.is_negative:
-            return f"1/{self._below(1 / power)}"
-        return f"{self._tight(power.base)}^{self._tight(power.exp)}"
+            return Root(self._print(power.base))
+        if power.base != sympy.E and power.exp.is_number and power.exp.is_negative:
+            return Fraction(Number("1"), self._print(1 / power), tight=True)
+        return Power(self._print(power.base), self._print(power.exp))
 
-    def _print_exp(self, power: Any) -> str:
-        return f"e^{self._tight(power.exp if power.is_Pow else power.args[0])}"
+    def _print_Add(self, total: Any) -> Formula:  # noqa: N802
+        terms = total.as_ordered_terms(order="lex")
+        taken = [term.could_extract_minus_sign() for term in terms]
+        return Plus(
+            tuple(
+                Minus(self._print(-term)) if minus else self._print(term)
+                for minus, term in zip(taken, terms, strict=True)
+            )
+        )
 
-    def _print_Exp1(self, number: Any) -> str:  # noqa: N802
-        return "e"
-
-    def _print_Infinity(self, number: Any) -> str:  # noqa: N802
-        return "∞"
-
-    def _print_NegativeInfinity(self, number: Any) -> str:  # noqa: N802
-        return "-∞"
-
-    def _print_Pi(self, number: Any) -> str:  # noqa: N802
-        return "π"
-
-    def _print_Mul(self, product: Any) -> str:  # noqa: N802
-        sign, product = ("-", -product) if product.could_extract_minus_sign() else ("", product)
+    def _print_Mul(self, product: Any) -> Formula:  # noqa: N802
+        if product.could_extract_minus_sign():
+            return Minus(self._print(-product))
         top, bottom = sympy.fraction(product)
         above = self._factors(top)
-        return f"{sign}{above}" if bottom == 1 else f"{sign}{above}/{self._below(bottom)}"
+        return above if bottom == 1 else Fraction(above, self._print(bottom), tight=True)
 
-    def _factors(self, product: Any) -> str:
+    def _factors(self, product: Any) -> Formula:
         factors = product.as_ordered_factors() if product.is_Mul else [product]
-        texts = [self._tight(f) if f.is_Add else self._print(f) for f in factors]
-        text: str = texts[0]
-        for before, part in pairwise(texts):
-            text += part if part[0] == "√" and before.isdecimal() else f"·{part}"
-        return text
+        formulas: list[Formula] = []
+        for factor in map(self._print, factors):
+            before = formulas[-1] if formulas else None
+            if isinstance(factor, Root) and isinstance(before, Number):  # 4√3
+                formulas[-1] = Times((before, factor), "")
+            else:
+                formulas.append(factor)
+        return formulas[0] if len(formulas) == 1 else Times(tuple(formulas))
 
-    def _below(self, bottom: Any) -> str:
-        text: str = self._print(bottom)
-        return f"({text})" if bottom.is_Mul or bottom.is_Add else text
-
-    def _tight(self, number: Any) -> str:
-        text: str = self._print(number)
-        plain = (number.is_Integer and number >= 0) or number in (sympy.E, sympy.pi)
-        return text if plain or number.func == sympy.tanh else f"({text})"
+    def emptyPrinter(self, expr: Any) -> Formula:  # noqa: N802
+        """What has no method of its own stands as sympy writes it."""
+        return Words(str(expr))

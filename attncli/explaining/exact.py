@@ -28,8 +28,10 @@ from attncli.explaining.terms import (
     term_of,
 )
 from attncli.mechanisms.trace import Trace
-from attncli.notation import written as expressions
-from attncli.notation.written import words_of
+from attncli.notation import tree
+from attncli.notation.text import text as as_text
+from attncli.notation.tree import Formula
+from attncli.notation.written import NumberAsWritten, parse, words_of
 from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
@@ -88,7 +90,6 @@ class Exact:
         self.has_decimals = False
         self.too_long: dict[str, None] = {}  # the names of steps, in order
         self.known: dict[Step, Array] = {}
-        self.numbers = trace.problem.expressions
 
     def step(self, step: Step) -> Array:
         """Return the exact numbers of a step, shaped as its array; None for what is too long."""
@@ -112,13 +113,16 @@ class Exact:
         """Return the closed forms of a step on paper as nested lists; None for what is too long."""
         return _nested(self.value(step), self.text)
 
-    def text(self, number: Number, latex: bool = False) -> str | None:
-        """Return the text of an exact number, such as 4√3/3; None for one that is too long."""
-        from attncli.explaining.closed_forms import in_latex, written
+    def formula(self, number: Number) -> Formula | None:
+        """Return the formula of an exact number; None for one that is too long."""
+        from attncli.explaining.closed_forms import closed_form
 
-        if number is None:
-            return None
-        return in_latex(number) if latex else written(number)
+        return None if number is None else closed_form(number)
+
+    def text(self, number: Number) -> str | None:
+        """Return the text of an exact number, such as 4√3/3; None for one that is too long."""
+        formula = self.formula(number)
+        return None if formula is None else as_text(formula)
 
     def _made(self, step: Step) -> Array:
         worked = evaluate(step.operation, self._leaves, Constant) if step.operation else None
@@ -198,11 +202,8 @@ class Exact:
         return number
 
     def _constant(self, number: Any) -> Number:
-        tree = self.numbers.get(float(number)) if isinstance(number, float) else None
-        if tree is not None:
-            return self._written(tree)
-        if number == np.e:
-            return self.sympy.E
+        if isinstance(number, NumberAsWritten):
+            return self._written(number.formula)
         return self._plain(number)
 
     def _given(self, step: Step) -> Array:
@@ -210,7 +211,7 @@ class Exact:
         problem = self.trace.problem
         matrix = problem.matrices().get(step.key)
         if matrix is not None:
-            cells = [self._cell(cell) for cell in _cells_of(problem.as_written(step.key))]
+            cells = [self._cell(cell) for cell in _cells_of(problem.as_given(step.key))]
             if len(cells) == matrix.size:
                 written = np.empty(matrix.size, object)
                 written[:] = cells
@@ -226,7 +227,7 @@ class Exact:
             text = cell.strip()
             if text.lower() in truths:
                 return self.sympy.Integer(truths[text.lower()])
-            return self._written(expressions.parse(text))
+            return self._written(parse(text))
         return self._plain(cell)
 
     def _plain(self, number: Any) -> Number:
@@ -244,24 +245,33 @@ class Exact:
         self.has_decimals |= not number.is_Integer
         return number
 
-    def _written(self, tree: expressions.Expression) -> Number:
-        sympy = self.sympy
-        if isinstance(tree, expressions.Number):
-            if tree.text[:2].lower() in ("0x", "0o"):
-                return sympy.Integer(int(tree.text, 0))
-            return self._decimal(tree.text)
-        if isinstance(tree, expressions.Name):
-            return {"e": sympy.E, "pi": sympy.pi, "inf": sympy.oo}[tree.name]
-        if isinstance(tree, expressions.Negative):
-            return -self._written(tree.operand)
-        if isinstance(tree, expressions.Call):
-            return FUNCTIONS[tree.function](sympy, self._written(tree.argument))
-        left, right = self._written(tree.left), self._written(tree.right)
-        if tree.op in "+-":
-            return left + right if tree.op == "+" else left - right
-        if tree.op == "^":
-            return left**right
-        return left * right if tree.op == "*" else left / right
+    def _written(self, formula: Formula) -> Number:
+        """Return the exact number of a written one."""
+        if isinstance(formula, tree.Number):
+            return self._digits_of(formula.text)
+        if isinstance(formula, tree.Name):
+            return {"e": self.sympy.E, "π": self.sympy.pi}[formula.base]
+        if isinstance(formula, tree.Minus):
+            return -self._written(formula.operand)
+        if isinstance(formula, tree.Root):
+            return self.sympy.sqrt(self._written(formula.operand))
+        if isinstance(formula, tree.Call):
+            return FUNCTIONS[formula.function](self.sympy, self._written(formula.arguments[0]))
+        if isinstance(formula, tree.Plus):
+            return self.sympy.Add(*map(self._written, formula.terms))
+        if isinstance(formula, tree.Times):
+            return self.sympy.Mul(*map(self._written, formula.factors))
+        if isinstance(formula, tree.Fraction):
+            return self._written(formula.over) / self._written(formula.under)
+        assert isinstance(formula, tree.Power)  # there is no other kind in a written number
+        return self._written(formula.base) ** self._written(formula.exponent)
+
+    def _digits_of(self, text: str) -> Number:
+        if text == "∞":
+            return self.sympy.oo
+        if text[:2].lower() in ("0x", "0o"):
+            return self.sympy.Integer(int(text, 0))
+        return self._decimal(text)
 
 
 FUNCTIONS: dict[str, Any] = {

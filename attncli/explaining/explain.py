@@ -6,14 +6,13 @@ them; no operation or method has code of its own here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Mapping
 
 import numpy as np
 
 from attncli.errors import fail
-from attncli.explaining.latex import Latex, LatexNames
-from attncli.explaining.names import Names
-from attncli.explaining.scripts import Script
+from attncli.explaining.formulas import FormulaOf, name_of
 from attncli.explaining.terms import (
     FUNCTIONS,
     Binary,
@@ -30,8 +29,10 @@ from attncli.explaining.terms import (
 )
 from attncli.explaining.worked import Worked, shortest
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
+from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.cells import Index, at_of, cell_name, place_of
+from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
 from attncli.text.numbers import DEFAULT_DECIMALS, TOO_LONG, style_of
@@ -65,49 +66,76 @@ class Explanation(Record):
     """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.
 
     Attributes:
-        name: the cell, `scores[am, I]`.
-        formula: what it is made of, `q_am · k_I`; nothing where it is given.
-        numbers: the same with numbers put in, `1·1 + 1·3 + 3·2`.
-        result: its number, `10`.
+        nodes: the parts of that chain as formulas, by these names; a part may be missing.
         sources: the cells that it was made of, each once.
-        unfolded: the numbers with steps put in that a hand writes as one, such as
-            `e^10 / (e^10 + e^11 + e^6)`; or nothing.
-        unrounded: the result before it was rounded by hand; or nothing.
-        reason: what decided a choice, such as `mask[I, good] = 0`; or nothing.
+        reasons: what decided a choice, such as `mask[I, good] = 0`.
         given: whether the problem gave it.
-        exact: its closed form, such as `e^10/(e^6 + e^10 + e^11)`; or nothing.
         value: the number itself.
     """
 
-    name: str
-    formula: str
-    numbers: str
-    result: str
+    nodes: Mapping[str, Formula]
     sources: tuple[Source, ...]
-    unfolded: str = ""
-    unrounded: str = ""
-    reason: str = ""
+    reasons: tuple[Formula, ...] = ()
     given: bool = False
-    exact: str = ""
     value: float = 0.0
 
     @property
-    def parts(self) -> tuple[str, ...]:
+    def name(self) -> str:
+        """The cell, `scores[am, I]`."""
+        return self.part("name")
+
+    @property
+    def formula(self) -> str:
+        """What it is made of, `q_am · k_I`; nothing where it is given."""
+        return self.part("formula")
+
+    @property
+    def numbers(self) -> str:
+        """The same with numbers put in, `1·1 + 1·3 + 3·2`."""
+        return self.part("numbers")
+
+    @property
+    def unfolded(self) -> str:
+        """With steps put in that a hand writes as one, `e^10 / (e^10 + e^11)`; or nothing."""
+        return self.part("unfolded")
+
+    @property
+    def exact(self) -> str:
+        """Its closed form, such as `e^10/(e^6 + e^10 + e^11)`; or nothing."""
+        return self.part("exact")
+
+    @property
+    def result(self) -> str:
+        """Its number, `10`."""
+        return self.part("result")
+
+    @property
+    def reason(self) -> str:
+        """What decided a choice; or nothing."""
+        return "; ".join(map(text, self.reasons))
+
+    def part(self, name: str) -> str:
+        """Return a part of the chain as text; nothing where it is missing."""
+        return text(self.nodes[name]) if name in self.nodes else ""
+
+    @property
+    def chain(self) -> Relation:
         """What stands between the signs of equality, the same thing once."""
-        worked = (self.formula, self.unfolded, self.numbers, self.exact)
-        kept: list[str] = []
-        for part in (self.name, *worked, self.unrounded, self.result):
-            if part and (not kept or part != kept[-1]):
-                kept.append(part)
-        return tuple(kept)
+        kept: list[Formula] = []
+        for name in CHAIN:
+            node = self.nodes.get(name)
+            if node is not None and not (kept and text(node) == text(kept[-1])):
+                kept.append(node)
+        return Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
 
     @property
     def line(self) -> str:
         """The whole as one line."""
-        *before, last = self.parts
-        sign = " ≈ " if self.unrounded else " = "
-        more = f", as {self.reason}" if self.reason else " (given)" if self.given else ""
-        return f"{' = '.join(before)}{sign}{last}{more}"
+        more = f", as {self.reason}" if self.reasons else " (given)" if self.given else ""
+        return f"{text(self.chain)}{more}"
+
+
+CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
 
 
 def explain(
@@ -163,22 +191,11 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
 class Explainer:
     """Explains cells of one trace; each step's operation is worked once."""
 
-    def __init__(
-        self,
-        trace: Trace,
-        decimals: int = DEFAULT_DECIMALS,
-        full: bool = False,
-        latex: bool = False,
-    ) -> None:
+    def __init__(self, trace: Trace, decimals: int = DEFAULT_DECIMALS, full: bool = False) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
-        self.most = np.inf if full else LIMIT
-        self.turned = trace.problem.columns
-        self.name = (LatexNames if latex else Names)(self.turned)
-        self.script = Latex if latex else Script
-        self.latex = latex
-        self.written = trace.problem.expressions
+        self.columns = trace.problem.columns
         self.worked = Worked()
 
     def explain(self, step: Step, place: Index) -> Explanation:
@@ -186,57 +203,45 @@ class Explainer:
         term = self.worked.term(step, at_of(step, place))
         value = shortest(step.array[at_of(step, place)])
         result = number_text(value, self.decimals)
-        shown = self.script.number(result)
-        name = self.name.cell(step, place)
         sources = tuple(self._sources(step, term))
-        if step.operation is None or _is_given(step):
-            return Explanation(name, "", shown, shown, sources, given=True, value=value)
+        ends = {"name": cell(step, place), "result": Number(result)}
+        if step.operation is None or step.is_given:
+            return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
         rounded = self.trace.problem.round is not None and term.value != value
         unrounded = number_text(term.value, self.decimals) if rounded else ""
-        return Explanation(
-            name,
-            self.names(term),
-            self.numbers(term, unrounded or result),
-            shown,
-            sources,
-            self.unfolded(term, unrounded or result),
-            self.script.number(unrounded),
-            self.script.also.join(self._reasons(term)),
-            value=value,
-        )
+        parts = {
+            "formula": self._names(term),
+            "numbers": self._numbers(term, unrounded or result),
+            "unfolded": self._unfolded(term, unrounded or result),
+            "unrounded": Number(unrounded) if unrounded else None,
+        }
+        nodes = ends | {name: node for name, node in parts.items() if node is not None}
+        return Explanation(nodes, sources, tuple(self._reasons(term)), value=value)
 
-    def names(self, term: Term) -> str:
+    def _names(self, term: Term) -> Formula | None:
         """Return the formula of a cell, with the names of cells."""
         if isinstance(term, Chosen | Constant) and not any(found(term, Leaf)):
-            return ""
+            return None
         most = np.inf if self.full else MOST_NAMES
-        script = self.script(self.name.part, most, 2, self.name, self.turned, self.written)
-        return script(term)
+        return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
-    def numbers(self, term: Term, result: str) -> str:
-        """Return the formula with numbers put in, with digits enough to give the result."""
-        return self._written(term, result)
-
-    def unfolded(self, term: Term, result: str) -> str:
+    def _unfolded(self, term: Term, result: str) -> Formula | None:
         """Return the numbers with those steps put in that a hand writes as one; or nothing."""
         unfolded = self._unfold(term)
-        if unfolded is term:
-            return ""
-        text = self._written(unfolded, result)
-        return text if self._prints(unfolded, MOST_DIGITS, result) else ""
+        if unfolded is term or not self._prints(unfolded, MOST_DIGITS, result):
+            return None
+        return self._numbers(unfolded, result)
 
-    def _written(self, term: Term, result: str) -> str:
+    def _numbers(self, term: Term, result: str) -> Formula:
+        """Return the formula with numbers put in, with digits enough to give the result."""
         digits = next(
             (d for d in range(self.decimals, MOST_DIGITS) if self._prints(term, d, result)),
             MOST_DIGITS,
         )
-        script = self.script(
-            lambda part: self.script.number(number_text(part.value, digits)),
-            self.most,
-            turned=self.turned,
-            numbers=self.written,
-        )
-        return script(term)
+        most = np.inf if self.full else LIMIT
+        return FormulaOf(
+            lambda part: Number(number_text(part.value, digits)), most, columns=self.columns
+        )(term)
 
     def _prints(self, term: Term, digits: int, result: str) -> bool:
         """Whether numbers of so many digits give what is printed as the result."""
@@ -284,28 +289,33 @@ class Explainer:
                 seen.add(cell)
                 yield Source(*cell)
 
-    def _reasons(self, term: Term) -> Iterator[str]:
+    def _reasons(self, term: Term) -> Iterator[Formula]:
         """Yield what decided choices, and what letters stand for."""
-        for named in found(term, Named):
-            result = number_text(named.value, self.decimals)
-            letter = self.name.letter(named.symbol)
-            numbers = self.numbers(named.operand, result)
-            yield f"{letter} = {numbers} = {self.script.number(result)}"
+        for letter in found(term, Named):
+            result = number_text(letter.value, self.decimals)
+            numbers = self._numbers(letter.operand, result)
+            yield Relation((Name(letter.symbol), numbers, Number(result)))
         for chosen in found(term, Chosen):
-            if not chosen.words:
-                continue
-            texts = [self._number(t) for t in chosen.seen]
-            largest = max(chosen.seen, key=lambda t: t.value)
-            several = sum(t.value == largest.value for t in chosen.seen) > 1
-            yield self.script.words(chosen.words).format(
-                which=self.script.phrase("the first largest" if several else "the largest"),
-                seen=f"{self.names(chosen.seen[0])} = {texts[0]}",
-                all=", ".join(texts),
-                largest=self._number(largest),
-            )
+            if chosen.words:
+                yield self._reason(chosen)
 
-    def _number(self, term: Term) -> str:
-        return self.script.number(number_text(term.value, self.decimals))
+    def _reason(self, chosen: Chosen) -> Formula:
+        """Return the words of a choice with numbers in their places."""
+        seen = [self._number(term) for term in chosen.seen]
+        largest = max(chosen.seen, key=lambda term: term.value)
+        several = sum(term.value == largest.value for term in chosen.seen) > 1
+        name = self._names(chosen.seen[0])
+        places: dict[str, Formula] = {
+            "{which}": Words("the first largest" if several else "the largest"),
+            "{seen}": Relation((name, seen[0])) if name is not None else seen[0],
+            "{all}": Listed(tuple(seen)),
+            "{largest}": self._number(largest),
+        }
+        pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
+        return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
+
+    def _number(self, term: Term) -> Formula:
+        return Number(number_text(term.value, self.decimals))
 
 
 def evaluated(term: Term, value_of: Callable[[Term], float]) -> float:
@@ -332,10 +342,6 @@ def number_text(value: float, decimals: int) -> str:
     if value.is_integer() and abs(value) < TOO_LONG:
         return str(int(value))
     return style_of(np.array([value]), decimals)(value)
-
-
-def _is_given(step: Step) -> bool:
-    return isinstance(step.operation, Step) and step.operation.name == step.name
 
 
 def as_float(text: str) -> float:

@@ -11,9 +11,10 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
+from attncli.notation.tree import Formula, Stack, Times, minus
 from attncli.problem.problem import Problem
 from attncli.tape.operations import MatMul, Transposed
-from attncli.tape.step import Expression, Operation, Writer
+from attncli.tape.step import Expression, Operation, notation_of
 from attncli.tape.tape import Tape
 
 
@@ -49,7 +50,7 @@ class Enhanced(Operation):
         own, aligned = np.broadcast_arrays(*arrays)
         return np.concatenate([own, aligned, own - aligned, own * aligned], axis=-1)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`[X; aligned_x; X − aligned_x; X ⊙ aligned_x]`."""
-        own, aligned = write(self.own), write(self.aligned)
-        return f"[{own}; {aligned}; {own} − {aligned}; {own} ⊙ {aligned}]"
+        own, aligned = notation_of(self.own, columns), notation_of(self.aligned, columns)
+        return Stack((own, aligned, minus(own, aligned), Times((own, aligned), " ⊙ ")))

@@ -12,9 +12,10 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
+from attncli.notation.tree import Dots, Formula, Stack, Times, named
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, MatMul, Tanh
-from attncli.tape.step import PRODUCT, Expression, Operation, Step, Writer
+from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 
 
@@ -89,10 +90,10 @@ class Row(Operation):
         """(…, n, d) gives (…, 1, d)."""
         return arrays[0][..., self.place : self.place + 1, :]
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`x_1`."""
-        del write
-        return f"x_{self.place + 1}"
+        del columns
+        return named(f"x_{self.place + 1}")
 
 
 class AsRow(Operation):
@@ -109,9 +110,9 @@ class AsRow(Operation):
         """(…, 1, d), as a vector is held already."""
         return arrays[0]
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """As the vector."""
-        return write(self.operand)
+        return notation_of(self.operand, columns)
 
 
 class MatVec(Operation):
@@ -119,7 +120,6 @@ class MatVec(Operation):
 
     matrix: Expression
     vectors: Expression
-    binds = PRODUCT
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -132,9 +132,9 @@ class MatVec(Operation):
         product: Array = vectors @ np.swapaxes(matrix, -1, -2)
         return product
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`A [x_1; c_0]`."""
-        return f"{write(self.matrix, PRODUCT)} {write(self.vectors, PRODUCT)}"
+        return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The matrix and, standing up, the vector."""
@@ -156,9 +156,9 @@ class AsColumn(Operation):
         """(…, 1, d) gives (…, d, 1)."""
         return np.swapaxes(arrays[0], -1, -2)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """As the vector."""
-        return write(self.operand)
+        return notation_of(self.operand, columns)
 
 
 class Parts(Operation):
@@ -171,16 +171,10 @@ class Parts(Operation):
         """The parts."""
         return self.parts
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`[h_0; h_1]`, with the middle of many left out."""
-        names = [write(part) for part in self.parts]
-        if len(names) > 3:
-            names = [names[0], "…", names[-1]]
-        return f"[{'; '.join(names)}]"
-
-    def transposed_notation(self, write: Writer) -> str:
-        """`[h_0; h_1]ᵀ`."""
-        return f"{self.notation(write)}ᵀ"
+        names = [notation_of(part, columns) for part in self.parts]
+        return Stack(tuple(names) if len(names) <= 3 else (names[0], Dots(), names[-1]))
 
 
 class Stacked(Parts):

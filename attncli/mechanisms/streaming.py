@@ -10,8 +10,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import Rules, adjust, normalize, score
+from attncli.notation.tree import Formula, Listed, Phrase, Words
 from attncli.tape.operations import MatMul
-from attncli.tape.step import Expression, Operation, Step, Writer
+from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 
 LARGE = 2**22
@@ -84,7 +85,8 @@ class Streamed(Operation):
             self.tape.warn(warning)
         return output.array
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """In words, as no step of it is kept."""
-        parts = ", ".join(write(part) for part in (self.q, self.k, self.v))
-        return f"attention of {parts}, some queries at a time"
+        q, k, v = (notation_of(part, columns) for part in (self.q, self.k, self.v))
+        first = Phrase((Words("attention of"), q))
+        return Listed((first, k, v, Words("some queries at a time")))

@@ -7,11 +7,26 @@ the written digits, so that it can be evaluated exactly too.
 from __future__ import annotations
 
 import math
+import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
 
-from attncli.records import Record
+from attncli.notation.text import text as as_text
+from attncli.notation.tree import (
+    Call,
+    Formula,
+    Fraction,
+    Minus,
+    Name,
+    Number,
+    Plus,
+    Power,
+    Root,
+    Times,
+    Value,
+    named,
+    substituted,
+)
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -24,10 +39,11 @@ TOKEN = (
     r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)"
 )
 """Compiled when there is more than a plain number to read; most files hold nothing else."""
-SAME = {"**": "^", "·": "*", "×": "*", "−": "-", "π": "pi", "∞": "inf"}
+SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
-CONSTANTS = {"e": math.e, "pi": math.pi, "inf": math.inf}
-INFINITE = ("inf", "infinity")
+CONSTANTS = {"e": math.e, "π": math.pi}
+INFINITE = ("inf", "infinity", "∞")
+NO_NAMES: Mapping[str, float] = {}
 
 
 class NumberError(ValueError):
@@ -38,67 +54,28 @@ class NumberError(ValueError):
         self.column = column
 
 
-class Number(Record):
-    """A number with its digits as written."""
+class NumberAsWritten(float):
+    """A float that knows the formula that it was written as, such as 1/3 or √3.
 
-    text: str
+    Attributes:
+        formula: as written.
+    """
 
-    def __str__(self) -> str:
-        return self.text
+    formula: Formula
 
+    def __new__(cls, value: float, formula: Formula) -> NumberAsWritten:
+        """Return the float of a value."""
+        number = super().__new__(cls, value)
+        number.formula = formula
+        return number
 
-class Name(Record):
-    """A constant or a variable."""
-
-    name: str
-
-    def __str__(self) -> str:
-        return {"pi": "π", "inf": "∞"}.get(self.name, self.name)
-
-
-class Negative(Record):
-    """Minus something."""
-
-    operand: Expression
-
-    def __str__(self) -> str:
-        return f"-{_grouped(self.operand, 2)}"
-
-
-class Binary(Record):
-    """Two operands and one of + - * / ^."""
-
-    op: str
-    left: Expression
-    right: Expression
-
-    def __str__(self) -> str:
-        if self.op == "^":
-            return f"{_grouped(self.left, 4)}^{_grouped(self.right, 3)}"
-        binds = BINDS[self.op]
-        sign = {"+": " + ", "-": " - ", "*": "·", "/": "/"}[self.op]
-        return f"{_grouped(self.left, binds)}{sign}{_grouped(self.right, binds + 1)}"
-
-
-class Call(Record):
-    """A function of one argument."""
-
-    function: str
-    argument: Expression
-
-    def __str__(self) -> str:
-        if self.function == "sqrt":
-            return f"√{_grouped(self.argument, 4)}"
-        return f"{self.function}({self.argument})"
-
-
-Expression: TypeAlias = Number | Name | Negative | Binary | Call
-
-BINDS = {"+": 1, "-": 1, "*": 2, "/": 2, "^": 3}
+    def __getnewargs__(self) -> tuple[float, Formula]:  # type: ignore[override]
+        """What pickle and copy make it of."""
+        return float(self), self.formula
 
 
 def number(text: str) -> float:
-    """Return the value of a written number.
+    """Return the value of a written number; one that is an expression knows its formula.
 
     Raises:
         NumberError: if it is none.
@@ -111,16 +88,17 @@ def number(text: str) -> float:
         value = float(stripped)
         if math.isfinite(value):
             return value
-    return evaluate(parse(text))
+    formula = parse(text)
+    return NumberAsWritten(evaluate(formula), formula)
 
 
-def parse(text: str, names: Collection[str] = ()) -> Expression:
+def parse(text: str, names: Collection[str] = ()) -> Formula:
     """Return the tree of an expression, in which the given names may stand for numbers.
 
     Raises:
         NumberError: for what is no expression, or is longer or deeper than a person writes.
 
-    >>> str(parse("1/sqrt(2*n)", ["n"]))
+    >>> as_text(parse("1/sqrt(2*n)", ["n"]))
     '1/√(2·n)'
     """
     if len(text) > MAX_LENGTH:
@@ -151,65 +129,89 @@ def words_of(line: str) -> list[tuple[int, str]]:
     return words
 
 
-def evaluate(expression: Expression, names: Mapping[str, float] | None = None) -> float:
-    """Return the value of an expression.
+def evaluate(formula: Formula, names: Mapping[str, float] = NO_NAMES) -> float:
+    """Return the value of a written number, or of an expression with values for its names.
 
     Raises:
         NumberError: for a division by 0, a root of a negative number, a name without a value, or
             a result that a float cannot hold.
     """
     try:
-        value = _value(expression, names or {})
+        value = _value(formula, names)
     except ZeroDivisionError:
-        raise NumberError(f"{expression} divides by 0") from None
+        raise NumberError(f"{as_text(Value(formula))} divides by 0") from None
     except OverflowError:
-        raise NumberError(f"{expression} is too large") from None
+        raise NumberError(f"{as_text(Value(formula))} is too large") from None
     except ValueError as error:
         if isinstance(error, NumberError):
             raise
-        raise NumberError(f"{expression} has no real value") from None
+        raise NumberError(f"{as_text(Value(formula))} has no real value") from None
     if math.isnan(value):
-        raise NumberError(f"{expression} has no value")
+        raise NumberError(f"{as_text(Value(formula))} has no value")
     return value
 
 
-def with_numbers(expression: Expression, names: Mapping[str, float]) -> Expression:
+def with_numbers(formula: Formula, names: Mapping[str, float]) -> Formula:
     """Return an expression with whole numbers put in for names."""
-    if isinstance(expression, Name) and expression.name in names:
-        return Number(f"{names[expression.name]:.0f}")
-    if isinstance(expression, Negative):
-        return Negative(with_numbers(expression.operand, names))
-    if isinstance(expression, Call):
-        return Call(expression.function, with_numbers(expression.argument, names))
-    if isinstance(expression, Binary):
-        sides = (with_numbers(side, names) for side in (expression.left, expression.right))
-        return Binary(expression.op, *sides)
-    return expression
+
+    def rule(node: Formula) -> Formula | None:
+        word = as_text(node) if isinstance(node, Name) else ""
+        return Number(f"{names[word]:.0f}") if word in names else None
+
+    return substituted(formula, rule)
 
 
-def _value(expression: Expression, names: Mapping[str, float]) -> float:
-    if isinstance(expression, Number):
-        text = expression.text
-        if text[:2].lower() in ("0x", "0o"):
-            return float(int(text, 0))
-        value = float(text)
-        if math.isinf(value):
-            raise OverflowError
-        return value
-    if isinstance(expression, Name):
-        if expression.name in names:
-            return names[expression.name]
-        if expression.name in CONSTANTS:
-            return CONSTANTS[expression.name]
-        raise NumberError(f"{expression.name} has no value here")
-    if isinstance(expression, Negative):
-        return -_value(expression.operand, names)
-    if isinstance(expression, Call):
-        return FUNCTIONS[expression.function](_value(expression.argument, names))
-    left, right = _value(expression.left, names), _value(expression.right, names)
-    result = OPERATIONS[expression.op](left, right)
-    if math.isinf(result) and not (math.isinf(left) or math.isinf(right)):
+def _value(formula: Formula, names: Mapping[str, float]) -> float:
+    if isinstance(formula, Number):
+        return _of_digits(formula.text)
+    if isinstance(formula, Name):
+        word = as_text(formula)
+        if word in names:
+            return names[word]
+        if word in CONSTANTS:
+            return CONSTANTS[word]
+        raise NumberError(f"{word} has no value here")
+    if isinstance(formula, Minus):
+        return -_value(formula.operand, names)
+    if isinstance(formula, Root):
+        return math.sqrt(_value(formula.operand, names))
+    if isinstance(formula, Call):
+        return FUNCTIONS[formula.function](_value(formula.arguments[0], names))
+    work, parts = _operands(formula)
+    return _folded(work, [_value(part, names) for part in parts])
+
+
+def _operands(formula: Formula) -> tuple[Callable[[float, float], float], tuple[Formula, ...]]:
+    """Return what a node does with its operands, two at a time, and the operands."""
+    if isinstance(formula, Plus):
+        return operator.add, formula.terms
+    if isinstance(formula, Times):
+        return operator.mul, formula.factors
+    if isinstance(formula, Fraction):
+        return operator.truediv, (formula.over, formula.under)
+    assert isinstance(formula, Power)  # there is no other kind in a written number
+    return _power, (formula.base, formula.exponent)
+
+
+def _of_digits(text: str) -> float:
+    if text == "∞":
+        return math.inf
+    if text[:2].lower() in ("0x", "0o"):
+        return float(int(text, 0))
+    value = float(text)
+    if math.isinf(value):
         raise OverflowError
+    return value
+
+
+def _folded(work: Callable[[float, float], float], values: list[float]) -> float:
+    """Return the result from left to right; only infinite operands give an infinite one."""
+    result = values[0]
+    for value in values[1:]:
+        before = result
+        result = work(before, value)
+        if math.isinf(result) and not (math.isinf(before) or math.isinf(value)):
+            raise OverflowError
     return result
 
 
@@ -218,25 +220,6 @@ def _power(base: float, exponent: float) -> float:
     if isinstance(result, complex):
         raise ValueError
     return float(result)
-
-
-OPERATIONS: dict[str, Callable[[float, float], float]] = {
-    "+": lambda a, b: a + b,
-    "-": lambda a, b: a - b,
-    "*": lambda a, b: a * b,
-    "/": lambda a, b: a / b,
-    "^": _power,
-}
-
-
-def _grouped(expression: Expression, binds: int) -> str:
-    """Return the text of an operand, in parentheses where it binds less tightly."""
-    own = 4
-    if isinstance(expression, Binary):
-        own = BINDS[expression.op]
-    elif isinstance(expression, Negative):
-        own = 2
-    return str(expression) if own >= binds else f"({expression})"
 
 
 class _Parser:
@@ -263,7 +246,7 @@ class _Parser:
         self.tokens.append(("end", "", len(text)))
         self.at = 0
 
-    def whole(self) -> Expression:
+    def whole(self) -> Formula:
         """Return the tree of the whole text."""
         if len(self.tokens) == 1:
             raise NumberError("there is no number")
@@ -280,38 +263,52 @@ class _Parser:
             )
         return result
 
-    def _sum(self) -> Expression:
-        left = self._product()
+    def _sum(self) -> Formula:
+        terms = [self._product()]
         while self._next_is("+", "-"):
-            left = Binary(self._take(), left, self._product())
-        return left
+            sign = self._take()
+            term = self._product()
+            terms.append(Minus(term) if sign == "-" else term)
+        return Plus(tuple(terms)) if len(terms) > 1 else terms[0]
 
-    def _product(self) -> Expression:
+    def _product(self) -> Formula:
+        if self._next_is("-"):  # −a·b is −(a·b)
+            self._deeper()
+            self._take()
+            product = Minus(self._product())
+            self.depth -= 1
+            return product
         left = self._signed()
+        factors = [left]
         while self._next_is("*", "/"):
-            left = Binary(self._take(), left, self._signed())
+            if self._take() == "*":
+                factors.append(self._signed())
+                left = Times(tuple(factors))
+            else:
+                left = Fraction(left, self._signed(), tight=True)
+                factors = [left]
         return left
 
-    def _signed(self) -> Expression:
+    def _signed(self) -> Formula:
         if self._next_is("+", "-"):
             self._deeper()
             sign = self._take()
             operand = self._signed()
             self.depth -= 1
-            return operand if sign == "+" else Negative(operand)
+            return operand if sign == "+" else Minus(operand)
         return self._raised()
 
-    def _raised(self) -> Expression:
+    def _raised(self) -> Formula:
         base = self._atom()
         if self._next_is("^"):
             self._deeper()
             self._take()
-            result = Binary("^", base, self._signed())
+            result = Power(base, self._signed())
             self.depth -= 1
             return result
         return base
 
-    def _atom(self) -> Expression:
+    def _atom(self) -> Formula:
         kind, text, column = self.tokens[self.at]
         self.at += 1
         if kind == "number":
@@ -322,25 +319,28 @@ class _Parser:
             self._deeper()
             argument = self._atom()
             self.depth -= 1
-            return Call("sqrt", argument)
+            return Root(argument)
         if kind == "name":
             return self._named(text, column)
         if kind == "end":
             raise NumberError(f"{self._shown()} ends too early", column)
         raise self._no_number(column)
 
-    def _named(self, text: str, column: int) -> Expression:
+    def _named(self, text: str, column: int) -> Formula:
         if text in FUNCTIONS:
             if not self._next_is("("):
                 raise NumberError(f"{text} needs a number in parentheses: {text}(2)", column)
             self.at += 1
-            return Call(text, self._group())
+            argument = self._group()
+            return Root(argument) if text == "sqrt" else Call(text, (argument,))
         if text in self.names:
+            return named(text)
+        if text == "e":
             return Name(text)
-        if text in CONSTANTS or text.lower() == "pi":
-            return Name(text.lower() if text.lower() in CONSTANTS else text)
+        if text.lower() in ("pi", "π"):
+            return Name("π")
         if text.lower() in INFINITE:
-            return Name("inf")
+            return Number("∞")
         if text.lower() == "nan":
             raise NumberError("nan is not a number that a calculation can go on with", column)
         if self.names:
@@ -348,7 +348,7 @@ class _Parser:
             raise NumberError(f"unknown name {visible(text)}; {hint}", column)
         raise self._no_number(column)
 
-    def _group(self) -> Expression:
+    def _group(self) -> Formula:
         self._deeper()
         inside = self._sum()
         if not self._next_is(")"):

@@ -14,7 +14,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import Parameter
 from attncli.errors import Fault, InputError, KeyPath, collected
 from attncli.forms.form import MATRIX, Form, as_text, choice, count, known_parts, read_parts
-from attncli.notation import written as expressions
+from attncli.notation.written import NumberError, parse
 from attncli.text.escapes import visible
 
 SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
@@ -122,8 +122,8 @@ def _scale(raw: object, path: KeyPath) -> str:
         return repr(float(raw)).removesuffix(".0")
     text = as_text(raw, path)
     try:
-        expressions.parse(text, SCALE_NAMES)
-    except expressions.NumberError as error:
+        parse(text, SCALE_NAMES)
+    except NumberError as error:
         raise InputError(Fault(f"scale: {error}", path, "write such as 1/sqrt(d_k)")) from None
     return text
 

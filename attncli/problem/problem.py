@@ -7,7 +7,6 @@ where in the file that key stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from typing import Any, Unpack, cast
 
 import numpy as np
@@ -20,12 +19,11 @@ from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
-from attncli.notation import written as expressions
 from attncli.problem.keys import KEYS, array_form, read_value, turns
 from attncli.problem.keywords import ProblemKeys
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.mappings import SCALE_NAMES
-from attncli.problem.scale import factor, numbers_of
+from attncli.problem.scale import factor
 from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.uses import misused
 from attncli.tape.step import LEADING
@@ -160,21 +158,6 @@ class Problem:
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return KINDS[self.kind].source == "X" and same
 
-    @property
-    def expressions(self) -> dict[float, expressions.Expression]:
-        """The numbers of options that were written as expressions, such as √3 and 1/3."""
-        found = numbers_of(self.scale, self._sizes_by_name())
-        raw = [self.written.get("softcap")]
-        for key in ("score", "normalize"):
-            mapping = self.written.get(key)
-            raw += mapping.values() if isinstance(mapping, Mapping) else []
-        for text in raw:
-            if isinstance(text, str):
-                with suppress(expressions.NumberError):  # a word, or the matrix of a parameter
-                    tree = expressions.parse(text)
-                    found[expressions.evaluate(tree)] = tree
-        return found
-
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
         return self.laid_out(key, self.matrices()[key])
@@ -208,7 +191,7 @@ class Problem:
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found
 
-    def as_written(self, key: str) -> object:
+    def as_given(self, key: str) -> object:
         """Return a small key, or a part such as `score.W`, as it was given; else None."""
         head, _, part = key.partition(".")
         raw = self.written.get(head)

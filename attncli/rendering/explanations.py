@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from typing import Any
 
 from attncli.explaining.exact import Exact
 from attncli.explaining.explain import Explainer, Explanation, cells, number_text
-from attncli.explaining.latex import escaped
 from attncli.mechanisms.trace import Trace
+from attncli.notation.tex import ascii_text, tex
+from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Line
+from attncli.rendering.documents import latex, markdown
 from attncli.tape.cells import cell_name
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 from attncli.text.numbers import DEFAULT_DECIMALS
@@ -27,7 +29,7 @@ class Request(Record):
     Attributes:
         trace: what was calculated.
         step: the step.
-        place: the cell on paper; None for every cell.
+        places: the cells on paper; None for every cell.
         decimals: the most digits after the point.
         full: whether long sums and large matrices are written whole.
         deep: whether to go on to the operands, down to the input.
@@ -36,20 +38,20 @@ class Request(Record):
 
     trace: Trace
     step: Step
-    place: Index | None = None
+    places: Sequence[Index] | None = None
     decimals: int = DEFAULT_DECIMALS
     full: bool = False
     deep: bool = False
     exact: Exact | None = None
 
-    def found(self, latex: bool = False, full: bool = False) -> Iterator[tuple[int, Explanation]]:
+    def found(self, full: bool = False) -> Iterator[tuple[int, Explanation]]:
         """Yield each explanation with how deep it lies below what was asked for.
 
         What is part of several cells is explained once.
         """
-        explainer = Explainer(self.trace, self.decimals, self.full or full, latex)
+        explainer = Explainer(self.trace, self.decimals, self.full or full)
         seen: set[tuple[str, Index]] = set()
-        for place in self._places(full):
+        for place in self._shown(full):
             yield from self._below(explainer, self.step, place, 0, seen)
 
     def _below(
@@ -60,8 +62,9 @@ class Request(Record):
         seen.add((step.name, place))
         found = explainer.explain(step, place)
         if self.exact is not None:
-            closed = self.exact.text(self.exact.value(step)[place], explainer.latex)
-            found = replace(found, exact=closed or "")
+            closed = self.exact.formula(self.exact.value(step)[place])
+            more = {} if closed is None else {"exact": closed}
+            found = replace(found, nodes={**found.nodes, **more})
         yield depth, found
         if not self.deep:
             return
@@ -70,9 +73,9 @@ class Request(Record):
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def _places(self, full: bool) -> Iterator[Index]:
-        if self.place is not None:
-            yield self.place
+    def _shown(self, full: bool) -> Iterator[Index]:
+        if self.places is not None:
+            yield from self.places
             return
         sizes = self.step.value.shape
         shown = [{i for i in kept(size, self.full or full) if i is not None} for size in sizes]
@@ -82,15 +85,17 @@ class Request(Record):
     @property
     def left_out(self) -> bool:
         """Whether cells of the step are left out of a page."""
-        return self.place is None and any(None in kept(n, self.full) for n in self.step.value.shape)
+        return self.places is None and any(
+            None in kept(n, self.full) for n in self.step.value.shape
+        )
 
 
 def lines(request: Request) -> Iterator[Line]:
     """Yield the lines for a terminal."""
     step = request.step
     line: Line = [(step.formula, "title")]
-    if isinstance(step.operation, Operation) and step.operation.note:
-        line.append((f"   {step.operation.note}", "faint"))
+    if step.note is not None:
+        line.append((f"   {as_text(step.note)}", "faint"))
     yield line
     for depth, found in request.found():
         name, *rest = found.line.split(" = ", 1)
@@ -118,19 +123,18 @@ def as_json(request: Request) -> str:
 
 def as_latex(request: Request) -> str:
     """Return the lines as a displayed formula each, one below the other."""
-    rows = [_aligned(found) for _, found in request.found(latex=True)]
+    rows = [_aligned(found, "&", latex.escaped) for _, found in request.found()]
     body = " \\\\\n".join(rows)
-    return f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n"
+    return latex.with_scripts(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
 
 
 def as_markdown(request: Request) -> str:
     """Return the title and the lines as formulas between dollar signs, items of a list."""
-    title = visible(request.trace.problem.title)
-    for character in "\\`*_[]<>#&|$~":
-        title = title.replace(character, f"\\{character}")
+    title = markdown.escaped(visible(request.trace.problem.title))
     head = f"**{title}**\n\n" if title else ""
     rows = [
-        f"{'  ' * depth}- ${_aligned(found, '')}$\n" for depth, found in request.found(latex=True)
+        f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n"
+        for depth, found in request.found()
     ]
     return head + "".join(rows)
 
@@ -162,23 +166,24 @@ def _cell(found: Explanation) -> dict[str, Any]:
     value: float | str = found.value
     if value in (float("inf"), float("-inf")):
         value = "Infinity" if found.value > 0 else "-Infinity"
-    parts = {name: getattr(found, name) for name in ("name", "formula", "unfolded", "numbers")}
-    more = {name: getattr(found, name) for name in ("exact", "unrounded", "result", "reason")}
+    names = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
+    texts = {name: found.part(name) for name in names} | {"reason": found.reason}
     return {
-        **{name: text for name, text in (parts | more).items() if text},
+        **{name: text for name, text in texts.items() if text},
         "value": value,
         "sources": [{"step": source.step, "index": list(source.index)} for source in found.sources],
     }
 
 
-def _aligned(found: Explanation, sign: str = "&") -> str:
-    name, *parts = found.parts
-    signs = [" = "] * len(parts)
-    if found.unrounded and signs:
-        signs[-1] = r" \approx "
+def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str:
+    """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
+    chain = found.chain
+    name, *parts = (tex(part, escape) for part in chain.parts)
+    signs = [" = "] * (len(parts) - 1) + [r" \approx " if chain.last == "≈" else " = "]
     text = "".join(sign + part for sign, part in zip(signs, parts, strict=True))
-    if found.reason:
-        text += rf"\text{{, as }}{found.reason}"
+    if found.reasons:
+        reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)
+        text += rf"\text{{, as }}{reasons}"
     elif found.given:
-        text += rf"\ \text{{({escaped('given')})}}"
+        text += r"\ \text{(given)}"
     return f"{name} {sign}{text.lstrip()}"

@@ -11,9 +11,10 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report, counts_of
 from attncli.checking.diagnosis import Finding
 from attncli.checking.judging import CORRECT, FOLLOWS, LAST_DIGIT, MISSING, WRONG, Judged
+from attncli.notation.text import text as as_text
 from attncli.records import Record
 from attncli.rendering.blocks import Line, Matrix, beside, matrix_blocks
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import DEFAULT_DECIMALS, style_of
@@ -67,9 +68,8 @@ class ReportTable(Record):
         wrong = report.is_wrong(judged)
         sign, style = ("✗", "wrong") if wrong else ("≈", "near")
         title: Line = [(f"{sign} ", style), (judged.step.formula, "title")]
-        operation = judged.step.operation
-        if isinstance(operation, Operation) and operation.note:
-            title.append((f"   {operation.note}", "faint"))
+        if judged.step.note is not None:
+            title.append((f"   {as_text(judged.step.note)}", "faint"))
         yield title
         if judged.mismatch is None and (judged.codes == WRONG).any():
             yield from self._matrices(report, judged)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from attncli.attention.heads import SplitHeads
 from attncli.attention.normalizers import Sum
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Block, Line, Matrix, beside, matrix_blocks
 from attncli.rendering.rounded import closing_line, enough_decimals
@@ -20,7 +21,7 @@ from attncli.rendering.views import (
     renames,
     weighted_terms,
 )
-from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.step import Expression, Step
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import DEFAULT_DECIMALS
@@ -120,7 +121,7 @@ class _Page:
             if name:
                 lines += [[], [(name, "name")]] if number else [[(name, "name")]]
             lines += self._row([self._part(part, place) for part in parts], step, place)
-            lines += [[(text, "mixture")] for text in self._mixture(step, place)]
+            lines += [[(line, "mixture")] for line in self._mixture(step, place)]
         return 1, lines
 
     def _renamings(self, steps: Sequence[Step], index: int) -> tuple[int, list[Line]]:
@@ -147,10 +148,8 @@ class _Page:
     def _title(self, step: Step) -> Line:
         """Return the formula, what its letters stand for, and the shapes."""
         line: Line = [(step.formula, "title")]
-        if isinstance(step.operation, Operation):
-            note = step.operation.note
-            if note:
-                line.append((f"   {note}", "faint"))
+        if step.note is not None:
+            line.append((f"   {as_text(step.note)}", "faint"))
         line.append((f"   {self.views.shapes(step)}", "faint"))
         return line
 

@@ -12,10 +12,18 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
 from attncli.records import Record
 from attncli.rendering.blocks import Matrix
 from attncli.tape.operations import MatMul, Transposed
-from attncli.tape.step import LEADING, Expression, Operation, Step, Writer, without_missing_axes
+from attncli.tape.step import (
+    LEADING,
+    Expression,
+    Operation,
+    Step,
+    notation_of,
+    without_missing_axes,
+)
 from attncli.tape.walk import array_of
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
@@ -91,7 +99,7 @@ class Views:
 
     def name(self, part: Expression) -> str:
         """Return how an operand is called: `Kᵀ`."""
-        return Writer(self.columns)(part)
+        return text(notation_of(part, self.columns))
 
     def shapes(self, step: Step) -> str:
         """Return the shapes of operands and result: `(3, 2) × (2, 3) → (3, 3)`."""

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+
+import numpy as np
 
 from attncli.errors import fail
+from attncli.notation.text import text
+from attncli.notation.tree import Cell, Vector
 from attncli.tape.step import LEADING, Step
 from attncli.text.escapes import label_text, visible
 from attncli.text.suggestions import near_words
 
 Index = tuple[int, ...]
+
+NO_STEPS: Mapping[str, Step] = {}
 
 MOST_LISTED = 12
 
@@ -35,90 +42,131 @@ def at_of(step: Step, place: Index) -> Index:
     return (*lead, *(0 for _ in range(step.array.ndim - 2 - len(last))), *last)
 
 
-def cell_name(step: Step, place: Index) -> str:
-    """Return the name of a cell on paper, such as `weights[head 2][am, I]`."""
-    name, lead, words = cell_words(step, place)
-    before = "".join(f"[{axis} {i + 1}]" for axis, i in zip(step.leading, lead, strict=False))
-    return f"{name}{before}[{', '.join(words)}]" if words else f"{name}{before}"
-
-
-def cell_words(step: Step, place: Index) -> tuple[str, Index, list[str]]:
-    """Return the name of a cell's step, its place along batch and head, and its other words."""
+def cell(step: Step, place: Index) -> Cell:
+    """Return the name of a cell on paper as a formula; every name of a cell is made here."""
     if step.name.isdigit():  # a start of zeros, which has no name of its own
-        return step.name, (), []
+        return Cell(step.name, (), ())
     count = len(step.leading)
+    lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
     # The axis of sums has one place, which says nothing.
     pairs = [p for p in zip(step.axes[count:], place[count:], strict=True) if p[0] != "sum"]
-    return step.name, place[:count], [word(step, axis, i) for axis, i in pairs]
+    return Cell(step.name, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
 
 
-def word(step: Step, axis: str, place: int) -> str:
+def cell_name(step: Step, place: Index) -> str:
+    """Return the name of a cell on paper, such as `weights[head 2][am, I]`."""
+    return text(cell(step, place))
+
+
+def row(step: Step, at: Index) -> Vector:
+    """Return the name of the row of a step's array that a cell is in, such as q_am."""
+    axes = step.trailing[:-1]
+    if len(axes) == 1 and step.array.shape[-2] == 1 and axes[0] not in step.labels:
+        return Vector(_row_letter(step), ())
+    places = at[len(at) - len(step.trailing) : -1]
+    words = (place_word(step.labels, axis, i) for axis, i in zip(axes, places, strict=True))
+    return Vector(_row_letter(step), tuple(words))
+
+
+def place_word(labels: Mapping[str, tuple[str, ...]], axis: str, place: int) -> str:
     """Return the label of a place along an axis; its number where there is none, or no clear one.
 
     A label that stands twice, or that holds a bracket or a comma, would not tell the place.
     """
-    labels = step.labels.get(axis, ())
-    if place < len(labels) and _is_clear(labels, place):
-        return label_text(labels[place])
-    return str(place + 1)
+    words = labels.get(axis, ())
+    return words[place] if place < len(words) and _is_clear(words, place) else str(place + 1)
 
 
-def row_words(step: Step, at: Index) -> tuple[str, list[str]]:
-    """Return the letter of the vector that a cell is in, and the words of its place."""
-    name = step.name.lower() if len(step.name) == 1 else step.name
-    axes = step.trailing[:-1]
-    if axes and len(axes) == 1 and step.array.shape[-2] == 1 and axes[0] not in step.labels:
-        return name, []
-    places = at[len(at) - len(step.trailing) : -1]
-    return name, [word(step, axis, i) for axis, i in zip(axes, places, strict=True)]
+def find_cells(
+    name: str, steps: Mapping[str, Step], inputs: Mapping[str, Step] = NO_STEPS
+) -> tuple[Step, list[Index] | None]:
+    """Return the step and the places on paper that a name means; None for every place.
 
-
-def find_cell(steps: Mapping[str, Step], text: str) -> tuple[Step, Index | None]:
-    """Return the step and the place on paper that `scores[am, I]` names; None for every cell.
+    Args:
+        name: a step (`scores`), a cell (`scores[am, I]`, `weights[head 2][am, I]`) or a row
+            (`output[am]`, `q_am`, `z_am`), by labels or by numbers from 1.
+        steps: the steps of a calculation.
+        inputs: what else has cells: the problem's matrices.
 
     Raises:
         InputError: for a step or a cell that is not there; it lists what there is.
     """
-    name, bracket, rest = text.strip().partition("[")
-    name = name.strip()
-    if name not in steps:
-        message = f"there is no step {visible(name)}; there are {', '.join(steps)}"
-        near = near_words(name, steps)
-        raise fail(message, hint=f"did you mean {near[0]}?" if near else "")
-    step = steps[name]
-    if not bracket:
+    base, bracket, rest = name.strip().partition("[")
+    base = base.strip()
+    step = {**inputs, **steps}.get(base)
+    if step is not None and not bracket:
         return step, None
-    groups = _groups(f"[{rest}", text)
-    *lead, last = groups
-    count = len(step.leading)
-    shape = step.value.shape
-    if len(lead) != count:
+    if step is not None:
+        *groups, last = _groups(f"[{rest}", name)
+        return step, _places(step, _lead(step, groups, last, name), _parts(last), name)
+    for letter, words in _row_names(base, rest):
+        if (step := _step_of(letter, steps, inputs)) is not None:
+            leads = np.ndindex(step.value.shape[: len(step.leading)])
+            return step, [at for lead in leads for at in _places(step, lead, words, name)]
+    message = f"there is no step {visible(base)}; there are {', '.join(steps)}"
+    near = near_words(base, steps)
+    raise fail(message, hint=f"did you mean {near[0]}?" if near else "")
+
+
+def _row_names(base: str, rest: str) -> Iterator[tuple[str, list[str]]]:
+    """Yield the letter and the words that the name of a row may be made of: q and am for q_am."""
+    if rest:
+        yield base, _parts(rest.rstrip().removesuffix("]"))
+        return
+    pieces = base.split("_")
+    for count in range(len(pieces) - 1, 0, -1):
+        yield "_".join(pieces[:count]), ["_".join(pieces[count:])]
+    yield base, []
+
+
+def _row_letter(step: Step) -> str:
+    return step.name.lower() if len(step.name) == 1 else step.name
+
+
+def _step_of(letter: str, steps: Mapping[str, Step], inputs: Mapping[str, Step]) -> Step | None:
+    """Return the step whose rows are called by a letter: q for Q, z for what has the symbol Z.
+
+    Values that weights mix are v, also where they are an input itself.
+    """
+    for step in (*steps.values(), *inputs.values()):
+        if _row_letter(step) == letter:
+            return step
+    for step in reversed(list(steps.values())):
+        if step.symbol[0].lower() + step.symbol[1:] == letter:
+            return step
+    return inputs.get("memory", inputs.get("X")) if letter == "v" else None
+
+
+def _lead(step: Step, groups: Sequence[str], last: str, name: str) -> Index:
+    """Return the places along batch and head that groups such as `head 2` name."""
+    if len(groups) != len(step.leading):
         sizes = "".join(f"[{axis} 1]" for axis in step.leading)
         has = " and ".join(f"an axis {axis}" for axis in step.leading) or "only one matrix"
-        raise fail(f"{visible(text)}: {name} has {has}", hint=f"write {name}{sizes}[{last}]")
-    place = [
-        _lead_place(axis, group, size, text)
-        for axis, group, size in zip(step.leading, lead, shape[:count], strict=True)
-    ]
-    axes_left = [(axis, size) for axis, size in zip(step.axes[count:], shape[count:], strict=True)]
-    parts = _parts(last)
-    named = [pair for pair in axes_left if pair[0] != "sum"]
-    if len(parts) == len(named) < len(axes_left):
-        places = {
-            axis: _find(step, axis, size, p, text)
-            for (axis, size), p in zip(named, parts, strict=True)
-        }
-        return step, (*place, *(places.get(axis, 0) for axis, _ in axes_left))
-    if len(parts) != len(axes_left):
-        words = ", ".join(axis for axis, _ in axes_left)
-        raise fail(
-            f"{visible(text)} gives {len(parts)} of the places of {name}, which are {words}",
-            hint=f"such as {cell_name(step, (0,) * len(shape))}",
+        hint = f"write {step.name}{sizes}[{last}]"
+        raise fail(f"{visible(name)}: {step.name} has {has}", hint=hint)
+    sizes_of = zip(step.leading, groups, step.value.shape, strict=False)
+    return tuple(_lead_place(axis, group, size, name) for axis, group, size in sizes_of)
+
+
+def _places(step: Step, lead: Index, words: Sequence[str], name: str) -> list[Index]:
+    """Return the places of a cell that words name, or of a row where the last word is left out."""
+    count = len(step.leading)
+    sizes = dict(zip(step.axes[count:], step.value.shape[count:], strict=True))
+    named = [axis for axis in sizes if axis != "sum"]
+    if len(words) < len(named):  # a row is a token's, whatever way the matrix stands
+        named = [axis for axis in step.trailing if axis != "sum"][: len(words)]
+    elif len(words) == len(sizes):
+        named = list(sizes)
+    if len(words) > len(named):
+        every = ", ".join(sizes)
+        message = (
+            f"{visible(name)} gives {len(words)} of the places of {step.name}, which are {every}"
         )
-    found = [
-        _find(step, axis, size, p, text) for (axis, size), p in zip(axes_left, parts, strict=True)
-    ]
-    return step, (*place, *found)
+        raise fail(message, hint=f"such as {cell_name(step, (0,) * step.value.ndim)}")
+    pairs = zip(named, words, strict=True)
+    found = {axis: [_find(step, axis, sizes[axis], word, name)] for axis, word in pairs}
+    rest = product(*(found.get(axis, range(size)) for axis, size in sizes.items()))
+    return [(*lead, *places) for places in rest]
 
 
 def _is_clear(labels: Sequence[str], place: int) -> bool:

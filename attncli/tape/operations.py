@@ -10,7 +10,9 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.tape.step import ALL, ATOM, PRODUCT, SUM, Expression, Operation, Part, Writer
+from attncli.notation.tree import Call, Formula, Fraction, Number, Stack, Times, plus
+from attncli.notation.written import NumberAsWritten
+from attncli.tape.step import ALL, Expression, Operation, Part, notation_of, transposed_of
 
 
 class MatMul(Operation):
@@ -18,7 +20,6 @@ class MatMul(Operation):
 
     left: Expression
     right: Expression
-    binds = PRODUCT
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -36,10 +37,10 @@ class MatMul(Operation):
         rows, columns = part
         return (rows, ALL), (ALL, columns)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`X W_q`; with tokens as columns `W_q X`."""
-        factors = [write(self.left, PRODUCT), write(self.right, PRODUCT)]
-        return " ".join(reversed(factors) if write.columns else factors)
+        factors = notation_of(self.left, columns), notation_of(self.right, columns)
+        return Times(factors[::-1] if columns else factors, " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """All factors of the product in a row."""
@@ -71,9 +72,9 @@ class Transposed(Operation):
         rows, columns = part
         return ((columns, rows),)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`Kᵀ`."""
-        return write.transposed(self.operand)
+        return transposed_of(self.operand, columns)
 
 
 def dot(q: Expression, k: Expression) -> MatMul:
@@ -86,7 +87,6 @@ class Add(Operation):
 
     left: Expression
     right: Expression
-    binds = SUM
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
@@ -94,9 +94,9 @@ class Add(Operation):
         total: Array = arrays[0] + arrays[1]
         return total
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`X W_q + b_q`."""
-        return f"{write(self.left)} + {write(self.right)}"
+        return plus(notation_of(self.left, columns), notation_of(self.right, columns))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """The product and then what is added to it."""
@@ -111,7 +111,6 @@ class Divide(Operation):
 
     dividend: Expression
     divisor: Expression
-    binds = PRODUCT
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
@@ -125,30 +124,32 @@ class Divide(Operation):
         zeros = np.zeros(shape, np.result_type(dividend, divisor))
         return np.divide(dividend, divisor, out=zeros, where=divisor != 0)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`exp / sum`."""
-        return f"{write(self.dividend, PRODUCT)} / {write(self.divisor, ATOM)}"
+        return Fraction(notation_of(self.dividend, columns), notation_of(self.divisor, columns))
 
 
 class Scale(Operation):
     """Multiplication of every number by times / over, kept apart so that 1/√3 divides by √3.
 
     Attributes:
-        formula: how the factor is written after the operand, such as `/ √d_k`.
-        value: the factor with numbers put in, such as `√d_k = √3 = 1.7321`.
+        times: the factor.
+        over: the divisor.
+        symbol: what the operand is multiplied by (or, where `times` is 1, divided by), as the
+            formula has it, such as √d_k; by default the number.
+        value: the symbol with numbers put in, such as `√d_k = √3 = 1.7321`.
     """
 
     operand: Expression
-    times: float
-    over: float
-    formula: str
-    value: str = ""
-    binds = PRODUCT
+    times: float = 1.0
+    over: float = 1.0
+    symbol: Formula | None = None
+    value: Formula | None = None
     pointwise = True
 
     @property
-    def note(self) -> str:
-        """The factor with numbers put in."""
+    def note(self) -> Formula | None:
+        """The symbol with numbers put in."""
         return self.value
 
     def apply(self, *arrays: Array) -> Array:
@@ -158,9 +159,12 @@ class Scale(Operation):
             result = result * self.times
         return result / self.over if self.over != 1 else result
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`scores / √d_k`."""
-        return f"{write(self.operand, PRODUCT)} {self.formula}"
+        operand = notation_of(self.operand, columns)
+        if self.times == 1:
+            return Fraction(operand, self.symbol or constant(self.over))
+        return Times((operand, self.symbol or constant(self.times / self.over)), " · ")
 
 
 class Tanh(Operation):
@@ -174,9 +178,9 @@ class Tanh(Operation):
         result: Array = np.tanh(arrays[0])
         return result
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`tanh(…)`."""
-        return f"tanh({write(self.operand)})"
+        return Call("tanh", (notation_of(self.operand, columns),))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         """What the tangent is taken of, where that is a product or a sum."""
@@ -190,7 +194,6 @@ class SoftCap(Operation):
 
     operand: Expression
     cap: float
-    binds = PRODUCT
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
@@ -198,9 +201,11 @@ class SoftCap(Operation):
         result: Array = self.cap * np.tanh(arrays[0] / self.cap)
         return result
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`5·tanh(scaled / 5)`."""
-        return f"{self.cap:g}·tanh({write(self.operand, PRODUCT)} / {self.cap:g})"
+        cap = constant(self.cap)
+        inner = Fraction(notation_of(self.operand, columns), cap)
+        return Times((cap, Call("tanh", (inner,))))
 
 
 class Concatenate(Operation):
@@ -218,9 +223,14 @@ class Concatenate(Operation):
         """(…, n, a) and (…, n, b) give (…, n, a + b)."""
         return np.concatenate(_same_leading(*arrays), axis=-1)
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """`[output; X]`."""
-        return f"[{write(self.left)}; {write(self.right)}]"
+        return Stack((notation_of(self.left, columns), notation_of(self.right, columns)))
+
+
+def constant(number: float) -> Formula:
+    """Return the formula of an operation's own number: as it was written, if that is known."""
+    return number.formula if isinstance(number, NumberAsWritten) else Number(f"{number:g}")
 
 
 def _same_leading(left: Array, right: Array) -> tuple[Array, Array]:

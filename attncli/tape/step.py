@@ -10,7 +10,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from types import EllipsisType
 from typing import Any, ClassVar, TypeAlias
 
@@ -18,6 +18,8 @@ import numpy as np
 from numpy.typing import DTypeLike
 
 from attncli.arithmetic.elements import Array
+from attncli.notation.text import text
+from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
 from attncli.records import Record
 
 LEADING = ("batch", "head")
@@ -30,9 +32,6 @@ Part = tuple[slice, slice]
 
 ALL = slice(None)
 
-SUM, PRODUCT, ATOM = 1, 2, 3
-"""How tightly the notation of an operation binds; a looser operand is put in parentheses."""
-
 
 class Operation(Record):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
@@ -42,7 +41,6 @@ class Operation(Record):
     the worked formula.
     """
 
-    binds: ClassVar[int] = ATOM
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
@@ -65,9 +63,9 @@ class Operation(Record):
         return self.operands[0].trailing
 
     @property
-    def note(self) -> str:
+    def note(self) -> Formula | None:
         """What the formula's letters stand for here, such as `√d_k = √3 = 1.7321`; or nothing."""
-        return ""
+        return None
 
     def apply(self, *arrays: Array) -> Array:
         """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
@@ -87,13 +85,16 @@ class Operation(Record):
         """
         return tuple(part for _ in self.operands) if self.pointwise else None
 
-    def notation(self, write: Writer) -> str:
-        """Return the right-hand side of the formula; `write` gives the text of an operand."""
+    def notation(self, columns: bool) -> Formula:
+        """Return the right-hand side of the formula, in the convention of rows or of columns.
+
+        `notation_of` gives what stands for an operand.
+        """
         raise NotImplementedError
 
-    def transposed_notation(self, write: Writer) -> str:
+    def transposed_notation(self, columns: bool) -> Formula:
         """Return the right-hand side of the formula of the transposed result."""
-        return f"({self.notation(write)})ᵀ"
+        return Transpose(self.notation(columns))
 
     def is_blank(self, row: int, column: int) -> bool:
         """Return whether a cell of the result is nothing, rather than 0."""
@@ -196,13 +197,29 @@ class Step(Record):
         return value
 
     @property
+    def is_given(self) -> bool:
+        """Whether the problem gave it under this name."""
+        return isinstance(self.operation, Step) and self.operation.name == self.name
+
+    @property
+    def notation(self) -> Formula:
+        """How the step is made, as a formula."""
+        name = named(self.name)
+        if self.operation is None:
+            return name
+        if self.is_given:
+            return Phrase((name, Fence(Words("given"))))
+        return Relation((name, notation_of(self.operation, self.columns)))
+
+    @property
+    def note(self) -> Formula | None:
+        """What the letters of its formula stand for; or nothing."""
+        return self.operation.note if isinstance(self.operation, Operation) else None
+
+    @property
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
-        if self.operation is None:
-            return self.name
-        if isinstance(self.operation, Step) and self.operation.name == self.name:
-            return f"{self.name} (given)"
-        return f"{self.name} = {Writer(self.columns)(self.operation)}"
+        return text(self.notation)
 
     def __repr__(self) -> str:
         """Short, as arrays are large."""
@@ -212,31 +229,26 @@ class Step(Record):
 Expression: TypeAlias = Step | Operation
 
 
-class Writer(Record):
-    """Writes an expression as a formula, in the convention of rows or of columns."""
+def notation_of(expression: Expression, columns: bool = False) -> Formula:
+    """Return the formula of an operand: a step's name, or the notation of an operation."""
+    if isinstance(expression, Step):
+        return _name_of(expression, columns, transposed=False)
+    return expression.notation(columns)
 
-    columns: bool = False
-    name_of: Callable[[Step], str] = lambda step: step.name
 
-    def __call__(self, expression: Expression, binds: int = SUM) -> str:
-        """Return the text, in parentheses where it binds less tightly than `binds`."""
-        if isinstance(expression, Step):
-            return self._step(expression, turned=False)
-        text = expression.notation(self)
-        return text if expression.binds >= binds else f"({text})"
+def transposed_of(expression: Expression, columns: bool = False) -> Formula:
+    """Return the formula of a transposed operand."""
+    if isinstance(expression, Step):
+        return _name_of(expression, columns, transposed=True)
+    return expression.transposed_notation(columns)
 
-    def transposed(self, expression: Expression) -> str:
-        """Return the text of the transposed expression."""
-        if isinstance(expression, Step):
-            return self._step(expression, turned=True)
-        return expression.transposed_notation(self)
 
-    def _step(self, step: Step, turned: bool) -> str:
-        # A matrix that stands as written in either convention (a parameter of a score function)
-        # meets the others turned round in the column convention.
-        is_matrix = len(step.trailing) >= 2
-        turned ^= is_matrix and step.columns != self.columns
-        return self.name_of(step) + ("ᵀ" if turned else "")
+def _name_of(step: Step, columns: bool, transposed: bool) -> Formula:
+    # A matrix that stands as written in either convention (a parameter of a score function)
+    # meets the others turned round in the column convention.
+    if len(step.trailing) >= 2 and step.columns != columns:
+        transposed = not transposed
+    return Transpose(named(step.name)) if transposed else named(step.name)
 
 
 def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) -> Array:

@@ -35,10 +35,13 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    if constant is not None:
-        numbers = {name: getattr(operation, name) for name in operation.fields}
-        elements = {n: constant(x) for n, x in numbers.items() if isinstance(x, float)}
-        operation = replace(operation, **elements) if elements else operation
+    numbers = {name: getattr(operation, name) for name in operation.fields}
+    own = {name: x for name, x in numbers.items() if isinstance(x, float)}
+    if constant is None:  # NumPy widens float32 by a number that knows how it was written
+        own = {name: x for name, x in own.items() if type(x) is not float}
+    if own:
+        made = constant or float
+        operation = replace(operation, **{name: made(x) for name, x in own.items()})
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
         kinds = {type(array) for array in arrays} - {np.ndarray}
         if not kinds:

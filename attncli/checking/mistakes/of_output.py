@@ -120,7 +120,7 @@ def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """The mean of the heads."""
     made = made_of(step)
     if isinstance(made, MergeHeads):
-        mean = Scale(HeadsSummed(made.operand), 1.0, float(trace.problem.heads), "")
+        mean = Scale(HeadsSummed(made.operand), over=float(trace.problem.heads))
         yield {step.name: mean}, NO_WORDS
 
 

@@ -7,9 +7,18 @@ from math import sqrt
 
 from attncli.checking.mistakes.changes import Change, Changes, Words, is_named, made_of
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
+from attncli.notation.tree import Root, named
 from attncli.records import replace
 from attncli.tape.operations import Scale, SoftCap
 from attncli.tape.step import Expression, Operation, Step
+
+ROOT = Root(named("d_k"))
+
+
+def divides_by_root(scale: Scale) -> bool:
+    """Whether the scale divides by √d_k."""
+    return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
 def not_scaled(node: Expression) -> Iterator[Expression]:
@@ -27,7 +36,7 @@ def scaled_by(*letters: str) -> Changes:
 
     def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
         scale = made_of(step)
-        if not isinstance(scale, Scale) or "√d_k" not in scale.formula:
+        if not isinstance(scale, Scale) or not divides_by_root(scale):
             return
         for letter in letters:
             for size in _sizes(letter.removeprefix("√"), trace):
@@ -36,7 +45,7 @@ def scaled_by(*letters: str) -> Changes:
                 shown = (
                     f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
                 )
-                words = {"by": shown, "right": scale.value or scale.formula.removeprefix("/ ")}
+                words = {"by": shown, "right": text(scale.value or scale.symbol or ROOT)}
                 yield {step.name: other}, words
 
     return changes
@@ -52,7 +61,7 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
 
 def scaled_twice(node: Expression) -> Iterator[Expression]:
     """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
-    if isinstance(node, Scale) and node.formula != "/ √d_k":
+    if isinstance(node, Scale) and not divides_by_root(node):
         yield replace(node, operand=node)
 
 
@@ -69,7 +78,7 @@ def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]
         words = {
             "when": "which comes one step later" if "scaled" in trace else "which is not asked for"
         }
-        yield {step.name: Scale(made_of(step), 1.0, root, "/ √d_k")}, words
+        yield {step.name: Scale(made_of(step), over=root, symbol=ROOT)}, words
 
 
 def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
@@ -85,7 +94,7 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Wor
 def cap_not_restored(node: Expression) -> Iterator[Expression]:
     """tanh(s / c) for c · tanh(s / c)."""
     if isinstance(node, SoftCap):
-        yield Scale(node, 1.0, node.cap, "")
+        yield Scale(node, over=node.cap)
 
 
 CHAIN = ("scaled", "capped", "biased", "masked")

@@ -151,15 +151,15 @@ def distance_not_squared(node: Expression) -> Iterator[Expression]:
 def sign_of_distance(node: Expression) -> Iterator[Expression]:
     """The squared distance without its minus."""
     if isinstance(node, GaussianExponent):
-        yield Scale(node, -1.0, 1.0, "· -1")
+        yield Scale(node, times=-1.0)
 
 
 def half_forgotten(node: Expression) -> Iterator[Expression]:
     """The squared distance divided by width², or by nothing."""
     if isinstance(node, GaussianExponent):
-        yield Scale(node, 2.0, 1.0, "· 2")
+        yield Scale(node, times=2.0)
         if node.width != 1:
-            yield Scale(node, 2.0 * node.width**2, 1.0, "· 2 width²")
+            yield Scale(node, times=2.0 * node.width**2)
 
 
 def tanh_missing(node: Expression) -> Iterator[Expression]:

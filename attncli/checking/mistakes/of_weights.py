@@ -65,7 +65,7 @@ def not_exponentiated(node: Expression) -> Iterator[Expression]:
 
 def _tempered(power: Exp) -> Expression:
     scores = Unblocked(power.operand)
-    return Scale(scores, 1.0, power.temperature, "") if power.temperature != 1 else scores
+    return Scale(scores, over=power.temperature) if power.temperature != 1 else scores
 
 
 def _power_of(node: Divide) -> Exp | None:

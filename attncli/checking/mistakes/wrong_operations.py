@@ -5,15 +5,17 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.tape.step import Expression, Operation, Writer
+from attncli.notation.tree import Call, Formula
+from attncli.tape.step import Expression, Operation, notation_of
 
 
 class Wrong(Operation):
     """A base for what no formula is ever written of."""
 
-    def notation(self, write: Writer) -> str:
+    def notation(self, columns: bool) -> Formula:
         """The name of what is done, with its operands."""
-        return f"{type(self).__name__}({', '.join(write(part) for part in self.operands)})"
+        arguments = tuple(notation_of(part, columns) for part in self.operands)
+        return Call(type(self).__name__, arguments)
 
 
 class Product(Wrong):

@@ -7,10 +7,12 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from attncli.explaining.explain import Explainer, Explanation
 from attncli.mechanisms.trace import Trace
+from attncli.notation.mathml import mathml
+from attncli.notation.text import text as as_text
 from attncli.records import Record
-from attncli.rendering.documents.markup import Mark, maths, matrix_table, page, text
+from attncli.rendering.documents.markup import Mark, matrix_table, page, text
 from attncli.rendering.documents.origins import Cell
-from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, sheet
+from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, sheet
 from attncli.rendering.record import Selection
 from attncli.rendering.views import WeightedSum
 from attncli.tape.step import Operation, Step
@@ -118,12 +120,8 @@ class _Writer:
         yield "</section>\n"
 
     def formula(self, step: Step) -> str:
-        aside = note(step)
-        words = f'<span class="aside">{self.maths(aside)}</span>' if aside else ""
-        return f"{self.maths(step.formula, block=True)}{words}"
-
-    def maths(self, notation: str, block: bool = False) -> str:
-        return maths(notation, self.sheet.names, block)
+        words = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
+        return f"{mathml(step.notation, block=True)}{words}"
 
     def figure(self, figure: Figure) -> Iterator[str]:
         pieces: list[str] = []
@@ -151,7 +149,7 @@ class _Writer:
         yield f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
 
     def panel(self, panel: Panel, caption: bool) -> str:
-        name = self.maths(panel.name)
+        name = mathml(panel.name)
         words = f", {text(panel.words)}" if panel.words else ""
         return matrix_table(
             panel.matrix,
@@ -185,9 +183,10 @@ class _Writer:
             for source in found.sources
             if (source.step, source.index) in self.shown
         )
-        short: list[object] = [found.parts, _runs(sources)]
-        if found.unrounded or found.reason:
-            short.append(1 if found.unrounded else 0)
+        is_rounded = found.chain.last == "≈"
+        short: list[object] = [list(map(as_text, found.chain.parts)), _runs(sources)]
+        if is_rounded or found.reason:
+            short.append(1 if is_rounded else 0)
         return [*short, found.reason] if found.reason else short
 
 

@@ -11,10 +11,12 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
+from attncli.notation.tex import ascii_text
+from attncli.notation.tex import number as tex_number
+from attncli.notation.tex import tex as as_tex
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents import tex
-from attncli.rendering.documents.formulas import formula
-from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, note, shown_width
+from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, shown_width
 from attncli.rendering.views import WeightedSum
 from attncli.tape.step import Step
 from attncli.text.elision import kept
@@ -118,6 +120,11 @@ def fragment(sheet: Sheet, full: bool) -> str:
     return f"{head}{MACROS}{SCRIPTS if scripts else ''}{body}"
 
 
+def with_scripts(body: str) -> str:
+    """Return mathematics with the macro that other scripts in it need, if there are any."""
+    return f"{SCRIPTS}{body}" if _scripts_in(body) else body
+
+
 def standalone(sheets: Sequence[Sheet], full: bool) -> str:
     """Return a complete document of one or several problems."""
     pages = ("".join(f"{part}\n" for part in _Writer(sheet, full).parts()) for sheet in sheets)
@@ -150,7 +157,7 @@ def escaped(text: str) -> str:
     for script, run in groupby(text, _script):
         word = "".join(run)
         if not script:
-            parts.append("".join(SYMBOLS.get(c, c) for c in tex.ascii_text(word)))
+            parts.append("".join(SYMBOLS.get(c, c) for c in ascii_text(word)))
             continue
         shown = rf"\attnleftward{{{word}}}" if script in RIGHT_TO_LEFT else word
         points = " ".join(f"U+{ord(c):04X}" for c in word)
@@ -222,11 +229,8 @@ class _Writer:
             yield from self.figure(figure)
 
     def formula(self, step: Step) -> str:
-        text = self.maths(step.formula)
-        return rf"{text} \qquad {self.maths(words)}" if (words := note(step)) else text
-
-    def maths(self, text: str) -> str:
-        return tex.maths(formula(text, self.sheet.names), escaped)
+        text = as_tex(step.notation, escaped)
+        return rf"{text} \qquad {as_tex(step.note, escaped)}" if step.note else text
 
     def figure(self, figure: Figure) -> Iterator[str]:
         if figure.name:
@@ -255,14 +259,14 @@ class _Writer:
         if panel.words:
             yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
         array = self.array(panel.matrix, bool(panel.matrix.column_labels))
-        yield _line(f"{self.maths(panel.name)} = {array}")
+        yield _line(f"{as_tex(panel.name, escaped)} = {array}")
 
     def array(self, matrix: Matrix, top: bool) -> str:
         """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
         columns = kept(matrix.values.shape[1], self.full)
         rows = kept(matrix.values.shape[0], self.full)
         style = tex.column_style(matrix, columns)
-        lines = [" & ".join(tex.number(cell_text(matrix, r, c)) for c in columns) for r in rows]
+        lines = [" & ".join(tex_number(cell_text(matrix, r, c)) for c in columns) for r in rows]
         labels = [_label(matrix.row_labels, r, r"\vdots") for r in rows]
         if not top:
             column = r" \\ ".join(labels)
@@ -293,8 +297,10 @@ def _mixture(mixture: WeightedSum) -> str:
         return r"\vdots"
     text = f"{_cell(mixture.letter, mixture.word)} ="
     for number, part in enumerate(mixture.parts):
-        sign = tex.SIGNS[part.sign] + " " if number else part.sign.strip("+").replace("−", "-")
-        shown = rf"{tex.number(part.weight)}\,{_cell(part.letter, part.word)}"
+        sign = (
+            part.sign.replace("−", "-") + " " if number else part.sign.strip("+").replace("−", "-")
+        )
+        shown = rf"{tex_number(part.weight)}\,{_cell(part.letter, part.word)}"
         text += f" {sign}{shown if part.weight else SYMBOLS['…']}"
     return text if mixture.parts else f"{text} 0"
 

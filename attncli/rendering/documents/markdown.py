@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator, Sequence
 
+from attncli.notation.tex import number as tex_number
+from attncli.notation.tex import tex as as_tex
+from attncli.notation.text import text as as_text
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents import tex
-from attncli.rendering.documents.formulas import formula
 from attncli.rendering.documents.sheets import (
     Entry,
     Figure,
     Panel,
     Sheet,
-    note,
     shown_width,
     weighted_sum_text,
 )
@@ -88,10 +89,8 @@ class _Writer:
             yield from self.figure(figure)
 
     def formula(self, step: Step) -> Iterator[str]:
-        text = tex.maths(formula(step.formula, self.sheet.names))
-        if words := note(step):
-            text += rf" \qquad {tex.maths(formula(words, self.sheet.names))}"
-        yield text
+        text = as_tex(step.notation)
+        yield rf"{text} \qquad {as_tex(step.note)}" if step.note else text
 
     def figure(self, figure: Figure) -> Iterator[str]:
         if figure.name:
@@ -121,7 +120,7 @@ class _Writer:
 
     def named(self, panel: Panel) -> Iterator[str]:
         """Yield a matrix with its name."""
-        name = tex.maths(formula(panel.name, self.sheet.names))
+        name = as_tex(panel.name)
         if panel.words:
             yield f"**{escaped(panel.words)}**"
         if _has_labels(panel.matrix):
@@ -146,7 +145,7 @@ class _Writer:
         """Return a matrix as mathematics, without its labels."""
         columns = kept(matrix.values.shape[1], self.full)
         rows = kept(matrix.values.shape[0], self.full)
-        lines = [" & ".join(tex.number(cell_text(matrix, r, c)) for c in columns) for r in rows]
+        lines = [" & ".join(tex_number(cell_text(matrix, r, c)) for c in columns) for r in rows]
         return tex.bracketed(tex.column_style(matrix, columns), lines)
 
     def table(self, matrix: Matrix, beside: Panel | None = None) -> str:
@@ -159,7 +158,7 @@ class _Writer:
             for r in rows
         ]
         if beside is not None:
-            heads.append(escaped(beside.name))
+            heads.append(escaped(as_text(beside.name)))
             for line, row in zip(lines, rows, strict=True):
                 line.append(cell_text(beside.matrix, row, 0))
         if not matrix.row_labels:

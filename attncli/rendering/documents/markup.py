@@ -6,7 +6,7 @@ What is written is HTML and well-formed XML at once; it asks for nothing from an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
@@ -14,8 +14,6 @@ import numpy as np
 
 from attncli.records import Record
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.documents.formulas import formula
-from attncli.rendering.documents.mathml import mathml
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
@@ -67,11 +65,6 @@ def page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
 def text(words: str) -> str:
     """Return text as markup that shows it as it is written."""
     return escape(visible(words))
-
-
-def maths(notation: str, names: Iterable[str], block: bool = False) -> str:
-    """Return a formula in the notation of operations as MathML."""
-    return mathml(formula(notation, frozenset(names)), block)
 
 
 def matrix_table(

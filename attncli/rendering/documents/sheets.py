@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from attncli.attention.normalizers import Sum
 from attncli.mechanisms.trace import Trace
+from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.documents.origins import Provenance
@@ -22,7 +23,7 @@ from attncli.rendering.views import (
     renames,
     weighted_terms,
 )
-from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.step import Expression, Step, notation_of
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 from attncli.text.numbers import DEFAULT_DECIMALS
@@ -39,7 +40,7 @@ class Panel(Record):
     """
 
     matrix: Matrix
-    name: str
+    name: Formula
     origin: Provenance
     words: str = ""
 
@@ -87,7 +88,6 @@ class Sheet(Record):
         entries: the steps.
         closing: what rounding did, and what was left out.
         warnings: what the reader should know.
-        names: of the values that formulas speak of.
         decimals: the most digits after the point.
     """
 
@@ -96,7 +96,6 @@ class Sheet(Record):
     entries: tuple[Entry, ...]
     closing: tuple[str, ...]
     warnings: tuple[str, ...]
-    names: frozenset[str]
     decimals: int
 
 
@@ -120,14 +119,8 @@ def sheet(trace: Trace, selection: Selection) -> Sheet:
         entries,
         tuple(closing),
         () if selection.quiet else tuple(map(visible, trace.warnings)),
-        frozenset((*trace.steps, *trace.inputs)),
         decimals,
     )
-
-
-def note(step: Step) -> str:
-    """Return what the letters of a step's formula stand for, or nothing."""
-    return step.operation.note if isinstance(step.operation, Operation) else ""
 
 
 def shown_width(panels: Sequence[Panel], full: bool) -> int:
@@ -213,4 +206,8 @@ class _SheetWriter:
         matrix = self.views.matrix(part, place, "", joined)
         if any(None in kept(size, self.views.full) for size in matrix.values.shape):
             self.views.elided = True
-        return Panel(matrix, self.views.name(part), Provenance(self.views, part, place, joined))
+        return Panel(
+            matrix,
+            notation_of(part, self.views.columns),
+            Provenance(self.views, part, place, joined),
+        )

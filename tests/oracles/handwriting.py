@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from functools import lru_cache
+from math import isfinite
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,9 +30,9 @@ class Habit:
 
     def text(self, number: float) -> str:
         """Write a number."""
-        if not np.isfinite(number):
+        if not isfinite(number):
             return "-inf" if number < 0 else "inf"
-        return written(float(number), self.count, self.significant)
+        return written(number, self.count, self.significant)
 
     def texts(self, numbers: Numbers) -> list[str]:
         """Write every number."""
@@ -61,6 +62,7 @@ def written(number: float, count: int, significant: bool) -> str:
     return f"{digits:f}"
 
 
+@lru_cache(maxsize=200_000)
 def half_unit(text: str) -> float:
     """Return half a unit of the last written digit; 1200 in three digits has tens."""
     if "inf" in text:

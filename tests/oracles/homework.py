@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tests.handwriting import Numbers
-from tests.students import Paper
+from tests.oracles.handwriting import Numbers
+from tests.oracles.students import Paper
 
 
 def draw(rng: np.random.Generator, sort: str, **wish: Any) -> Paper:

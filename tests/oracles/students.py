@@ -15,7 +15,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from tests.handwriting import Habit, Numbers
+from tests.oracles.handwriting import Habit, Numbers
 
 Known: TypeAlias = Mapping[str, Numbers]
 

@@ -1,0 +1,205 @@
+r"""Formulas as TeX. Only what LaTeX with amsmath, MathJax and KaTeX all know is written."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from attncli.notation.printer import ATOM, PRODUCT, Printer
+from attncli.notation.tree import (
+    Call,
+    Cell,
+    Dots,
+    Fence,
+    Formula,
+    Fraction,
+    Listed,
+    Minus,
+    Name,
+    Norm,
+    Number,
+    Omitted,
+    Phrase,
+    Plus,
+    Power,
+    Relation,
+    Root,
+    Squared,
+    Stack,
+    Times,
+    Transpose,
+    Value,
+    Vector,
+    Words,
+    named,
+)
+
+SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
+GREEK = {"τ": r"\tau", "π": r"\pi", "α": r"\alpha", "β": r"\beta", "σ": r"\sigma", "Σ": r"\Sigma"}
+SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
+
+ESCAPES = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+}
+LIGATURE = re.compile(r"([-,])(?=\1)")
+"""Two of these would join to a dash or a low quotation mark."""
+
+
+def ascii_text(text: str) -> str:
+    r"""Return text with what TeX takes as commands escaped; other scripts are kept.
+
+    >>> ascii_text("50% of $x_1$")
+    '50\\% of \\$x\\_1\\$'
+    """
+    text = "".join(ESCAPES.get(c, c) for c in text)
+    return LIGATURE.sub(r"\1{}", text)
+
+
+def number(text: str) -> str:
+    """Return a number, or what stands in the place of one, in TeX's mathematics."""
+    if text in SPECIAL:
+        return SPECIAL[text]
+    mantissa, sign, exponent = text.partition("e")
+    return rf"{mantissa} \cdot 10^{{{int(exponent)}}}" if sign else mantissa
+
+
+def letters(name: str) -> str:
+    """Return a name without its subscript in TeX's mathematics."""
+    if name in GREEK:
+        return GREEK[name]
+    if len(name) == 1 or name.isdigit():
+        return name
+    escaped = name.replace("_", "\\_")
+    return rf"\mathrm{{{escaped}}}"
+
+
+class _TeX(Printer):
+    """Mathematics for TeX; `escape` writes the words in it.
+
+    In an exponent (`small`) there is no room for a fraction's line.
+    """
+
+    def __init__(self, escape: Callable[[str], str], small: bool = False) -> None:
+        self.escape = escape
+        self.small = small
+        self.fraction_is_atom = not small
+
+    def name(self, node: Name, first: bool) -> str:
+        base = letters(node.base)
+        return f"{base}_{{{letters(node.below)}}}" if node.below else base
+
+    def number(self, node: Number, first: bool) -> str:
+        return number(node.text)
+
+    def words(self, node: Words, first: bool) -> str:
+        return rf"\text{{{self.escape(node.text)}}}"
+
+    def dots(self, node: Dots, first: bool) -> str:
+        return r"\ldots"
+
+    def omitted(self, node: Omitted, first: bool) -> str:
+        return rf"\dots\ \text{{{node.count} more terms}}\ \dots"
+
+    def cell(self, node: Cell, first: bool) -> str:
+        lead = ", ".join(str(number) for _, number in node.lead)
+        return self._indexed(named(node.name), node.places, f"^{{({lead})}}" if lead else "")
+
+    def vector(self, node: Vector, first: bool) -> str:
+        return self._indexed(named(node.name), node.places)
+
+    def _indexed(self, name: Name, places: tuple[str, ...], lead: str = "") -> str:
+        base = self.name(name, True)
+        if name.below and places:  # a name with a subscript takes no second one
+            base = rf"\left[{base}\right]"
+        shown = [p if p.isdecimal() else rf"\text{{{self.escape(p)}}}" for p in places]
+        return f"{base}{lead}" + (f"_{{{', '.join(shown)}}}" if shown else "")
+
+    def minus(self, node: Minus, first: bool) -> str:
+        return f"{{-}}{self.inside(node.operand, PRODUCT)}"
+
+    def plus(self, node: Plus, first: bool) -> str:
+        text = ""
+        for term in node.terms:
+            minus = isinstance(term, Minus)
+            sign = (" - " if minus else " + ") if text else "{-}" if minus else ""
+            inner = term.operand if isinstance(term, Minus) else term
+            text += sign + self.inside(inner, PRODUCT, first=not sign)
+        return text
+
+    def times(self, node: Times, first: bool) -> str:
+        sign = node.sign.strip()
+        between = f" {SIGNS[sign]} " if sign else "\\," if node.sign else " "
+        return between.join(
+            self.factor(factor, node.sign, first and not place, not place)
+            for place, factor in enumerate(node.factors)
+        )
+
+    def fraction(self, node: Fraction, first: bool) -> str:
+        if self.small:
+            return f"{self.inside(node.over, PRODUCT, first)} / {self.inside(node.under, ATOM)}"
+        return rf"\frac{{{self(node.over)}}}{{{self(node.under)}}}"
+
+    def power(self, node: Power, first: bool) -> str:
+        return f"{self.inside(node.base, ATOM)}^{{{_TeX(self.escape, small=True)(node.exponent)}}}"
+
+    def squared(self, node: Squared, first: bool) -> str:
+        return f"{self.inside(node.operand, ATOM)}^{{2}}"
+
+    def transpose(self, node: Transpose, first: bool) -> str:
+        return rf"{self.inside(node.operand, ATOM)}^{{\top}}"
+
+    def root(self, node: Root, first: bool) -> str:
+        return rf"\sqrt{{{self(node.operand)}}}"
+
+    def call(self, node: Call, first: bool) -> str:
+        return letters(node.function) + self.group(",\\ ".join(map(self, node.arguments)))
+
+    def norm(self, node: Norm, first: bool) -> str:
+        return rf"\lVert {self(node.operand)} \rVert"
+
+    def stack(self, node: Stack, first: bool) -> str:
+        return "\\left[" + ";\\ ".join(map(self, node.parts)) + "\\right]"
+
+    def value(self, node: Value, first: bool) -> str:
+        return self(node.inner, first)
+
+    def fence(self, node: Fence, first: bool) -> str:
+        return self.group(self(node.inner))
+
+    def relation(self, node: Relation, first: bool) -> str:
+        *before, last = map(self, node.parts)
+        return f"{' = '.join(before)} {SIGNS.get(node.last, node.last)} {last}" if before else last
+
+    def listed(self, node: Listed, first: bool) -> str:
+        return f"{node.sign}\\ ".join(map(self, node.parts))
+
+    def phrase(self, node: Phrase, first: bool) -> str:
+        return "\\ ".join(map(self, node.parts))
+
+    def group(self, text: str) -> str:
+        return rf"\left({text}\right)"
+
+
+def tex(formula: Formula, escape: Callable[[str], str] = ascii_text) -> str:
+    r"""Return a formula in TeX's mathematics; `escape` writes the words in it.
+
+    >>> from attncli.notation.tree import Fraction, Root, named
+    >>> tex(Fraction(named("scores"), Root(named("d_k"))))
+    '\\frac{\\mathrm{scores}}{\\sqrt{d_{k}}}'
+    """
+    return _TeX(escape)(formula)

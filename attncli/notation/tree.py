@@ -1,0 +1,212 @@
+"""Formulas as trees.
+
+Operations give them (`Operation.notation`), numbers that people write are read into them
+(`written`), and worked explanations turn into them; `text`, `tex` and `mathml` print them. A tree
+has no parentheses but those that belong to it: a printer puts them where the meaning needs them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attncli.records import Record, replace
+
+
+class Formula(Record):
+    """A node of a formula: a base for all of them."""
+
+
+class Name(Formula):
+    """A value by its name; `W_q` has the base W and the subscript q."""
+
+    base: str
+    below: str = ""
+
+
+class Number(Formula):
+    """A number with its digits as written; ∞ too."""
+
+    text: str
+
+
+class Words(Formula):
+    """English between the mathematics."""
+
+    text: str
+
+
+class Dots(Formula):
+    """What stands for values that are left out."""
+
+
+class Omitted(Formula):
+    """What stands for so many terms of a sum."""
+
+    count: int
+
+
+class Cell(Formula):
+    """One number of a step.
+
+    Attributes:
+        name: of the step.
+        lead: the names and numbers (from 1) of the batch and the head.
+        places: the words or numbers of the other axes.
+    """
+
+    name: str
+    lead: tuple[tuple[str, int], ...]
+    places: tuple[str, ...]
+
+
+class Vector(Formula):
+    """One row of a step, such as q_am."""
+
+    name: str
+    places: tuple[str, ...]
+
+
+class Minus(Formula):
+    """Minus something; as a term of a sum it is subtracted."""
+
+    operand: Formula
+
+
+class Plus(Formula):
+    """Terms added up."""
+
+    terms: tuple[Formula, ...]
+
+
+class Times(Formula):
+    """Factors side by side.
+
+    Attributes:
+        factors: two or more.
+        sign: as in text: " " for matrices, "·" for numbers, " · " for vectors, " ⊙ " number by
+            number, "" for a number before a root.
+    """
+
+    factors: tuple[Formula, ...]
+    sign: str = "·"
+
+
+class Fraction(Formula):
+    """One over the other; `tight` is written without blanks, as 1/3."""
+
+    over: Formula
+    under: Formula
+    tight: bool = False
+
+
+class Power(Formula):
+    """A base to the power of an exponent."""
+
+    base: Formula
+    exponent: Formula
+
+
+class Squared(Formula):
+    """The square of something."""
+
+    operand: Formula
+
+
+class Transpose(Formula):
+    """A matrix with rows and columns changed about."""
+
+    operand: Formula
+
+
+class Root(Formula):
+    """A square root."""
+
+    operand: Formula
+
+
+class Call(Formula):
+    """A function of arguments."""
+
+    function: str
+    arguments: tuple[Formula, ...]
+
+
+class Norm(Formula):
+    """The length of a vector."""
+
+    operand: Formula
+
+
+class Stack(Formula):
+    """Values put together, [a; b]."""
+
+    parts: tuple[Formula, ...]
+
+
+class Fence(Formula):
+    """Something in parentheses that belong to it."""
+
+    inner: Formula
+
+
+class Value(Formula):
+    """A formula that stands for one number, such as a closed form; its minus is that of numbers."""
+
+    inner: Formula
+
+
+class Relation(Formula):
+    """Parts with a sign of equality between them (or ≈, once, before the last)."""
+
+    parts: tuple[Formula, ...]
+    last: str = "="
+
+
+class Listed(Formula):
+    """Parts with commas (or semicolons) between them."""
+
+    parts: tuple[Formula, ...]
+    sign: str = ","
+
+
+class Phrase(Formula):
+    """Mathematics and words in turn, with blanks between them."""
+
+    parts: tuple[Formula, ...]
+
+
+def named(text: str) -> Name:
+    """Return the name of a value: what follows the first underscore is the subscript.
+
+    >>> named("W_q")
+    Name(base='W', below='q')
+    """
+    base, _, below = text.partition("_")
+    return Name(base, below)
+
+
+def plus(left: Formula, right: Formula) -> Plus:
+    """Return left + right, where left may be a sum already."""
+    return Plus((*(left.terms if isinstance(left, Plus) else (left,)), right))
+
+
+def minus(left: Formula, right: Formula) -> Plus:
+    """Return left − right."""
+    return plus(left, Minus(right))
+
+
+def substituted(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
+    """Return a formula with nodes replaced for which a rule gives another one."""
+    other = rule(formula)
+    if other is not None:
+        return other
+    changes: dict[str, object] = {}
+    for name in formula.fields:
+        part = getattr(formula, name)
+        if isinstance(part, Formula):
+            changes[name] = substituted(part, rule)
+        elif isinstance(part, tuple):
+            changes[name] = tuple(
+                substituted(p, rule) if isinstance(p, Formula) else p for p in part
+            )
+    return replace(formula, **changes) if changes else formula
