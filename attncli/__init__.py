@@ -13,57 +13,85 @@ array([[0.98, 0.02, 0.01],
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.errors import Fault, InputError, Place
 
 if TYPE_CHECKING:
-    from attncli.checking.check import Report, check
-    from attncli.explaining.explain import explain
+    from attncli.checking.answers import Submission
+    from attncli.checking.check import AnswerKey, Report, check
+    from attncli.checking.diagnosis import Finding
+    from attncli.checking.judged import Judged
+    from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
+    from attncli.problem.keywords import ProblemKeys
     from attncli.problem.problem import Problem
+    from attncli.problem.schema import schema
     from attncli.tape.step import Step
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "AnswerKey",
+    "Explanation",
     "Fault",
+    "Finding",
     "InputError",
+    "Judged",
     "Place",
     "Problem",
+    "ProblemKeys",
     "Report",
+    "Source",
     "Step",
+    "Submission",
     "Trace",
     "check",
     "compute",
     "explain",
+    "explain_all",
     "load",
     "load_all",
     "load_answers",
+    "schema",
 ]
 
 _HOMES = {
+    "AnswerKey": "checking.check",
+    "Explanation": "explaining.explain",
+    "Finding": "checking.diagnosis",
+    "Judged": "checking.judged",
     "Problem": "problem.problem",
+    "ProblemKeys": "problem.keywords",
     "Report": "checking.check",
+    "Source": "explaining.explain",
     "Step": "tape.step",
+    "Submission": "checking.answers",
     "Trace": "mechanisms.trace",
     "check": "checking.check",
     "compute": "mechanisms.compute",
     "explain": "explaining.explain",
+    "explain_all": "explaining.explain",
     "load": "files.load",
     "load_all": "files.load",
     "load_answers": "files.load",
+    "schema": "problem.schema",
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     """Import what is asked for when it is asked for: NumPy alone takes longer than `--help`."""
     if name not in _HOMES:
         raise AttributeError(f"module attncli has no attribute {name}")
     from importlib import import_module
 
-    value = getattr(import_module(f"attncli.{_HOMES[name]}"), name)
+    value: object = getattr(import_module(f"attncli.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def __dir__() -> list[str]:
+    """The public names, imported yet or not."""
+    return [*__all__, "__doc__", "__version__"]

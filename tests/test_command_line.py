@@ -15,13 +15,13 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
 
 from attncli.problem.keys import KEYS
-from attncli.problem.schema import problem_schema
+from attncli.problem.schema import schema
 from attncli.rendering.formats import FORMATS, formats_of
 from attncli.text.widths import cell_width
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
@@ -329,8 +329,8 @@ def test_labels_are_shown_as_written_and_lines_stay_level(attn: Attn) -> None:
 
 def test_schema_knows_every_key_and_fits_every_sample(attn: Attn) -> None:
     """A small check of the part of JSON Schema that is used: keys, enums, types."""
-    assert json.loads(attn("schema").out) == problem_schema()
-    assert set(problem_schema()["properties"]) == set(KEYS)
+    assert json.loads(attn("schema").out) == schema()
+    assert set(cast(dict[str, Any], schema()["properties"])) == set(KEYS)
 
 
 def test_scores_lists_formulas(attn: Attn) -> None:

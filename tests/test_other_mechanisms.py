@@ -14,8 +14,7 @@ import pytest
 import attncli
 from attncli.attention.scores import SCORES
 from attncli.mechanisms.table import METHODS
-from attncli.problem.keys import UPDATES
-from attncli.problem.kinds import KINDS
+from attncli.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 
 mp = mpmath.MPContext()

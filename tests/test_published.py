@@ -92,7 +92,7 @@ def integers(score: str, columns: bool) -> attncli.Trace:
     """Calculate the example; in column convention everything stands transposed."""
     if not columns:
         return attncli.compute(attncli.Problem(**INTEGERS, tokens=TOKENS, score=score))
-    keys = {key: np.transpose(matrix) for key, matrix in INTEGERS.items()}
+    keys: dict[str, Any] = {key: np.transpose(matrix) for key, matrix in INTEGERS.items()}
     problem = attncli.Problem(**keys, tokens=TOKENS, score=score, tokens_as="columns")
     return attncli.compute(problem)
 
@@ -189,7 +189,7 @@ def test_hard_query_of_a_dictionary_finds_the_equal_key(score: str) -> None:
 
 
 def test_hard_query_by_dot_product_needs_no_normalizing() -> None:
-    keys = {"Q": [[1, 0, 0, 0]], "K": np.eye(4), "V": VALUES}
+    keys: dict[str, Any] = {"Q": [[1, 0, 0, 0]], "K": np.eye(4), "V": VALUES}
     trace = attncli.compute(attncli.Problem(**keys, score="dot", normalize="none"))
     np.testing.assert_array_equal(trace["scores"].value, [[1, 0, 0, 0]])
     np.testing.assert_array_equal(trace.output, [[3]])

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
-from typing import Any
+from pathlib import Path
+from typing import Any, get_type_hints
 
 import numpy as np
 import pytest
 
 import attncli
-from tests.conftest import SAMPLES, environment
+from attncli.problem.keys import KEYS
+from tests.conftest import SAMPLE_FILES, SAMPLES, environment
 
 
 def test_names_are_functions_whatever_was_imported_before() -> None:
@@ -71,3 +74,194 @@ def test_float32_stays_float32(tmp_path: Any) -> None:
     np.savez(path, X=np.eye(3, dtype=np.float32))
     trace = attncli.compute(attncli.load(path))
     assert {step.value.dtype for step in trace} == {np.dtype(np.float32)}
+
+
+class Foreign:
+    """An array of another library: nothing of it is known but that NumPy can read it."""
+
+    def __init__(self, numbers: Any) -> None:
+        self.numbers = numbers
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        return np.array(self.numbers, dtype=dtype)
+
+
+class Unreadable(Foreign):
+    """A tensor that stands on another device, say."""
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        raise TypeError("use Tensor.cpu() first")
+
+
+# What the package shows of itself.
+
+
+def test_every_public_name_is_shown_and_can_be_had() -> None:
+    assert {*attncli.__all__} <= {*dir(attncli)}
+    assert attncli.__all__ == sorted(attncli.__all__)
+    assert {*attncli.__all__} == {*attncli._HOMES, "Fault", "InputError", "Place"}
+    assert all(getattr(attncli, name).__doc__ for name in attncli.__all__)
+    assert not [name for name in dir(attncli) if not hasattr(attncli, name)]
+
+
+def test_arguments_and_attributes_of_a_problem_are_the_keys() -> None:
+    assert list(attncli.ProblemKeys.__annotations__) == list(KEYS)
+    typed = get_type_hints(attncli.Problem)
+    assert [name for name in typed if name in KEYS] == list(KEYS)
+    problem = attncli.Problem(X=[[1.0]])
+    assert not [name for name in typed if not hasattr(problem, name)]
+
+
+def test_an_attribute_that_is_no_key_is_refused() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'W_x'"):
+        attncli.Problem(X=[[1.0]]).W_x  # type: ignore[attr-defined]  # noqa: B018
+
+
+def test_none_leaves_a_key_out() -> None:
+    problem = attncli.Problem(X=[[1.0]], W_q=None, score=None, heads=None)
+    assert (problem.given, problem.heads, problem.W_q) == (("X",), 1, None)
+
+
+# Arrays of other libraries.
+
+NUMBERS = [[1, 3, 2], [1, 1, 3]]
+W = [[1, 0, 2], [0, 1, 1], [1, 1, 0]]
+
+
+@pytest.mark.parametrize("make", [np.array, Foreign, lambda rows: [Foreign(row) for row in rows]])
+def test_arrays_of_other_libraries_stand_for_lists(make: Any) -> None:
+    keep = [[1, 0], [1, 1]]
+    given: dict[str, Any] = {"X": NUMBERS, "W_v": W, "b_v": [1, 2, 3], "bias": [[0, 1], [2, 0]]}
+    listed = attncli.Problem(**given, score={"name": "general", "W": W}, mask={"keep": keep})
+    made: dict[str, Any] = {key: make(rows) for key, rows in given.items() if key != "b_v"}
+    arrays = attncli.Problem(
+        **made,
+        b_v=Foreign(given["b_v"]),
+        score={"name": "general", "W": make(W)},
+        mask={"keep": make(keep), "lengths": Foreign([2])},
+    )
+    right, other = attncli.compute(listed), attncli.compute(arrays)
+    for step in right:
+        np.testing.assert_array_equal(step.value, other[step.name].value)
+    answers = {step.name: make(step.value.tolist()) for step in right if step.value.ndim == 2}
+    assert attncli.check(arrays, answers).verdict == "correct"
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.array([["1/2", "0.50"]]),
+        np.array([["1/2", 0.5]], dtype=object),
+        np.array([[0.5, 0.5]], dtype="f2"),
+        np.array([[0.5, 0.5]], dtype=">f4"),
+        Foreign([["1/2", "0.50"]]),
+    ],
+)
+def test_arrays_of_any_dtype_are_read(array: Any) -> None:
+    np.testing.assert_array_equal(attncli.Problem(X=array).X, [[0.5, 0.5]])
+
+
+def test_small_things_may_be_arrays_too() -> None:
+    words = np.array(["a", "b"])
+    small: dict[str, Any] = {"softcap": Foreign(2.0), "heads": np.int64(1), "tokens": words}
+    problem = attncli.Problem(X=NUMBERS, **small)
+    assert (problem.softcap, problem.tokens, problem.heads) == (2.0, ("a", "b"), 1)
+    window = attncli.Problem(X=NUMBERS, mask={"window": np.array([1, 0])})
+    assert window.mask == {"window": (1, 0)}
+
+
+def test_what_cannot_be_read_is_told_by_key() -> None:
+    with pytest.raises(attncli.InputError) as caught:
+        attncli.Problem(X=[[1, 2]], score={"name": "general", "W": Unreadable(1)})
+    (fault,) = caught.value.faults
+    assert fault.path == ("score", "W")
+    assert fault.message == "score.W cannot be read as an array: use Tensor.cpu() first"
+
+
+def test_a_step_is_an_input_of_the_next_problem() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    again = attncli.compute(attncli.Problem(X=trace["output"], score="dot"))
+    np.testing.assert_array_equal(again["Q"].value, trace.output)
+
+
+# Steps as arrays, and their cells by label.
+
+
+def test_a_step_is_an_array() -> None:
+    weights = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))["weights"]
+    np.testing.assert_array_equal(np.asarray(weights), weights.value)
+    assert np.asarray(weights, dtype=np.float32).dtype == np.float32
+    assert np.shares_memory(np.asarray(weights), weights.array)
+    assert not np.shares_memory(np.array(weights, copy=True), weights.array)
+    np.testing.assert_allclose(np.sum(weights, axis=1), 1)
+
+
+def test_cells_by_label_and_by_place() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    scores, value = trace["scores"], trace["scores"].value
+    assert scores["am", "I"] == scores[1, 0] == value[1, 0] == 10
+    np.testing.assert_array_equal(scores["good"], value[2])
+    np.testing.assert_array_equal(scores[:, "am"], value[:, 1])
+    np.testing.assert_array_equal(scores[..., "am"], value[..., 1])
+    assert scores[-1, "I"] == value[-1, 0]
+    np.testing.assert_array_equal(trace["output"]["am", 1:], trace.output[1, 1:])
+
+
+def test_heads_come_before_rows() -> None:
+    trace = attncli.compute(attncli.Problem(X=np.eye(2), heads=2, tokens=["a", "b"]))
+    weights = trace["weights"]
+    assert weights[1, "a", "b"] == weights[..., "a", "b"][1] == weights.value[1, 0, 1]
+
+
+def test_columns_are_indexed_as_they_stand() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "integers_columns.yaml"))
+    scores = trace["scores"]
+    first, second = (scores.labels[axis] for axis in scores.axes)
+    assert scores[first[0], second[1]] == scores.value[0, 1]
+
+
+@pytest.mark.parametrize(
+    ("place", "message"),
+    [
+        (("am", "you"), "no you along the axis key of scores; there are I, am, am"),
+        (("I", "am"), "more than one am along the axis key of scores; there are I, am, am"),
+    ],
+)
+def test_a_label_that_names_no_place(place: tuple[str, str], message: str) -> None:
+    problem = attncli.Problem(
+        kind="cross", X=[[1], [2]], memory=[[1], [2], [3]], tokens="I am", memory_tokens="I am am"
+    )
+    with pytest.raises(KeyError, match=message):
+        attncli.compute(problem)["scores"][place]
+
+
+def test_an_axis_without_labels_says_so() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    with pytest.raises(KeyError, match="no x along the axis feature of Q; it has no labels"):
+        trace["Q"]["I", "x"]
+
+
+# Problems, traces and reports go to other processes and to files.
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_problems_traces_and_reports_are_pickled(path: Path) -> None:
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        report = attncli.check(problem, {step.name: step.value for step in trace})
+        again = pickle.loads(pickle.dumps(report))
+        assert (again.verdict, again.counts) == (report.verdict, report.counts)
+        assert again.trace.problem.options() == problem.options()
+        assert [step.formula for step in again.trace] == [step.formula for step in trace]
+        for step, other in zip(trace, again.trace, strict=True):
+            np.testing.assert_array_equal(step.value, other.value)
+        recomputed = attncli.compute(pickle.loads(pickle.dumps(problem)))
+        np.testing.assert_array_equal(recomputed.last.value, trace.last.value)
+        assert again.trace.last in [*again.trace]  # steps are shared, not copied
+
+
+def test_a_long_chain_of_steps_is_pickled() -> None:
+    problem = attncli.Problem(kind="recurrent", X=np.ones((300, 1)), A=[[0.1, 0.2]])
+    trace = attncli.compute(problem)
+    again = pickle.loads(pickle.dumps(trace))
+    np.testing.assert_array_equal(again.output, trace.output)

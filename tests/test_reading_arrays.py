@@ -130,7 +130,7 @@ HEADER = npy(np.eye(2))
         (npy(np.eye(2) * 1j), ".npy", "f.npy: X holds complex numbers"),
         (npz(X=np.eye(2) * 1j), ".npz", "f.npz: X holds complex numbers"),
         (npz(X=np.array([["a", "1"]])), ".npz", "f.npz: row 1, column 1 of X: a is not a number"),
-        (npy(np.array([["a"]])), ".npy", "f.npy: X holds no numbers"),
+        (npy(np.array([["a"]])), ".npy", "f.npy: row 1, column 1 of X: a is not a number"),
         (npy(np.zeros(2, [("a", "f8")])), ".npy", "f.npy: X holds no numbers"),
         (npy(np.array(["2020-01-01"], "M8[D]")), ".npy", "f.npy: X holds no numbers"),
         (npy(np.zeros((0, 3))), ".npy", "f.npy: X is empty"),

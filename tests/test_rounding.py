@@ -95,7 +95,9 @@ def test_steps_are_those_of_a_hand_on_two_hundred_problems(written: Any, rounded
         with localcontext() as context:
             context.prec = 60
             expected = by_hand(given, rounded)
-        matrices = {key: [[str(x) for x in row] for row in rows] for key, rows in given.items()}
+        matrices: dict[str, Any] = {
+            key: [[str(x) for x in row] for row in rows] for key, rows in given.items()
+        }
         trace = attncli.compute(attncli.Problem(**matrices, round=written))
         assert set(expected) - {"scaled"} == set(trace.steps) - {"scaled"}
         for name, rows in expected.items():

@@ -309,7 +309,7 @@ def named_by_rows(slip_id: str) -> str:
     return f"{turned.get(one, one)}_{rest}"
 
 
-INTEGERS = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
+INTEGERS: dict[str, Any] = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
 SCORES = np.array([[5, 5, 2], [5, 11, 8], [2, 8, 8]])
 # X Xᵀ by hand: rows [1,0,2], [3,1,1], [2,2,0]
 
@@ -366,7 +366,8 @@ def test_swapped_digits_are_named() -> None:
 
 
 def test_numbers_of_another_step_are_named() -> None:
-    given = {"X": [[1, 2, 0], [0, 1, 1], [1, 1, 1]], "W_k": [[1, 2, 1], [0, 1, 0], [2, 1, 3]]}
+    w_k = [[1, 2, 1], [0, 1, 0], [2, 1, 3]]
+    given: dict[str, Any] = {"X": [[1, 2, 0], [0, 1, 1], [1, 1, 1]], "W_k": w_k}
     trace = attncli.compute(attncli.Problem(**given))
     report = attncli.check(attncli.Problem(**given), {"V": trace["K"].value * 1.0})
     assert report.findings["V"].id in ("swapped_k_v", "another_step")

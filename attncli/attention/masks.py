@@ -1,136 +1,193 @@
 """The masks: which key each query may attend to.
 
-To add a form: write a function that takes the settings and a grid of positions and returns what
-it keeps, and give it a row in `MASKS`. All forms that are given apply together.
+To add a form: write a function that takes the form's value and the positions, and returns what
+it keeps; give it a row in `MASKS`. All forms that are given apply together.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
+from attncli.errors import Fault, InputError, KeyPath, fail
+from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
+from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
 from attncli.tape.step import Expression, Operation, notation_of
 
-
-class Mask(Record):
-    """What a mask is made of; the default keeps everything.
-
-    Attributes:
-        causal: whether a query may not look ahead.
-        align: "top-left" or "bottom-right": which query and key stand at the same position.
-        offset: how many keys stand before the first query (a cache of past keys).
-        keep: 1 where a query may attend, broadcasting to (batch, head, n, m).
-        block: 1 where it may not.
-        lengths: how many keys are real, (batch,) or (1,).
-        window: how many keys to the left and right; −1 for no bound.
-    """
-
-    causal: bool = False
-    align: str = "top-left"
-    offset: int = 0
-    keep: Array | None = None
-    block: Array | None = None
-    lengths: Array | None = None
-    window: tuple[int, int] | None = None
-
-    def __call__(self, n: int, m: int, rows: slice | None = None) -> Array | None:
-        """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
-
-        Args:
-            n: how many queries there are.
-            m: how many keys.
-            rows: which queries to give, all by default.
-
-        Returns:
-            An array that broadcasts to (batch, head, queries, m).
-        """
-        rows = rows or slice(0, n)
-        grid = Grid(np.arange(n)[rows, None], np.arange(m)[None, :], n, m, rows)
-        kept = [form.keeps(self, grid) for form in MASKS.values()]
-        blocking = [k for k in kept if k is not None and not k.all()]
-        if not blocking:
-            return None
-        together = blocking[0]
-        for other in blocking[1:]:
-            together = together & other
-        return together.astype(float)
+Mask: TypeAlias = Mapping[str, Any]
+"""What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
 
 
 class Grid(Record):
-    """Positions: queries (rows, 1) against keys (1, m), and which of the n queries these are."""
+    """Positions.
+
+    Attributes:
+        query: the numbers of the queries, (rows, 1).
+        key: the numbers of the keys, (1, m).
+        position: the place of each query among the keys, (rows, 1).
+        rows: which of all queries these are.
+    """
 
     query: Array
     key: Array
-    n: int
-    m: int
+    position: Array
     rows: slice
 
-    def position(self, mask: Mask) -> Array:
-        """Return the place of each query among the keys."""
-        start = self.m - self.n if mask.align == "bottom-right" else 0
-        position: Array = self.query + start + mask.offset
-        return position
+
+def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
+    """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
+
+    Args:
+        mask: what it is made of, matrices as (batch, head, n, m), broadcasting.
+        n: how many queries there are.
+        m: how many keys.
+        rows: which queries to give, all by default.
+
+    Returns:
+        An array that broadcasts to (batch, head, queries, m).
+    """
+    rows = rows or slice(0, n)
+    query = np.arange(n)[rows, None]
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    grid = Grid(query, np.arange(m)[None, :], query + start + mask.get("offset", 0), rows)
+    found = [MASKS[name].keeps(mask[name], grid) for name in MASKS if name in mask]
+    together = np.ones((1, 1, 1, 1), bool)
+    for part in found:
+        if part is not None and not part.all():
+            together = together & part
+    return None if together.all() else together.astype(float)
+
+
+def causal(wanted: bool, grid: Grid) -> Array | None:
+    """A query sees no key that comes after it."""
+    return grid.key <= grid.position if wanted else None
+
+
+def keep(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may attend."""
+    return np.not_equal(_of_rows(matrix, grid), 0)
+
+
+def block(matrix: Array, grid: Grid) -> Array:
+    """A matrix of 1 where a query may not attend."""
+    return np.equal(_of_rows(matrix, grid), 0)
+
+
+def lengths(real: Array, grid: Grid) -> Array:
+    """Only the first keys are real, the others padding."""
+    return grid.key < real.reshape(-1, 1, 1, 1)
+
+
+def window(sides: tuple[int, int], grid: Grid) -> Array:
+    """A query sees so many keys to its left and right."""
+    left, right = sides
+    seen = np.ones((len(grid.query), grid.key.size), bool)
+    if left >= 0:
+        seen &= grid.key >= grid.position - left
+    if right >= 0:
+        seen &= grid.key <= grid.position + right
+    return seen
+
+
+def check_lengths(real: Array, batch: int, m: int) -> None:
+    """Raise an InputError for lengths that are not one a batch element, or not from 0 to m."""
+    if len(real) not in (1, batch):
+        message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
+        raise fail(message, "mask", "lengths")
+    for length in real:
+        if not 0 <= length <= m or length != int(length):
+            message = f"mask.lengths holds {length:g}, but there are {m} keys"
+            raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
+
+
+def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
+    array = to_array(raw, path)
+    wrong = np.argwhere((array != 0) & (array != 1))
+    if len(wrong):
+        place = tuple(int(i) for i in wrong[0])
+        message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
+        hint = "1 = may attend; numbers to be added to the scores go into bias"
+        raise InputError(Fault(message, (*path, *place), hint))
+    return array
+
+
+def _lengths(raw: object, path: KeyPath) -> Array:
+    is_list = isinstance(raw, list | tuple | np.ndarray)
+    return to_vector(raw, path) if is_list else np.array([to_number(raw, path)])
+
+
+def _window(raw: object, path: KeyPath) -> tuple[int, int]:
+    sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
+    if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
+        message = f"{dotted(path)} must be two numbers, left and right"
+        raise InputError(Fault(message, path, "write window: [2, 0]; -1 is no bound"))
+    left, right = (to_count(side, path, -1) for side in sides)
+    return left, right
+
+
+INTEGER: Schema = {"type": "integer"}
+PAIR: Schema = {"type": "array", "items": INTEGER, "minItems": 2, "maxItems": 2}
+
+ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, MATRIX, stack="either", broadcasts=True)
+LENGTHS = Form(_lengths, (INTEGER, *VECTOR))
+WINDOW = Form(_window, (PAIR,))
+POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
+"""Which query and key stand at the same position, and how many keys are before the first query."""
+
+NO_SETTINGS: Mapping[str, Form] = {}
 
 
 class MaskForm(Record):
-    """One row of the table: what it keeps (None where it was not asked for), and its formula."""
+    """One row of the table.
 
-    keeps: Callable[[Mask, Grid], Array | None]
+    Attributes:
+        keeps: takes the value and the positions; returns what is kept, broadcasting to (batch,
+            head, rows, m), or None where nothing was asked for.
+        form: how the value is written.
+        formula: when a key j is kept for a query i.
+        summary: one line for `attn scores`.
+        settings: more keys of `mask`, which say what a position is.
+        by_position: whether queries must have places among the keys for it to make sense.
+        check: raises an InputError for a value that does not fit the batch and m.
+    """
+
+    keeps: Callable[[Any, Grid], Array | None]
+    form: Form
     formula: str
     summary: str
-
-
-def causal(mask: Mask, grid: Grid) -> Array | None:
-    """A query sees no key that comes after it."""
-    return lift(grid.key <= grid.position(mask)) if mask.causal else None
-
-
-def keep(mask: Mask, grid: Grid) -> Array | None:
-    """A matrix of 1 where a query may attend."""
-    return None if mask.keep is None else _of_rows(mask.keep, grid) != 0
-
-
-def block(mask: Mask, grid: Grid) -> Array | None:
-    """A matrix of 1 where a query may not attend."""
-    return None if mask.block is None else _of_rows(mask.block, grid) == 0
-
-
-def lengths(mask: Mask, grid: Grid) -> Array | None:
-    """Only the first keys are real, the others padding."""
-    if mask.lengths is None:
-        return None
-    return grid.key < mask.lengths.reshape(-1, 1, 1, 1)
-
-
-def window(mask: Mask, grid: Grid) -> Array | None:
-    """A query sees so many keys to its left and right."""
-    if mask.window is None:
-        return None
-    left, right = mask.window
-    kept = np.ones((len(grid.query), grid.m), bool)
-    if left >= 0:
-        kept &= grid.key >= grid.position(mask) - left
-    if right >= 0:
-        kept &= grid.key <= grid.position(mask) + right
-    return lift(kept)
+    settings: Mapping[str, Form] = NO_SETTINGS
+    by_position: bool = False
+    check: Callable[[Any, int, int], None] | None = None
 
 
 MASKS: dict[str, MaskForm] = {
-    "causal": MaskForm(causal, "j ≤ i + offset", "no query looks ahead"),
-    "keep": MaskForm(keep, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
-    "block": MaskForm(block, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"),
-    "lengths": MaskForm(lengths, "j < length", "how many keys are real, or one a batch"),
-    "window": MaskForm(window, "p − left ≤ j ≤ p + right", "[left, right] of the query; −1: open"),
+    "causal": MaskForm(
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", POSITION, by_position=True
+    ),
+    "keep": MaskForm(keep, ZEROS_AND_ONES, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
+    "block": MaskForm(
+        block, ZEROS_AND_ONES, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"
+    ),
+    "lengths": MaskForm(
+        lengths,
+        LENGTHS,
+        "j < length",
+        "how many keys are real, or one a batch",
+        check=check_lengths,
+    ),
+    "window": MaskForm(
+        window,
+        WINDOW,
+        "p − left ≤ j ≤ p + right",
+        "[left, right] of the query; −1: open",
+        by_position=True,
+    ),
 }
-
-
-def lift(array: Array) -> Array:
-    """Return a matrix (n, m) with axes for batch and head before it."""
-    return array[None, None]
 
 
 def _of_rows(array: Array, grid: Grid) -> Array:

@@ -13,6 +13,7 @@ import numpy as np
 
 from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array, at_least_zero, because, named
+from attncli.attention.parameters import Normalize, Parameter
 from attncli.errors import fail
 from attncli.notation.text import text
 from attncli.notation.tree import (
@@ -40,27 +41,6 @@ QUERIES, KEYS = -2, -1
 """The axes of a score matrix along which a normaliser works."""
 
 
-class Normalize(Record):
-    """How to normalise: which function, along which axis, and its numbers.
-
-    Attributes:
-        name: a key of `NORMALIZERS`.
-        temperature: positive; the scores are divided by it first.
-        base: greater than 1; what softmax raises to the power of the scores.
-        axis: "keys" (each row) or "queries" (each column).
-    """
-
-    name: str = "softmax"
-    temperature: float = 1.0
-    base: float = np.e
-    axis: str = "keys"
-
-    @property
-    def along(self) -> int:
-        """The axis of the arrays of the calculation."""
-        return KEYS if self.axis == "keys" else QUERIES
-
-
 class Normalizer(Record):
     """One row of the table.
 
@@ -68,11 +48,13 @@ class Normalizer(Record):
         build: records what comes before the weights and returns the operation that gives them.
         formula: what becomes of a score s.
         summary: one line for `attn scores`.
+        parameters: the keys that it takes in the `normalize` mapping beside `SETTINGS`.
     """
 
     build: Callable[[Tape, Expression, Normalize, str], Expression]
     formula: str
     summary: str
+    parameters: tuple[Parameter, ...] = ()
 
 
 def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:

@@ -13,6 +13,7 @@ import numpy as np
 
 from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array
+from attncli.attention.parameters import Parameter
 from attncli.errors import fail
 from attncli.notation.text import text
 from attncli.notation.tree import (
@@ -34,25 +35,6 @@ from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
-
-
-class Parameter(Record):
-    """A score function's own parameter.
-
-    Attributes:
-        name: its key.
-        shape: the names of its axes; empty for a number.
-        meaning: one line for `attn scores`.
-        default: what it is when left out; None for nothing.
-        required: whether it must be given.
-    """
-
-    name: str
-    shape: tuple[str, ...] = ()
-    meaning: str = ""
-    default: float | None = None
-    required: bool = False
-
 
 Parameters = Mapping[str, Step | float]
 """A score function's parameters on the tape: matrices and vectors as steps, numbers as such."""

@@ -7,12 +7,14 @@ nothing is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.masks import Mask, Masked
-from attncli.attention.normalizers import NORMALIZERS, Normalize
+from attncli.attention.masks import Mask, Masked, kept
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
@@ -22,7 +24,7 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 
-NO_PARAMETERS: Mapping[str, Array | float] = {}
+NOTHING: Mapping[str, Any] = {}
 
 
 class Rules(Record):
@@ -30,21 +32,21 @@ class Rules(Record):
 
     Attributes:
         score: a key of `SCORES`.
-        parameters: the score function's own parameters.
+        parameters: the score function's own, arrays as (batch, head, row, column).
         scale: times, over, and how the factor is written; None where it is 1.
         softcap: c of c·tanh(s/c), or None.
         bias: added to the scores, broadcasting to (batch, head, n, m), or None.
-        mask: what may be attended to.
+        mask: what may be attended to, matrices as (batch, head, n, m).
         normalize: how scores become weights.
         part: which of how many queries these are; None for all.
     """
 
     score: str = "scaled_dot"
-    parameters: Mapping[str, Array | float] = NO_PARAMETERS
+    parameters: Mapping[str, Array | float] = NOTHING
     scale: Factor | None = None
     softcap: float | None = None
     bias: Array | None = None
-    mask: Mask = Mask()
+    mask: Mask = NOTHING
     normalize: Normalize = Normalize()
     part: tuple[slice, int] | None = None
 
@@ -80,8 +82,10 @@ def score(
     Raises:
         InputError: for a zero vector with the cosine.
     """
-    parameters = {name: _parameter(tape, name, p) for name, p in rules.parameters.items()}
-    operation = SCORES[rules.score].build(tape, q, k, parameters, suffix)
+    row, values = SCORES[rules.score], rules.parameters
+    given = [p for p in row.parameters if p.name in values]
+    parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
+    operation = row.build(tape, q, k, parameters, suffix)
     return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
 
 
@@ -102,16 +106,16 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
     if rules.bias is not None and rules.bias.any():
-        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias))
+        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias), key="bias")
         s = tape.record(f"biased{suffix}", Add(s, bias))
     n, m = s.array.shape[-2:]
     rows = None
     if rules.part is not None:
         rows, n = rules.part
-    keep = rules.mask(n, m, rows)
+    keep = kept(rules.mask, n, m, rows)
     if keep is not None:
         keep = keep.astype(s.array.dtype)
-        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep))
+        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep), key="mask")
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 
@@ -129,18 +133,19 @@ def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expr
     return made
 
 
-def _parameter(tape: Tape, name: str, value: Array | float) -> Step | float:
+def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:
+    """Return a parameter on the tape, where a recurrent network asks for it at every time."""
     if isinstance(value, float):
         return value
-    key = f"score.{name}"
-    for known in (key, name):
-        if known in tape.inputs and np.shares_memory(tape.inputs[known].array, value):
-            return tape.inputs[known]
+    name, key = parameter.name, f"score.{parameter.name}"
+    known = tape.input_of(key)
+    if known is not None:
+        return known
     # Pooling has a W of its own, and a recurrent network a b.
     shown = key if name in tape.inputs else name
-    if value.ndim == 1:
-        return tape.given(shown, value[None, None, None, :], ("hidden",))
-    return tape.given(shown, value[None, None], ("hidden", "feature"), as_written=True)
+    is_matrix = len(parameter.shape) == 2
+    trailing = ("hidden", "feature") if is_matrix else ("hidden",)
+    return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
 
 
 def _axes_of(array: Array) -> tuple[str, ...]:

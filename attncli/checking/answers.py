@@ -12,8 +12,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.names import step_named
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.forms.matrices import cell_words, plain, written_number
 from attncli.mechanisms.trace import Trace
-from attncli.problem.matrices import cell_words, written_number
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
@@ -245,6 +245,7 @@ def _texts(raw: Any, path: KeyPath, ragged: bool) -> Array:
     Raises:
         InputError: for what is no matrix, or has rows of several lengths.
     """
+    raw = plain(raw, path)
     if hasattr(raw, "dtype"):
         return _of_array(np.asarray(raw), path)
     if isinstance(raw, str):

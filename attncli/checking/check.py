@@ -90,7 +90,7 @@ class AnswerKey:
         self.problem = problem
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
-        self.others = (compute(problem, settle=lambda name, array: array),) if problem.round else ()
+        self.others = (compute(problem, rounded=False),) if problem.round else ()
 
     def check(self, sheet: Submission, strict: bool = False) -> Report:
         """Judge one student's answers.

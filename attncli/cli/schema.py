@@ -7,6 +7,6 @@ def schema() -> None:
     """Print a JSON Schema of the problem file."""
     import json
 
-    from attncli.problem.schema import problem_schema
+    from attncli.problem.schema import schema as problem_schema
 
     write_bytes((json.dumps(problem_schema(), indent=2) + "\n").encode(), None)

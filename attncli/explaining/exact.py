@@ -32,7 +32,6 @@ from attncli.notation import tree
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
 from attncli.notation.written import NumberAsWritten, parse, words_of
-from attncli.problem.problem import Problem
 from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
@@ -90,13 +89,13 @@ class Exact:
         self.trace = trace
         self.has_decimals = False
         self.too_long: dict[str, None] = {}  # the names of steps, in order
-        self.known: dict[int, Array] = {}
+        self.known: dict[Step, Array] = {}
 
     def step(self, step: Step) -> Array:
         """Return the exact numbers of a step, shaped as its array; None for what is too long."""
-        if id(step) not in self.known:
-            self.known[id(step)] = self._given(step) if step.operation is None else self._made(step)
-        return self.known[id(step)]
+        if step not in self.known:
+            self.known[step] = self._given(step) if step.operation is None else self._made(step)
+        return self.known[step]
 
     def value(self, step: Step) -> Array:
         """Return the exact numbers of a step as they stand on paper."""
@@ -209,15 +208,15 @@ class Exact:
 
     def _given(self, step: Step) -> Array:
         """Return the numbers of an input as they were written."""
-        key, array = _key_of(step, self.trace.problem)
+        problem = self.trace.problem
+        matrix = problem.matrices().get(step.key)
+        if matrix is not None:
+            cells = [self._cell(cell) for cell in _cells_of(problem.as_given(step.key))]
+            if len(cells) == matrix.size:
+                written = np.empty(matrix.size, object)
+                written[:] = cells
+                return problem.laid_out(step.key, written.reshape(matrix.shape))
         exact = np.empty(step.array.shape, object)
-        if key:
-            raw = _raw(self.trace.problem, key)
-            flat = [self._cell(cell) for cell in _cells_of(raw)]
-            whole = np.empty(len(flat), object)
-            whole[:] = flat
-            if len(flat) == array.size:
-                return _lifted(self.trace.problem, key, whole.reshape(array.shape), step)
         for at in np.ndindex(exact.shape):
             exact[at] = self._plain(step.array[at])
         return exact
@@ -286,29 +285,6 @@ FUNCTIONS: dict[str, Any] = {
 
 def _nested(part: Any, write: Callable[[Number], str | None]) -> Any:
     return [_nested(p, write) for p in part] if isinstance(part, np.ndarray) else write(part)
-
-
-def _key_of(step: Step, problem: Problem) -> tuple[str, Array]:
-    """Return the key of the problem whose numbers an input has, and its array; or nothing."""
-    for key, array in problem.matrices().items():
-        if np.shares_memory(step.array, array):
-            return key, array
-    return "", step.array
-
-
-def _raw(problem: Problem, key: str) -> Any:
-    head, _, tail = key.partition(".")
-    raw = problem.written.get(head)
-    return raw.get(tail) if tail and isinstance(raw, dict) else raw
-
-
-def _lifted(problem: Problem, key: str, exact: Array, step: Step) -> Array:
-    """Return exact numbers shaped and turned as the step's array."""
-    if "." in key:  # a parameter stands as written
-        return exact.reshape(step.array.shape)
-    twin = object.__new__(Problem)
-    twin.__dict__.update(problem.__dict__ | {key: exact})
-    return twin.array(key).reshape(step.array.shape)
 
 
 def _cells_of(raw: Any) -> Iterator[Any]:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.document import Document, Raw, assign
 from attncli.files.read import matrix_file, read, read_bytes
+from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
@@ -103,7 +104,7 @@ def load_each(
         InputError: for a file that cannot be read at all.
     """
     forms = {key: row.form for key, row in KEYS.items()}
-    options = {k: form == "labels" for k, form in forms.items() if form not in ("matrix", "vector")}
+    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     found: list[Problem | InputError] = []
     for document in read(source, stdin, options):
         try:
@@ -177,7 +178,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         _fetch_files(values, places, document.folder)
         for key, value in places.labels.items():
             values.setdefault(key, list(value))
-        return Problem(**values).from_file(places.of)
+        return Problem.from_file(values, places.of)
 
 
 @dataclass(eq=False, repr=False)
@@ -213,7 +214,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             for key, value in inner.items() if isinstance(inner, dict) else ():
                 assign(values, key, value)
                 places.prefixes[key.split(".")[0]] = (part,)
-        if not any(key in values for key, row in KEYS.items() if row.form == "matrix"):
+        if not any(key in values for key, row in KEYS.items() if row.form.kinds == MATRIX):
             raise InputError(
                 Fault(
                     "this holds results, but not the problem that they came from",
@@ -244,11 +245,7 @@ def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
                 if _names_file(inner):
                     name = f"{key}.{part}"
                     _set_matrix(values, places, name, _matrix(name, str(inner), folder))
-        elif _names_file(value) and KEYS.get(key, KEYS["title"]).form in (
-            "matrix",
-            "vector",
-            "mask",
-        ):
+        elif _names_file(value) and key in KEYS and KEYS[key].form.names_file:
             _set_matrix(values, places, key, _matrix(key, str(value), folder))
 
 
@@ -285,7 +282,7 @@ def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
 
 def _flag_value(key: str, text: str, flag: str) -> Raw:
     """Return a flag's value; a mapping or list is written as in YAML."""
-    if KEYS[key].form == "text" or not text.lstrip().startswith(("{", "[")):
+    if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text
     document = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")[0]
     return document.values[key]

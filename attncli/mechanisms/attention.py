@@ -10,6 +10,7 @@ from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.weights import Rules, adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.mechanisms.streaming import Streamed, is_large
+from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression, Step
@@ -32,7 +33,7 @@ def attention(tape: Tape, problem: Problem) -> None:
 def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
     """Record Q, K or V: given directly, or X W (+ b), cut into heads where there are several."""
     heads = problem.heads if name == "Q" else problem.kv_heads
-    source = "memory" if problem.kind == "cross" and name != "Q" else "X"
+    source = "X" if name == "Q" else KINDS[problem.kind].source
     letter = name.lower()
     made: Expression
     if name in problem.given:

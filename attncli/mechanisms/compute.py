@@ -20,7 +20,7 @@ from attncli.text.suggestions import did_you_mean
 def compute(
     problem: Problem,
     only: Collection[str] | None = None,
-    settle: Callable[[str, Array], Array] | None = None,
+    rounded: bool = True,
 ) -> Trace:
     """Calculate a problem, step by step.
 
@@ -28,8 +28,7 @@ def compute(
         problem: what to calculate.
         only: the names of the steps that will be read, all by default; large steps that nobody
             asks for are not kept.
-        settle: called with each step's name and array (batch, head, row, column); what it
-            returns takes the array's place for all that follows.
+        rounded: whether steps are rounded where the problem asks for it.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -47,12 +46,13 @@ def compute(
     """
     wanted = None if only is None else frozenset(only)
     unrounded: Trace | None = None
+    settle: Rounding | None = None
     work: Callable[[Expression], Array] = array_of
-    if settle is None and problem.round is not None:
+    if rounded and problem.round is not None:
         from attncli.tape.by_hand import by_hand
 
         settle, work = Rounding(**problem.round), by_hand
-        unrounded = compute(problem, settle=lambda name, array: array)
+        unrounded = compute(problem, rounded=False)
     tape = Tape({}, problem.columns, settle, wanted, work)
     with located(problem.source):
         method_of(problem.kind)(tape, problem)

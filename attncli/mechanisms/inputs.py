@@ -15,7 +15,8 @@ def label(tape: Tape, **words: tuple[str, ...]) -> None:
 
 def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
     """Put a matrix of the problem on the tape, once."""
-    if key in tape.inputs:
-        return tape.inputs[key]
-    as_written = KEYS[key].as_written
-    return tape.given(key, problem.array(key), trailing, problem.leading(key), as_written)
+    known = tape.input_of(key)
+    if known is not None:
+        return known
+    leading, as_written = problem.leading(key), KEYS[key].as_written
+    return tape.given(key, problem.array(key), trailing, leading, as_written, key)

@@ -130,7 +130,7 @@ NARROW = '<mspace width="0.17em"/>'
 def mathml(formula: tree.Formula, block: bool = False) -> str:
     """Return a formula as one `math` element; as a `block` fractions have their full size.
 
-    >>> mathml(Name("W", "q"))
+    >>> mathml(tree.Name("W", "q"))
     '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
     """
     style = ' display="block"' if block else ""

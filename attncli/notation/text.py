@@ -108,8 +108,7 @@ _PRINTER = _Text()
 def text(formula: tree.Formula) -> str:
     """Return a formula as one line of text.
 
-    >>> from attncli.notation.tree import named
-    >>> text(Times((named("Q"), Transpose(named("K"))), " "))
+    >>> text(tree.Times((tree.named("Q"), tree.Transpose(tree.named("K"))), " "))
     'Q Kᵀ'
     """
     return _PRINTER(formula)

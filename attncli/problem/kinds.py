@@ -7,7 +7,9 @@ fixed is implied by another letter.
 
 from __future__ import annotations
 
-from attncli.attention.masks import MASKS
+from collections.abc import Mapping
+
+from attncli.attention.parameters import AXES
 from attncli.records import Record
 
 Shapes = dict[str, tuple[str, ...]]
@@ -32,7 +34,11 @@ class Kind(Record):
         implied: letters that follow from others, in this order.
         tokens: the letter that counts the tokens.
         score: the default score function.
-        masks: the forms of masks that make sense.
+        source: the key that keys and values are made from; nothing where they are no projections.
+        single: a letter that is 1, and the key that is its only row.
+        variants: an option, and shapes that each of its words has in place of others.
+        axes: along which the weights may be normalised.
+        by_position: whether queries have places among the keys, which some masks ask for.
     """
 
     meaning: str
@@ -42,13 +48,17 @@ class Kind(Record):
     implied: tuple[Implied, ...] = ()
     tokens: str = "n"
     score: str = "scaled_dot"
-    masks: tuple[str, ...] = tuple(MASKS)
+    source: str = ""
+    single: tuple[str, str] | None = None
+    variants: tuple[str, Mapping[str, Shapes]] | None = None
+    axes: tuple[str, ...] = ("keys",)
+    by_position: bool = True
 
 
 COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers")
 SCORING = ("score", "scale", "softcap", "normalize")
-MASKING: Shapes = {"bias": ("n", "m"), "mask.keep": ("n", "m"), "mask.block": ("n", "m")}
-PADDING = ("keep", "block", "lengths")
+MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
+"""The bias, and every matrix of a mask."""
 
 SELF: Shapes = {
     "X": ("n", "d_model"),
@@ -87,11 +97,20 @@ def _left_out(source: str) -> tuple[Implied, ...]:
     )
 
 
+UPDATES: dict[str, Shapes] = {
+    "input_context": {"A": ("d_h", "d_x + d_h")},
+    "state_input_context": {"A": ("d_h", "d_h + d_x + d_h")},
+    "plain": {"A": ("d_h", "d_h + d_x")},
+}
+"""The shape of A for each way in which `recurrent` makes its next state."""
+
 KINDS: dict[str, Kind] = {
     "self": Kind(
         "every token attends to all tokens of X",
         SELF,
         ATTENTION,
+        source="X",
+        axes=AXES,
         implied=(
             Implied("m", "n", unless=("K", "scores")),
             Implied("m", "n", unless=("V",)),
@@ -99,7 +118,12 @@ KINDS: dict[str, Kind] = {
         ),
     ),
     "cross": Kind(
-        "the tokens of X attend to those of memory", CROSS, ATTENTION, implied=_left_out("d_memory")
+        "the tokens of X attend to those of memory",
+        CROSS,
+        ATTENTION,
+        implied=_left_out("d_memory"),
+        source="memory",
+        axes=AXES,
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",
@@ -115,7 +139,8 @@ KINDS: dict[str, Kind] = {
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
         tokens="m",
         score="dot",
-        masks=PADDING,
+        single=("n", "u"),
+        by_position=False,
     ),
     "co_attention": Kind(
         "the tokens of X and those of memory attend to each other",
@@ -123,7 +148,7 @@ KINDS: dict[str, Kind] = {
         (*SCORING, "tokens_as", "memory_tokens", "mask", "enhance"),
         needs=("X", "memory"),
         implied=(Implied("d_q", "d_model"), Implied("d_k", "d_memory"), Implied("d_v", "d_memory")),
-        masks=PADDING,
+        by_position=False,
     ),
     "recurrent": Kind(
         "a recurrent network's state attends to the states before it",
@@ -143,12 +168,6 @@ KINDS: dict[str, Kind] = {
             Implied("d_k", "d_h", unless=("W_k",)),
             Implied("d_v", "d_h"),
         ),
+        variants=("update", UPDATES),
     ),
 }
-
-UPDATE_SHAPES: Shapes = {
-    "input_context": ("d_h", "d_x + d_h"),
-    "state_input_context": ("d_h", "d_h + d_x + d_h"),
-    "plain": ("d_h", "d_h + d_x"),
-}
-"""The shape of A for each update of `recurrent`."""

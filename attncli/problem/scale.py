@@ -11,7 +11,7 @@ from attncli.errors import Fault, InputError
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula, Fraction, Number, Relation
 from attncli.notation.written import NumberAsWritten, NumberError, evaluate, parse, with_numbers
-from attncli.problem.keys import SCALE_NAMES
+from attncli.problem.mappings import SCALE_NAMES
 
 
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:

@@ -8,9 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
+from attncli.attention.masks import MASKS
+from attncli.attention.scores import SCORES
 from attncli.errors import Fault
-from attncli.problem.keys import BROADCASTS, KEYS, turns
+from attncli.forms.form import ArrayForm
+from attncli.problem.keys import array_form, turns
+from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
 
 
@@ -54,7 +59,7 @@ class Sizes:
         stacked = self._bind_stack(key, shape, len(letters))
         own = shape[len(shape) - len(letters) :]
         for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
-            if key not in BROADCASTS or size != 1:
+            if size != 1 or not _broadcasts(key):
                 self.bind(letter, size, key, self._noun(key, place, len(letters)), stacked)
         fitting = tuple(
             known if (known := self.size(letter, stacked)) is not None else size
@@ -133,7 +138,8 @@ class Sizes:
     def _bind_stack(self, key: str, shape: tuple[int, ...], trailing: int) -> bool:
         """Check the axes before the matrix, and tell whether it is a stack of one a head."""
         extra = shape[: len(shape) - trailing]
-        stack = KEYS[key.partition(".")[0]].stack if not key.startswith("mask") else "either"
+        form = array_form(key)
+        stack = form.stack if form is not None else ""
         limit = {"": 0, "batch": 1, "head": 1, "either": 2}[stack]
         if len(extra) > limit:
             self._fault(key, f"{key} has {len(shape)} axes, but at most {limit + trailing} fit", "")
@@ -143,13 +149,13 @@ class Sizes:
         several = self.heads > 1
         by_head = stack == "head" or (stack == "either" and (several or len(extra) == 2))
         batch = extra[0] if not by_head or len(extra) == 2 else None
-        if batch is not None and not (key in BROADCASTS and batch == 1):
+        if batch is not None and not (batch == 1 and _broadcasts(key)):
             self.bind("batch", batch, key, "batch elements")
         if by_head:
             of_keys = key in ("K", "V", "W_k", "W_v", "b_k", "b_v")
             name = "kv_heads" if of_keys else "heads"
             count = getattr(self, name)
-            if extra[-1] != count and not (key in BROADCASTS and extra[-1] == 1):
+            if extra[-1] != count and not (extra[-1] == 1 and _broadcasts(key)):
                 what = f"{key} is a list of {extra[-1]} matrices, one a head, but {name} is {count}"
                 self._fault(key, what, "", f"set {name}: {extra[-1]}, or write one matrix")
         return by_head
@@ -172,14 +178,74 @@ class Sizes:
         self.faults.append(fault)
 
 
+def _broadcasts(key: str) -> bool:
+    form = array_form(key)
+    return form is not None and form.broadcasts
+
+
 def _times(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
 
 
-def bind_all(
-    sizes: Sizes, shapes: Mapping[str, tuple[str, ...]], given: Mapping[str, tuple[int, ...]]
-) -> None:
-    """Bind the letters of every given matrix, in the order of the table."""
-    for key, letters in shapes.items():
-        if key in given:
-            sizes.bind_matrix(key, given[key], letters)
+AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")
+"""The keys whose matrices meet sizes which queries, keys and values have fixed."""
+
+
+def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
+    """Return the letters of a problem, bound to sizes, and what does not fit as faults.
+
+    Args:
+        values: what every key holds; None for what was left out and has no default.
+        given: the shapes of the matrices that were given, tokens in rows; also `score.W`.
+    """
+    kind = KINDS[values["kind"]]
+    heads, kv_heads = values["heads"], values["kv_heads"]
+    sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
+    if heads % kv_heads:
+        message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
+        sizes.faults.append(Fault(message, ("kv_heads",), related=("heads",)))
+        return sizes
+    shapes = _shapes(kind, values)
+    late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
+    for key in (key for key in shapes if key in given and key not in late):
+        sizes.bind_matrix(key, given[key], shapes[key])
+    if not sizes.faults:
+        for implied in kind.implied:
+            if not any(key in given for key in implied.unless):
+                sizes.imply(implied.letter, implied.origin)
+        _compare(sizes, values["score"]["name"])
+    if kind.single is not None:
+        letter, key = kind.single
+        sizes.bind(letter, 1, key, "rows")
+    for key in (key for key in late if key in given):
+        sizes.bind_matrix(key, given[key], shapes[key])
+    for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
+        if values[key] and letter in sizes:
+            sizes.bind(letter, len(values[key]), key, "labels")
+    return sizes
+
+
+def _shapes(kind: Kind, values: Mapping[str, Any]) -> Shapes:
+    """Return the letters of every matrix that a problem may have."""
+    shapes: Shapes = {}
+    for key, letters in kind.shapes.items():
+        parts = [k for k, row in MASKS.items() if isinstance(row.form, ArrayForm)]
+        names = [f"mask.{part}" for part in parts] if key == "mask" else [key]
+        shapes |= dict.fromkeys(names, letters)
+    if kind.variants is not None:
+        option, variants = kind.variants
+        shapes |= variants[values[option]]
+    parameters = SCORES[values["score"]["name"]].parameters
+    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+
+
+def _compare(sizes: Sizes, name: str) -> None:
+    """Note a fault where the score function needs queries and keys of one size."""
+    if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
+        return
+    q, k = sizes.bound["d_q"], sizes.bound["d_k"]
+    if q.size != k.size:
+        message = f"{name} needs queries and keys of one size, but "
+        message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
+        hint = "the score functions general, additive and concat take different sizes"
+        sizes.faults.append(Fault(message, (k.key,), hint, related=(q.key,)))

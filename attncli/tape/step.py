@@ -11,9 +11,11 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import EllipsisType
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
+from numpy.typing import DTypeLike
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
@@ -21,6 +23,9 @@ from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, W
 from attncli.records import Record
 
 LEADING = ("batch", "head")
+
+Places: TypeAlias = int | str | slice | EllipsisType | Array
+"""What may stand for one axis between the brackets of a step: a label, or an index of NumPy."""
 
 Part = tuple[slice, slice]
 """Some rows and columns of an array."""
@@ -119,6 +124,7 @@ class Step(Record):
         array: the value as operations take it, (batch, head, row, column).
         columns: whether rows and columns change places on paper (a token is a column).
         group: what it is shown under, such as a time step; or nothing.
+        key: of an input, where in the problem it is from, such as "score.W"; or nothing.
     """
 
     name: str
@@ -130,6 +136,7 @@ class Step(Record):
     array: Array
     columns: bool = False
     group: str = ""
+    key: str = ""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -143,6 +150,37 @@ class Step(Record):
     def value(self) -> Array:
         """The numbers as they stand on paper, one axis for each of `axes`."""
         return self.on_paper(self.array)
+
+    def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
+        """`value`, for `np.asarray(step)` and whatever else reads arrays."""
+        return np.array(self.value, dtype=dtype, copy=copy)
+
+    def __getitem__(self, places: Places | tuple[Places, ...]) -> Any:
+        """Return numbers of `value`, as NumPy indexes it, with a label wherever an index may be.
+
+        Integers count from 0, as in all of Python: `weights["am", "I"]` is `weights[1, 0]`. Heads
+        come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`.
+
+        Raises:
+            KeyError: for a label that an axis does not have, or has twice.
+            IndexError: as NumPy does.
+        """
+        given = places if isinstance(places, tuple) else (places,)
+        dots = next((i for i, place in enumerate(given) if place is ...), len(given))
+        axes = [i if i < dots else i - len(given) for i in range(len(given))]
+        found = [
+            self._place(self.axes[axis], place) if isinstance(place, str) else place
+            for axis, place in zip(axes, given, strict=True)
+        ]
+        return self.value[tuple(found)]
+
+    def _place(self, axis: str, label: str) -> int:
+        labels = self.labels.get(axis, ())
+        if labels.count(label) == 1:
+            return labels.index(label)
+        which = f"more than one {label}" if label in labels else f"no {label}"
+        known = f"there are {', '.join(labels)}" if labels else "it has no labels"
+        raise KeyError(f"{which} along the axis {axis} of {self.name}; {known}")
 
     def on_paper(self, array: Array) -> Array:
         """Return an array of the step's layout, (batch, head, row, column), as it is written."""

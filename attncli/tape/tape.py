@@ -63,20 +63,26 @@ class Tape:
         trailing: tuple[str, ...],
         leading: tuple[str, ...] = (),
         as_written: bool = False,
+        key: str = "",
     ) -> Step:
         """Put a value of the problem on the tape, to be an operand; it is not a step.
 
         Args:
-            name: the key of the problem.
+            name: what formulas call it.
             array: (batch, head, row, column), in row convention.
             trailing: the names of its row and column axes, or of the one axis of a vector.
             leading: which of "batch" and "head" it has.
             as_written: the matrix stands on paper as in row convention, whatever the convention.
+            key: where in the problem it is from, such as "W_q" or "score.W"; "" where it is not.
         """
         columns = self.columns and not as_written
-        step = self._step(name, None, array, leading, trailing, columns)
+        step = replace(self._step(name, None, array, leading, trailing, columns), key=key)
         self.inputs[name] = step
         return step
+
+    def input_of(self, key: str) -> Step | None:
+        """Return the value that a key of the problem has on the tape; None where it has none."""
+        return next((step for step in self.inputs.values() if step.key == key), None)
 
     def record(
         self, name: str, operation: Expression, trailing: tuple[str, ...] = (), symbol: str = ""

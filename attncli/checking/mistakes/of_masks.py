@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from attncli.attention.masks import Mask, Masked
+from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.mistakes.changes import NO_WORDS, Change, Words, made_of
 from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
@@ -46,33 +46,35 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     if not isinstance(made, Masked) or not isinstance(made.mask, Step):
         return
     n, m = step.array.shape[-2:]
-    kept = made.mask.array
+    right = made.mask.array
     given = [trace.problem.rules.mask]
-    if kept.shape[:2] == (1, 1) and np.array_equal(kept, np.tril(np.ones_like(kept))):
-        given.append(Mask(causal=True))  # however it was written
-    others = [other(n, m) for mask in given for other in _moved(mask)]
-    if given[0].window is not None:  # each query without its own place
-        others.append(kept * (1 - np.eye(n, m)))
+    if right.shape[:2] == (1, 1) and np.array_equal(right, np.tril(np.ones_like(right))):
+        given.append({"causal": True})  # however it was written
+    others = [kept(other, n, m) for mask in given for other in _moved(mask)]
+    if "window" in given[0]:  # each query without its own place
+        others.append(right * (1 - np.eye(n, m)))
     for numbers in others:
-        keep = np.ones_like(kept) if numbers is None else numbers
+        keep = np.ones_like(right) if numbers is None else numbers
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
-        words = {"rule": rule if given[-1].causal else "Count again which keys a query may see."}
+        words = {
+            "rule": rule if given[-1].get("causal") else "Count again which keys a query may see."
+        }
         yield {step.name: replace(made, mask=Instead(made.mask, keep))}, words
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
     """Yield masks with one bound moved by one key."""
     for by in (1, -1):
-        if mask.causal:
-            yield replace(mask, offset=mask.offset + by)
-        if mask.lengths is not None:
-            yield replace(mask, lengths=mask.lengths + by)
-        if mask.window is not None:
-            left, right = mask.window
+        if mask.get("causal"):
+            yield {**mask, "offset": mask.get("offset", 0) + by}
+        if "lengths" in mask:
+            yield {**mask, "lengths": mask["lengths"] + by}
+        if "window" in mask:
+            left, right = mask["window"]
             if left > 0 or (left == 0 and by > 0):
-                yield replace(mask, window=(left + by, right))
+                yield {**mask, "window": (left + by, right)}
             if right > 0 or (right == 0 and by > 0):
-                yield replace(mask, window=(left, right + by))
+                yield {**mask, "window": (left, right + by)}
 
 
 def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:

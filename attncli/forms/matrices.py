@@ -1,13 +1,13 @@
 """Matrices as people write them, turned into arrays.
 
-A matrix may be nested lists, a text block with one row a line, or an array; a number may be
-written as in `expressions`. Faults name the key, the row and the column.
+A matrix may be nested lists, a text block with one row a line, or an array of any library; a
+number may be an expression. Faults name the key, the row and the column.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Any
 
@@ -28,6 +28,30 @@ MAX_AXES = 4
 MAX_DEPTH = 64
 LARGEST_COUNT = 2**31
 EXCERPT = 40
+
+
+def plain(raw: Any, path: KeyPath) -> Any:
+    """Return a raw value in which the arrays of other libraries are NumPy's.
+
+    What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
+    objects become nested lists, whose cells are read one by one.
+
+    Raises:
+        InputError: for an array that NumPy cannot read.
+    """
+    if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
+        try:
+            array = np.asarray(raw)
+        except Exception as error:  # whatever the library raises, such as for a GPU's tensor
+            message = f"{dotted(path)} cannot be read as an array: {error}"
+            raise InputError(Fault(message, path)) from None
+        return array.tolist() if array.dtype.kind in "OU" else array
+    if isinstance(raw, Mapping):
+        return {key: plain(part, (*path, key)) for key, part in raw.items()}
+    if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
+        parts = [plain(part, path) for part in raw]
+        return [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
+    return raw
 
 
 def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
@@ -57,9 +81,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         place = [int(i) for i in np.argwhere(bad)[0]]
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
-        raise InputError(
-            Fault(f"{cell_words(path, place)} is {what}{only}", _inside(path, place, array.ndim))
-        )
+        raise InputError(Fault(f"{cell_words(path, place)} is {what}{only}", (*path, *place)))
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 
@@ -82,6 +104,8 @@ def to_number(raw: object, path: KeyPath) -> float:
     Raises:
         InputError: if it is no number, or not finite.
     """
+    if isinstance(raw, np.ndarray) and raw.ndim == 0:
+        raw = raw.item()
     if isinstance(raw, str):
         value = _written(raw, path, "")
     elif isinstance(raw, bool) or not isinstance(raw, int | float | np.number):
@@ -102,9 +126,8 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise InputError(
-            Fault(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", path)
-        )
+        message = f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
+        raise InputError(Fault(message, path))
     return int(value)
 
 
@@ -191,7 +214,7 @@ def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> l
 def _element(item: object, path: KeyPath, cell: str) -> float:
     if isinstance(item, str):
         return _written(item, path, cell)
-    if isinstance(item, np.ndarray) and item.ndim == 0:
+    if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
         item = item.item()
     if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
         try:
@@ -216,28 +239,16 @@ def _written(text: str, path: KeyPath, cell: str) -> float:
 
 
 def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> Fault:
-    name = _name(path)
+    noun, has, needed = "matrix", f"the shape {part.shape}", f"{first.shape}"
     if part.ndim == first.ndim == 1:
-        message = (
-            f"row {index + 1} of {name} has {_count(len(part), 'number')}, "
-            f"but row 1 has {len(first)}"
-        )
-    else:
-        message = (
-            f"matrix {index + 1} of {name} has the shape {part.shape}, "
-            f"but matrix 1 has {first.shape}"
-        )
+        noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
+    message = f"{noun} {index + 1} of {_name(path)} has {has}, but {noun} 1 has {needed}"
     return Fault(message, (*path, index))
 
 
-def _count(n: int, noun: str) -> str:
-    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"
-
-
 def _name(path: KeyPath) -> str:
-    keys = [part for part in path if isinstance(part, str)]
     places = [part for part in path if isinstance(part, int)]
-    name = ".".join(keys)
+    name = dotted(path)
     return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
 
 
@@ -250,5 +261,6 @@ def cell_words(path: KeyPath, place: Sequence[int]) -> str:
     return f"row {row + 1}, column {column + 1} of {name}"
 
 
-def _inside(path: KeyPath, place: Sequence[int], axes: int) -> KeyPath:
-    return (*path, *place[-axes:])
+def dotted(path: KeyPath) -> str:
+    """Return the name of a key in messages: `mask.keep`."""
+    return ".".join(part for part in path if isinstance(part, str))

@@ -1,0 +1,84 @@
+"""What score functions and normalisers are told: parameters of their own, and shared settings."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from attncli.errors import KeyPath
+from attncli.forms.form import Form, choice, matrix, number, vector
+from attncli.records import Record
+
+AXES = ("keys", "queries")
+
+
+class Parameter(Record):
+    """A score function's or a normaliser's own parameter.
+
+    Attributes:
+        name: its key.
+        shape: the names of its axes; empty for a number.
+        meaning: one line for `attn scores`.
+        default: what it is when left out; None for nothing.
+        required: whether it must be given.
+        number: the form of a parameter without a shape.
+    """
+
+    name: str
+    shape: tuple[str, ...] = ()
+    meaning: str = ""
+    default: float | None = None
+    required: bool = False
+    number: Form = number()
+
+    @property
+    def form(self) -> Form:
+        """How it is written: one axis makes a vector, two make a matrix."""
+        return (self.number, vector(), matrix())[len(self.shape)]
+
+
+def _base(raw: object, path: KeyPath) -> float | str:
+    """Return what softmax raises to the power of the scores; the letter e stays as written."""
+    return "e" if isinstance(raw, str) and raw.strip() == "e" else number(above=1).read(raw, path)
+
+
+SETTINGS: dict[str, Form] = {
+    "temperature": number(),
+    "base": Form(_base, number().kinds),
+    "axis": choice(AXES),
+}
+"""The keys that every normaliser takes beside its own parameters."""
+
+NO_PARAMETERS: Mapping[str, Any] = {}
+
+
+class Normalize(Record):
+    """How to normalise: which function, along which axis, and its numbers.
+
+    Attributes:
+        name: a key of `NORMALIZERS`.
+        temperature: positive; the scores are divided by it first.
+        base: greater than 1; what softmax raises to the power of the scores.
+        axis: "keys" (each row) or "queries" (each column).
+        parameters: the normaliser's own.
+    """
+
+    name: str = "softmax"
+    temperature: float = 1.0
+    base: float = np.e
+    axis: str = "keys"
+    parameters: Mapping[str, Any] = NO_PARAMETERS
+
+    @property
+    def along(self) -> int:
+        """The axis of the arrays of the calculation, (…, queries, keys)."""
+        return -1 if self.axis == "keys" else -2
+
+
+def settings_of(read: Mapping[str, object]) -> Normalize:
+    """Return the settings that the key `normalize` holds."""
+    values: dict[str, Any] = {key: np.e if part == "e" else part for key, part in read.items()}
+    own = {key: values.pop(key) for key in read if key not in Normalize.fields}
+    return Normalize(**values, parameters=own)

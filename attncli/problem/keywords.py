@@ -1,0 +1,65 @@
+"""The keys of a problem as arguments of Python, for type checkers and editors."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias, TypedDict
+
+from numpy.typing import ArrayLike
+
+Matrix: TypeAlias = ArrayLike | Sequence[object] | None
+Words: TypeAlias = str | Sequence[str] | None
+Number: TypeAlias = str | float | None
+Named: TypeAlias = str | Mapping[str, object] | None
+"""A name, or a mapping of the name and parameters."""
+
+
+class ProblemKeys(TypedDict, total=False):
+    """The keys of a problem; what each means is told by the table `KEYS`.
+
+    A matrix may be nested lists of numbers or of written numbers, a text block, or anything that
+    NumPy can read as an array: tensors, tables of pandas, the steps of a trace. None leaves a key
+    out.
+    """
+
+    title: str | None
+    notes: str | None
+    kind: str | None
+    tokens: Words
+    memory_tokens: Words
+    X: Matrix
+    memory: Matrix
+    W_q: Matrix
+    W_k: Matrix
+    W_v: Matrix
+    W_o: Matrix
+    b_q: Matrix
+    b_k: Matrix
+    b_v: Matrix
+    b_o: Matrix
+    Q: Matrix
+    K: Matrix
+    V: Matrix
+    scores: Matrix
+    heads: Number
+    kv_heads: Number
+    score: Named
+    scale: Number
+    softcap: Number
+    bias: Matrix
+    mask: Matrix | Mapping[str, object]
+    normalize: Named
+    tokens_as: str | None
+    round: Number | Mapping[str, object]
+    W_c: Matrix
+    W: Matrix
+    A: Matrix
+    b: Matrix
+    u: Matrix
+    h_0: Matrix
+    c_0: Matrix
+    update: str | None
+    activation: str | None
+    output_activation: str | None
+    enhance: bool | str | None
+    answers: Mapping[str, object] | None

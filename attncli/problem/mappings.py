@@ -1,0 +1,136 @@
+"""The forms of the keys that are mappings, `score`, `mask`, `normalize`, `round`, and of `scale`.
+
+What their keys are is read from the tables of `attention/`, so that a new row needs no line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Protocol
+
+import numpy as np
+
+from attncli.attention.masks import MASKS
+from attncli.attention.parameters import Parameter
+from attncli.errors import Fault, InputError, KeyPath, collected
+from attncli.forms.form import MATRIX, Form, as_text, choice, count, known_parts, read_parts
+from attncli.notation.written import NumberError, parse
+from attncli.text.escapes import visible
+
+SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
+"""The sizes that a scale expression may use."""
+
+
+class Row(Protocol):
+    """A row of a table of functions that take parameters."""
+
+    @property
+    def parameters(self) -> tuple[Parameter, ...]:
+        """Its own."""
+
+
+def named(table: Mapping[str, Row], noun: str, default: str, settings: Mapping[str, Form]) -> Form:
+    """A row of a table by its name, or {name: …} with parameters.
+
+    Args:
+        table: the rows by name.
+        noun: what a row is, in messages.
+        default: the name where none is given.
+        settings: the keys that all rows take, beside their own parameters.
+    """
+
+    def parts() -> dict[str, Form]:
+        own = {p.name: p.form for row in table.values() for p in row.parameters}
+        return {"name": choice(table), **settings, **own}
+
+    def read(raw: object, path: KeyPath) -> dict[str, object]:
+        mapping = raw if isinstance(raw, Mapping) else {"name": as_text(raw, path)}
+        given = known_parts(mapping, path, parts())
+        name, faults = "", list[Fault]()
+        with collected(faults):
+            name = choice(table).read(given.pop("name", default), path)
+        own = () if faults else table[name].parameters
+        forms = {**settings, **{p.name: p.form for p in own}}
+        if not faults:
+            faults += _misfits(f"the {noun} {name}", own, forms, given, path)
+        wanted = {p.name: p.default for p in own if p.default is not None} | given
+        ordered = {key: wanted[key] for key in forms if key in wanted}
+        return {"name": name} | read_parts(ordered, path, forms, faults)
+
+    return Form(read, parts=parts)
+
+
+def _misfits(
+    row: str,
+    own: tuple[Parameter, ...],
+    forms: Mapping[str, Form],
+    given: Mapping[str, object],
+    path: KeyPath,
+) -> Iterator[Fault]:
+    """Yield a fault for what a row has not, and for what it cannot do without."""
+    for key in given:
+        if key not in forms:
+            takes = ", ".join(forms) or "no parameters"
+            yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
+    missing = [p for p in own if p.required and p.name not in given]
+    if missing:
+        parts = ", ".join(f"{p.name}: …" for p in missing)
+        shapes = "; ".join(f"{p.name} is {' × '.join(p.shape)}" for p in missing)
+        hint = f"write {path[0]}: {{name: {row.rsplit(maxsplit=1)[-1]}, {parts}}}; {shapes}"
+        yield Fault(f"{row} needs {' and '.join(p.name for p in missing)}", path, hint)
+
+
+def _mask_parts() -> dict[str, Form]:
+    """Return the forms of all masks, each with its settings."""
+    rows = MASKS.items()
+    return {k: f for name, row in rows for k, f in {name: row.form, **row.settings}.items()}
+
+
+def _mask(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return what a mask is made of: a mapping of the mask forms; a matrix is `keep`."""
+    if isinstance(raw, str) and raw in ("causal", "none"):
+        return {"causal": True} if raw == "causal" else {}
+    if isinstance(raw, str) and not any(c.isdigit() for c in raw):
+        hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
+        raise InputError(Fault(f"unknown mask {visible(raw)}", path, hint))
+    if not isinstance(raw, Mapping):
+        return {"keep": MASKS["keep"].form.read(raw, path)}
+    parts = _mask_parts()
+    return read_parts(known_parts(raw, path, parts), path, parts)
+
+
+def _round_parts() -> dict[str, Form]:
+    return {"decimals": count(0), "significant": count(), "half": choice(("up", "even"))}
+
+
+def _round(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return how to round; 2 and 3sf are what people write for two decimals and three figures."""
+    if not isinstance(raw, Mapping):
+        text = str(raw).strip()
+        key = "significant" if text.endswith("sf") else "decimals"
+        raw = {key: text.removesuffix("sf")}
+    mapping = known_parts(raw, path, _round_parts())
+    if ("decimals" in mapping) == ("significant" in mapping):
+        hint = "write round: {decimals: 2} or round: {significant: 3}"
+        raise InputError(Fault(f"{path[0]} needs either decimals or significant", path, hint))
+    return read_parts(mapping, path, _round_parts())
+
+
+def _scale(raw: object, path: KeyPath) -> str:
+    """Return the scale as text; it is calculated when the sizes are known."""
+    if isinstance(raw, int | float | np.number) and not isinstance(raw, bool):
+        return repr(float(raw)).removesuffix(".0")
+    text = as_text(raw, path)
+    try:
+        parse(text, SCALE_NAMES)
+    except NumberError as error:
+        raise InputError(Fault(f"scale: {error}", path, "write such as 1/sqrt(d_k)")) from None
+    return text
+
+
+DECIMALS_OR_FIGURES = {"type": "string", "pattern": "^[0-9]+(sf)?$"}
+
+MASK = Form(_mask, ({"enum": ["causal", "none"]}, *MATRIX), _mask_parts, names_file=True)
+ROUND = Form(_round, (count(0).schema(), DECIMALS_OR_FIGURES), _round_parts)
+SCALE = Form(_scale, ({"type": ["number", "string"]},))
+ANSWERS = Form(lambda raw, path: raw, ({"type": "object"},))

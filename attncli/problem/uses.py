@@ -1,0 +1,70 @@
+"""Which of the given keys a kind of problem has a use for, and what it cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from attncli.attention.masks import MASKS
+from attncli.errors import Fault
+from attncli.problem.keys import KEYS
+from attncli.problem.kinds import COMMON_OPTIONS, KINDS
+
+REPLACES = {
+    "Q": ("W_q", "b_q"),
+    "K": ("W_k", "b_k"),
+    "V": ("W_v", "b_v"),
+    "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
+}
+"""What is given directly, and what has no use then."""
+
+
+def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield a fault for each key that this kind has no use for, excludes another, or is missing.
+
+    Args:
+        given: the keys that were given.
+        values: what every key holds; None for what was left out and has no default.
+    """
+    name = values["kind"]
+    kind = KINDS[name]
+    for key in given:
+        if key not in (*COMMON_OPTIONS, *kind.shapes, *kind.options):
+            fitting = [name for name, k in KINDS.items() if key in (*k.shapes, *k.options)]
+            hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
+            yield Fault(f"{key} has no use in kind {name}", (key,), hint)
+    for direct, replaced in REPLACES.items():
+        for key in replaced if direct in given else ():
+            if key in given:
+                hint = f"leave out {key} or {direct}"
+                message = f"{direct} is given, so {key} has no use"
+                yield Fault(message, (key,), hint, related=(direct,))
+    yield from _misfits(name, values)
+    for key in kind.needs:
+        if key not in given:
+            yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
+    if kind.source:
+        yield from _without_source(given, kind.source)
+
+
+def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield a fault for parts of the mask and of `normalize` that a kind has no use for."""
+    kind = KINDS[name]
+    fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
+    for form in values["mask"]:
+        if form in MASKS and form not in fitting:
+            message = f"the mask {form} has no use in kind {name}"
+            yield Fault(message, ("mask", form), f"{', '.join(fitting)} have")
+    if values["normalize"].get("axis", kind.axes[0]) not in kind.axes:
+        message = f"normalize.axis has no use in kind {name}"
+        yield Fault(message, ("normalize", "axis"), "leave it out")
+
+
+def _without_source(given: Collection[str], source: str) -> Iterator[Fault]:
+    """Yield a fault for the first of Q, K and V that is neither given nor can be made."""
+    for key, origin in (("Q", "X"), ("K", source), ("V", source)):
+        known = "scores" in given and key != "V"
+        if key not in given and origin not in given and not known:
+            hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
+            yield Fault(f"there is neither {origin} nor {key}", (), hint)
+            return
