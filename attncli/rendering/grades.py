@@ -12,13 +12,13 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.diagnosis import Finding
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
     STATUSES,
     WRONG,
     Compared,
+    Finding,
     Given,
     Judged,
     Misshapen,

@@ -9,7 +9,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
-from attncli.checking.diagnosis import Finding
 from attncli.checking.judged import (
     CORRECT,
     FOLLOWS,
@@ -17,6 +16,7 @@ from attncli.checking.judged import (
     MISSING,
     WRONG,
     Compared,
+    Finding,
     Given,
     Judged,
 )
