@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from math import isfinite
 
 import numpy as np
 
@@ -29,17 +30,22 @@ ENOUGH = 3
 """From so many numbers on, what they have in common is a habit."""
 
 
-def unit_of(text: str) -> float:
-    """Return one unit of the last digit of a decimal number; 0 for anything else, as it is exact.
+def decimal_of(text: str) -> tuple[float, float] | None:
+    """Return a decimal number, and one unit of its last digit; None for any other text.
 
-    >>> unit_of("0.50"), unit_of("-1.5e3"), unit_of("1/3")
-    (0.01, 100.0, 0.0)
+    >>> decimal_of("0.50"), decimal_of("-1.5e3"), decimal_of("1/3"), decimal_of("-")
+    ((0.5, 0.01), (-1500.0, 100.0), None, None)
     """
-    match = DECIMAL.fullmatch(text.replace("−", "-").strip())
+    text = text.replace("−", "-")
+    match = DECIMAL.fullmatch(text)
     if match is None:
-        return 0.0
+        return None
     decimals, power = match.groups()
-    return float(10.0 ** (int(power or 0) - len(decimals or "")))
+    try:
+        number, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
+    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
+        return None
+    return (number, unit) if isfinite(number) else None
 
 
 def significant(texts: Iterable[str]) -> int:

@@ -30,12 +30,12 @@ from attncli.rendering.formats import plain_text
 from attncli.rendering.record import Selection
 from attncli.rendering.report import (
     ReportTable,
-    cell_name,
     last_digits,
     unexplained,
     verdict,
     written_texts,
 )
+from attncli.tape.cells import cell_name
 from attncli.text.escapes import visible
 from attncli.text.numbers import DEFAULT_DECIMALS, every_digit, style_of
 from attncli.text.widths import cell_width

@@ -22,6 +22,7 @@ from attncli.checking.judged import (
 )
 from attncli.records import Record
 from attncli.rendering.blocks import Line, Matrix, beside, matrix_blocks
+from attncli.tape.cells import cell_name
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
@@ -235,18 +236,6 @@ def slice_words(step: Step, place: Sequence[int]) -> str:
         labels = step.labels.get(axis, ())
         words.append(f"{axis} {label_text(labels[index]) if index < len(labels) else index + 1}")
     return ", ".join(words)
-
-
-def cell_name(step: Step, index: Sequence[int]) -> str:
-    """Return `weights[am, I]`, or `weights[head 2][am, I]`, for an index into the step's value."""
-    count = min(2, len(index))
-    stack, places = index[: len(index) - count], index[len(index) - count :]
-    words = []
-    for axis, place in zip(step.axes[len(stack) :], places, strict=True):
-        labels = step.labels.get(axis, ())
-        words.append(label_text(labels[place]) if place < len(labels) else str(place + 1))
-    inner = slice_words(step, stack)
-    return f"{step.name}{f'[{inner}]' if inner else ''}[{', '.join(words)}]"
 
 
 def wrong_cells(judged: Given, decimals: int) -> Iterator[str]:

@@ -64,7 +64,7 @@ def mistake(sentence: str, advice: str) -> Callable[[Rule], Mistake]:
     return decorated
 
 
-def mistake_in_step(sentence: str, advice: str) -> Callable[[Changes], Mistake]:
+def step_mistake(sentence: str, advice: str) -> Callable[[Changes], Mistake]:
     """Return a decorator for a mistake that looks at a whole step, or changes several at once."""
     return lambda changes: Mistake(changes.__name__, sentence, advice, changes)
 

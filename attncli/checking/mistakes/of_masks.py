@@ -8,14 +8,8 @@ import numpy as np
 
 from attncli.attention.masks import Mask, Masked
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.mistakes.mistake import (
-    NO_WORDS,
-    Words,
-    made_of,
-    mistake,
-    mistake_in_step,
-)
-from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
+from attncli.checking.mistakes.mistake import NO_WORDS, Words, made_of, mistake, step_mistake
+from attncli.checking.mistakes.wrong_operations import wrong
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Transposed
@@ -25,7 +19,6 @@ from attncli.tape.step import Expression, Step
 
 @mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
 def mask_missing(node: Expression) -> Iterator[Expression]:
-    """The scores without a mask."""
     if isinstance(node, Masked):
         yield node.operand
 
@@ -35,9 +28,8 @@ def mask_missing(node: Expression) -> Iterator[Expression]:
     "Block the cells where the mask is 0.",
 )
 def mask_inverted(node: Expression) -> Iterator[Expression]:
-    """Blocked where it may attend."""
     if isinstance(node, Masked):
-        yield replace(node, mask=Opposite(node.mask))
+        yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
 
 
 @mistake(
@@ -45,9 +37,8 @@ def mask_inverted(node: Expression) -> Iterator[Expression]:
     "Put −∞ in blocked cells: e^−∞ = 0.",
 )
 def mask_as_zero(node: Expression) -> Iterator[Expression]:
-    """0 for −∞ in a blocked cell."""
     if isinstance(node, Masked):
-        yield Product(node.operand, node.mask)
+        yield wrong(np.multiply, node.operand, node.mask)
 
 
 @mistake(
@@ -55,12 +46,11 @@ def mask_as_zero(node: Expression) -> Iterator[Expression]:
     "Look up for each query which keys it may see.",
 )
 def mask_transposed(node: Expression) -> Iterator[Expression]:
-    """The other triangle."""
     if isinstance(node, Masked):
         yield replace(node, mask=Transposed(node.mask))
 
 
-@mistake_in_step("The mask is off by one key.", "{rule}")
+@step_mistake("The mask is off by one key.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """One key more or less on one side of a causal mask or a window, or of the real keys."""
     made = made_of(step)
@@ -74,11 +64,13 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     others = [other(n, m) for mask in given for other in _moved(mask)]
     if given[0].window is not None:  # each query without its own place
         others.append(kept * (1 - np.eye(n, m)))
+    rule = "Count again which keys a query may see."
+    if given[-1].causal:
+        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for numbers in others:
         keep = np.ones_like(kept) if numbers is None else numbers
-        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
-        words = {"rule": rule if given[-1].causal else "Count again which keys a query may see."}
-        yield {step.name: replace(made, mask=Instead(made.mask, keep))}, words
+        instead = wrong(lambda mask, keep=keep: keep, made.mask)
+        yield {step.name: replace(made, mask=instead)}, {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -96,7 +88,7 @@ def _moved(mask: Mask) -> Iterator[Mask]:
                 yield replace(mask, window=(left, right + by))
 
 
-@mistake_in_step(
+@step_mistake(
     "The mask was applied after the softmax, so the weights no longer sum to 1.",
     "Put −∞ into the scores before the softmax.",
 )
@@ -107,13 +99,12 @@ def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words
     masked = next((s for s in trace if isinstance(s.operation, Masked)), None)
     if masked is None or not isinstance(masked.operation, Masked):
         return
-    kept = Product(made_of(step), masked.operation.mask)
+    kept = wrong(np.multiply, made_of(step), masked.operation.mask)
     yield {masked.name: masked.operation.operand, step.name: kept}, NO_WORDS
 
 
 @mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")
 def blocked_counted(node: Expression) -> Iterator[Expression]:
-    """The sum of all exponentials, those of blocked keys too."""
     if isinstance(node, Sum) and isinstance(node.operand, Step):
         power = node.operand.operation
         if isinstance(power, Exp) and isinstance(power.operand, Step):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.checking.mistakes.mistake import (
@@ -12,31 +16,26 @@ from attncli.checking.mistakes.mistake import (
     is_w_o,
     made_of,
     mistake,
-    mistake_in_step,
+    step_mistake,
 )
 from attncli.checking.mistakes.wrong_operations import (
-    Equal,
-    HeadsSummed,
-    InterleavedMerge,
-    InterleavedSplit,
-    LastHeadFirst,
-    TakingTurns,
-    WithoutHead,
+    heads_added,
+    interleaved,
+    merged_in_turns,
+    without_head,
+    wrong,
 )
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.tape.operations import Add, MatMul, Scale, Transposed
+from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten, walk
 
 
-@mistake_in_step(
-    "The weights stand transposed.", "Let every query mix the values by its own weights."
-)
+@step_mistake("The weights stand transposed.", "Let every query mix the values by its own weights.")
 def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Aᵀ for A, as it is given or as it is used."""
-    del trace
     if step.name.startswith("weights") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, NO_WORDS
 
@@ -48,9 +47,7 @@ def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Wor
         yield {step.name: other}, NO_WORDS
 
 
-@mistake_in_step(
-    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
-)
+@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
@@ -66,21 +63,14 @@ def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, 
             yield {step.name: replace(node, right=other)}, {"used": name}
 
 
-@mistake_in_step(
-    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
-)
+@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def keys_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Weights · K for weights · V; of a pooling, weights · hidden."""
-    del trace
     return _other_values(step, "K", "hidden")
 
 
-@mistake_in_step(
-    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
-)
+@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def queries_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Weights · Q for weights · V."""
-    del trace
     return _other_values(step, "Q")
 
 
@@ -103,16 +93,14 @@ def _as_shared(values: Expression, other: Step) -> Expression:
 
 @mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
 def equal_weights(node: Expression) -> Iterator[Expression]:
-    """The mean of the values."""
     if isinstance(node, MatMul) and is_named(node.left, "weights"):
-        yield replace(node, left=Equal(node.left))
+        yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
 
 
-@mistake_in_step(
+@step_mistake(
     "The input was added, as in a transformer block.", "Attention alone ends with the mixed values."
 )
 def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """The residual connection of a transformer's block."""
     if step.name == "output" and "X" in trace.inputs:
         yield {step.name: Add(made_of(step), trace.inputs["X"])}, NO_WORDS
 
@@ -122,11 +110,10 @@ def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     "A head is a contiguous piece: the first d_k features are head 1.",
 )
 def heads_interleaved(node: Expression) -> Iterator[Expression]:
-    """Every h-th feature for a piece of neighbours."""
     if isinstance(node, SplitHeads):
-        yield InterleavedSplit(node.operand, node.heads)
+        yield wrong(lambda array: interleaved(array, node.heads), node.operand)
     elif isinstance(node, MergeHeads):
-        yield InterleavedMerge(node.operand)
+        yield wrong(merged_in_turns, node.operand)
 
 
 @mistake(
@@ -134,28 +121,26 @@ def heads_interleaved(node: Expression) -> Iterator[Expression]:
     "Neighbouring query heads share a key/value head.",
 )
 def shared_heads_alternate(node: Expression) -> Iterator[Expression]:
-    """Query heads that take the key/value heads in turns."""
     if isinstance(node, RepeatHeads):
-        yield TakingTurns(node.operand, node.times)
+        yield wrong(lambda array: np.concatenate([array] * node.times, axis=1), node.operand)
 
 
 @mistake("The heads stand in the wrong order.", "Head 1 comes first.")
 def heads_in_wrong_order(node: Expression) -> Iterator[Expression]:
-    """The last head first."""
     if isinstance(node, MergeHeads):
-        yield MergeHeads(LastHeadFirst(node.operand))
+        yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
 
 
-@mistake_in_step("Head {head} was left out.", "Put all heads side by side.")
+@step_mistake("Head {head} was left out.", "Put all heads side by side.")
 def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Nothing where the features of one head belong."""
     for head in range(trace.problem.heads if trace.problem.heads > 1 else 0):
+        dropped = partial(without_head, head=head, heads=trace.problem.heads)
 
-        def rule(node: Expression, head: int = head) -> Iterator[Expression]:
+        def rule(node: Expression, dropped: Callable[..., Any] = dropped) -> Iterator[Expression]:
             if isinstance(node, MergeHeads):
-                yield WithoutHead(node, head, trace.problem.heads)
+                yield wrong(dropped, node)
             elif isinstance(node, MatMul) and is_w_o(node.right):
-                yield replace(node, left=WithoutHead(node.left, head, trace.problem.heads))
+                yield replace(node, left=wrong(dropped, node.left))
 
         for made in rewritten(made_of(step), rule):
             yield {step.name: made}, {"head": str(head + 1)}
@@ -163,35 +148,26 @@ def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
 
 @mistake("The heads were added up.", "Put them side by side: their features stay apart.")
 def heads_summed(node: Expression) -> Iterator[Expression]:
-    """The heads added up where they are to stand side by side."""
     if isinstance(node, MergeHeads):
-        yield HeadsSummed(node.operand)
+        yield wrong(heads_added, node.operand)
 
 
-@mistake_in_step(
-    "This is the mean of the heads.", "Put them side by side: their features stay apart."
-)
-def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """The mean of the heads."""
-    made = made_of(step)
-    if isinstance(made, MergeHeads):
-        mean = Scale(HeadsSummed(made.operand), 1.0, float(trace.problem.heads), "")
-        yield {step.name: mean}, NO_WORDS
+@mistake("This is the mean of the heads.", "Put them side by side: their features stay apart.")
+def heads_averaged(node: Expression) -> Iterator[Expression]:
+    if isinstance(node, MergeHeads):
+        yield wrong(lambda array: heads_added(array) / array.shape[1], node.operand)
 
 
 @mistake("The heads were not multiplied by W_o.", "Multiply the heads side by side by W_o.")
 def w_o_missing(node: Expression) -> Iterator[Expression]:
-    """The heads side by side as the output."""
     if isinstance(node, Add) and isinstance(node.left, MatMul) and is_w_o(node.left.right):
         yield node.left.left
     if isinstance(node, MatMul) and is_w_o(node.right):
         yield node.left
 
 
-@mistake_in_step("{step} stands transposed.", "A token keeps its place through every step.")
+@step_mistake("{step} stands transposed.", "A token keeps its place through every step.")
 def step_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Rows and columns of the result changed about."""
-    del trace
     is_matrix = len(step.trailing) == 2 and max(step.array.shape[-2:]) > 1
     if is_matrix and not step.name.startswith(("scores", "weights")):
-        yield {step.name: Transposed(made_of(step))}, {"step": step.name}
+        yield {step.name: Transposed(made_of(step))}, NO_WORDS

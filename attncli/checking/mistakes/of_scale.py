@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from math import sqrt
 
-from attncli.checking.mistakes.mistake import (
-    Words,
-    made_of,
-    mistake,
-    mistake_in_step,
-)
+from attncli.checking.mistakes.mistake import Words, made_of, mistake, step_mistake
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Scale
@@ -20,18 +15,16 @@ from attncli.tape.step import Expression, Step
 
 @mistake("The scores were not scaled.", "Calculate {formula}.")
 def not_scaled(node: Expression) -> Iterator[Expression]:
-    """The scores as they are."""
     if isinstance(node, Scale):
         yield node.operand
 
 
-@mistake_in_step("The scores were divided by {by}, not by {right}.", "Take the root of d_k.")
+@step_mistake("The scores were divided by {by}, not by {right}.", "Take the root of d_k.")
 def scaled_by_d_k(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """/ d_k for / √d_k."""
     return _scaled_by(step, trace, "d_k")
 
 
-@mistake_in_step(
+@step_mistake(
     "The scores were divided by {by}, not by {right}.",
     "Scale by the size of one head's key, not by the width of the input.",
 )
@@ -40,7 +33,7 @@ def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Iterator[tuple[Change, W
     return _scaled_by(step, trace, "√d_model")
 
 
-@mistake_in_step(
+@step_mistake(
     "The scores were divided by {by}, not by {right}.",
     "Scale by the size of a key, not by the number of tokens.",
 )
@@ -84,12 +77,11 @@ def scaled_twice(node: Expression) -> Iterator[Expression]:
 
 @mistake("The scale was applied the wrong way round.", "Calculate {formula}.")
 def scale_inverted(node: Expression) -> Iterator[Expression]:
-    """Multiplied where it is to be divided, or the other way round."""
     if isinstance(node, Scale):
         yield replace(node, times=node.over, over=node.times)
 
 
-@mistake_in_step(
+@step_mistake(
     "The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step."
 )
 def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import numpy as np
+
 from attncli.attention.heads import SplitHeads
 from attncli.attention.scores import ConcatenatePairs, Cosine, GaussianExponent
 from attncli.checking.mistakes.mistake import (
@@ -14,14 +16,14 @@ from attncli.checking.mistakes.mistake import (
     is_w_o,
     made_of,
     mistake,
-    mistake_in_step,
+    step_mistake,
 )
 from attncli.checking.mistakes.wrong_operations import (
-    DividedByLengths,
-    Negative,
-    Product,
-    Reversed,
-    UnsquaredDistance,
+    divided_by_lengths,
+    negative,
+    other_half_first,
+    unsquared_distance,
+    wrong,
 )
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
@@ -33,20 +35,17 @@ from attncli.tape.walk import transform
 PROJECTED = ("Q", "K", "V")
 
 
-@mistake_in_step(
+@step_mistake(
     "The scores stand transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
 def scores_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """K Qᵀ."""
-    del trace
     if step.name.startswith("scores") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, NO_WORDS
 
 
 @mistake("The keys were not transposed.", "Take the dot product of every query with every key.")
 def key_not_transposed(node: Expression) -> Iterator[Expression]:
-    """Q K."""
     if isinstance(node, MatMul) and isinstance(node.right, Transposed):
         inner = node.right.operand
         if not is_projection(inner):
@@ -55,7 +54,6 @@ def key_not_transposed(node: Expression) -> Iterator[Expression]:
 
 @mistake("The weight matrix was transposed.", "Multiply by the matrix as it is written.")
 def weights_matrix_transposed(node: Expression) -> Iterator[Expression]:
-    """X Wᵀ for X W, and the other way round."""
     if isinstance(node, Transposed) and is_projection(node.operand):
         yield node.operand
     elif isinstance(node, MatMul) and is_projection(node.right):
@@ -74,22 +72,19 @@ def factors_exchanged(node: Expression) -> Iterator[Expression]:
 
 @mistake("The matrices were multiplied number by number.", "Multiply rows by columns and add up.")
 def elementwise_product(node: Expression) -> Iterator[Expression]:
-    """Each number times the one at its own place."""
     if isinstance(node, MatMul):
         right = node.right.operand if isinstance(node.right, Transposed) else node.right
-        yield Product(node.left, right)
-        if right is not node.right:
-            yield Product(node.left, node.right)
+        for factor in dict.fromkeys((right, node.right)):
+            yield wrong(np.multiply, node.left, factor)
 
 
 @mistake("The product with the weight matrix was left out.", "Calculate {formula}.")
 def projection_missing(node: Expression) -> Iterator[Expression]:
-    """X for X W."""
     if isinstance(node, MatMul) and is_projection(node.right) and not is_w_o(node.right):
         yield node.left
 
 
-@mistake_in_step(
+@step_mistake(
     "{step} was made with {used}, not with {right}.",
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
@@ -102,24 +97,21 @@ def wrong_weight_matrix(step: Step, trace: Trace) -> Iterator[tuple[Change, Word
         used = f"W_{other.lower()}"
         if used != right and used in trace.inputs and right in trace.inputs:
             made = _with_input(step, right, trace.inputs[used])
-            yield {step.name: made}, {"step": step.name, "used": used, "right": right}
+            yield {step.name: made}, {"used": used, "right": right}
 
 
-@mistake_in_step("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
+@step_mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
 def swapped_q_k(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Q for K and K for Q."""
     return _swapped(step, trace, "Q", "K")
 
 
-@mistake_in_step("K and V have changed places.", "Keys come from W_k, values from W_v.")
+@step_mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
 def swapped_k_v(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """K for V and V for K."""
     return _swapped(step, trace, "K", "V")
 
 
-@mistake_in_step("Q and V have changed places.", "Queries come from W_q, values from W_v.")
+@step_mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
 def swapped_q_v(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Q for V and V for Q."""
     return _swapped(step, trace, "Q", "V")
 
 
@@ -136,17 +128,16 @@ def _swapped(step: Step, trace: Trace, one: str, other: str) -> Iterator[tuple[C
             yield {step.name: made}, NO_WORDS
 
 
-@mistake_in_step(
+@step_mistake(
     "{step} was made from {used}, not from {right}.",
     "Queries come from X, keys and values from memory.",
 )
 def wrong_source(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Keys and values made from X where they come from memory, or queries from memory."""
     if step.name in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
         for right, used in (("X", "memory"), ("memory", "X")):
             made = _with_input(step, right, trace.inputs[used])
             if made is not step.operation:
-                yield {step.name: made}, {"step": step.name, "used": used, "right": right}
+                yield {step.name: made}, {"used": used, "right": right}
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
@@ -156,16 +147,14 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
 
 @mistake("The bias was not added.", "Add the bias.")
 def bias_missing(node: Expression) -> Iterator[Expression]:
-    """The sum without the bias."""
     if isinstance(node, Add) and is_input(_uncut(node.right)):
         yield node.left
 
 
 @mistake("The bias was subtracted.", "Add the bias.")
 def bias_subtracted(node: Expression) -> Iterator[Expression]:
-    """The bias taken away."""
     if isinstance(node, Add) and is_input(_uncut(node.right)):
-        yield replace(node, right=Negative(node.right))
+        yield replace(node, right=wrong(negative, node.right))
 
 
 def _uncut(expression: Expression) -> Expression:
@@ -174,7 +163,6 @@ def _uncut(expression: Expression) -> Expression:
 
 @mistake("The tanh was left out.", "Take the tanh of every number.")
 def tanh_missing(node: Expression) -> Iterator[Expression]:
-    """The argument of the tanh for the tanh."""
     if isinstance(node, Tanh | SoftCap):
         yield node.operand
 
@@ -184,11 +172,10 @@ def tanh_missing(node: Expression) -> Iterator[Expression]:
     "Keep the order of the formula: [a; b] is not [b; a].",
 )
 def joined_in_wrong_order(node: Expression) -> Iterator[Expression]:
-    """[k; q] for [q; k]."""
     if isinstance(node, Concatenate):
         yield replace(node, left=node.right, right=node.left)
     elif isinstance(node, ConcatenatePairs):
-        yield Reversed(node)
+        yield wrong(lambda q, k: other_half_first(node.apply(q, k), q.shape[-1]), *node.operands)
     elif isinstance(node, Operation) and "parts" in node.fields and "joined" in node.trailing:
         yield replace(node, parts=tuple(reversed(node.operands)))
 
@@ -197,7 +184,6 @@ def joined_in_wrong_order(node: Expression) -> Iterator[Expression]:
     "The dot products were not divided by the lengths of the vectors.", "Divide q·k by ‖q‖ ‖k‖."
 )
 def lengths_forgotten(node: Expression) -> Iterator[Expression]:
-    """q·k for the cosine."""
     if isinstance(node, Cosine):
         yield MatMul(node.q, Transposed(node.k))
 
@@ -206,10 +192,9 @@ def lengths_forgotten(node: Expression) -> Iterator[Expression]:
     "The dot products were divided by one of the two lengths.", "Divide q·k by ‖q‖ and by ‖k‖."
 )
 def one_length_forgotten(node: Expression) -> Iterator[Expression]:
-    """q·k divided by one of the two lengths."""
     if isinstance(node, Cosine):
-        yield DividedByLengths(node.q, node.k, 1, 0)
-        yield DividedByLengths(node.q, node.k, 0, 1)
+        yield wrong(lambda q, k: divided_by_lengths(q, k, 1, 0), node.q, node.k)
+        yield wrong(lambda q, k: divided_by_lengths(q, k, 0, 1), node.q, node.k)
 
 
 @mistake(
@@ -217,9 +202,8 @@ def one_length_forgotten(node: Expression) -> Iterator[Expression]:
     "A length is the root of the sum of squares.",
 )
 def root_forgotten(node: Expression) -> Iterator[Expression]:
-    """q·k divided by the squared lengths."""
     if isinstance(node, Cosine):
-        yield DividedByLengths(node.q, node.k, 2, 2)
+        yield wrong(lambda q, k: divided_by_lengths(q, k, 2, 2), node.q, node.k)
 
 
 @mistake(
@@ -227,7 +211,6 @@ def root_forgotten(node: Expression) -> Iterator[Expression]:
     "The farther a key, the lower its score: −‖q − k‖².",
 )
 def sign_of_distance(node: Expression) -> Iterator[Expression]:
-    """The squared distance without its minus."""
     if isinstance(node, GaussianExponent):
         yield Scale(node, -1.0, 1.0, "· -1")
 
@@ -243,15 +226,13 @@ def half_forgotten(node: Expression) -> Iterator[Expression]:
 
 @mistake("The distance was not squared.", "Leave the root out: ‖q − k‖² is the sum of squares.")
 def distance_not_squared(node: Expression) -> Iterator[Expression]:
-    """The distance for its square."""
     if isinstance(node, GaussianExponent):
-        yield UnsquaredDistance(node, node.width)
+        yield wrong(lambda exponent: unsquared_distance(exponent, node.width), node)
 
 
 @mistake(
     "The tanh was not multiplied by the cap.", "Multiply by the cap after the tanh: c·tanh(s / c)."
 )
 def cap_not_restored(node: Expression) -> Iterator[Expression]:
-    """tanh(s / c) for c · tanh(s / c)."""
     if isinstance(node, SoftCap):
         yield Scale(node, 1.0, node.cap, "")

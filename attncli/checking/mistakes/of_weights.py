@@ -7,14 +7,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.attention.normalizers import Exp, Sum, Unblocked
-from attncli.checking.mistakes.mistake import (
-    Words,
-    is_named,
-    made_of,
-    mistake,
-    mistake_in_step,
-)
-from attncli.checking.mistakes.wrong_operations import Negative
+from attncli.checking.mistakes.mistake import Words, is_named, made_of, mistake, step_mistake
+from attncli.checking.mistakes.wrong_operations import negative, wrong
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Divide, MatMul, Scale, Transposed
@@ -25,12 +19,8 @@ CHAIN = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
 
-@mistake_in_step(
-    "{step} was calculated from {used}, not from {right}.", "Go on from the step before."
-)
+@step_mistake("{step} was calculated from {used}, not from {right}.", "Go on from the step before.")
 def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """A step made from the scores before they were scaled, or masked."""
-    del trace
     if not step.name.startswith((*CHAIN, "exp")):
         return
     made = made_of(step)
@@ -40,15 +30,14 @@ def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]
         while is_named(used, CHAIN) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
-                words = {"step": step.name, "used": used.name, "right": right.name}
+                words = {"used": used.name, "right": right.name}
                 yield {step.name: replace(made, **{name: used})}, words
 
 
-@mistake_in_step(
+@step_mistake(
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
 def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """The weights of unscaled scores, scaled."""
     if not step.name.startswith("weights"):
         return
     for scaled in trace:
@@ -62,7 +51,6 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Wor
     "Divide so that the weights of each {one} sum to 1.",
 )
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
-    """Columns that sum to 1 for rows."""
     if isinstance(node, Sum):
         yield Transposed(replace(node, along=_other_way(node.along)))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
@@ -71,7 +59,6 @@ def softmax_over_queries(node: Expression) -> Iterator[Expression]:
 
 @mistake("The softmax runs over the whole matrix at once.", "Divide each {line} by its own sum.")
 def softmax_over_all(node: Expression) -> Iterator[Expression]:
-    """One sum for the whole matrix."""
     if isinstance(node, Sum):
         yield Sum(node, _other_way(node.along))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
@@ -95,7 +82,6 @@ def _total_of(node: Expression) -> Sum | None:
     "Divide each number by the sum of its {line}.",
 )
 def not_normalized(node: Expression) -> Iterator[Expression]:
-    """What is to be divided by its sum, undivided."""
     if isinstance(node, Divide) and _total_of(node) is not None:
         yield node.dividend
     elif isinstance(node, MatMul) and isinstance(node.left, Step):
@@ -109,7 +95,6 @@ def not_normalized(node: Expression) -> Iterator[Expression]:
     "Take e^ of every score, then divide by the sum of the {line}.",
 )
 def not_exponentiated(node: Expression) -> Iterator[Expression]:
-    """The scores themselves divided by their sum."""
     if isinstance(node, Exp):
         yield _tempered(node)
     elif isinstance(node, Divide) and (power := _power_of(node)) is not None:
@@ -130,7 +115,6 @@ def _power_of(node: Divide) -> Exp | None:
 
 @mistake("The values were mixed by the scores: there was no softmax.", "Calculate {formula}.")
 def scores_as_weights(node: Expression) -> Iterator[Expression]:
-    """The values mixed by scores that no softmax has seen."""
     if isinstance(node, MatMul) and isinstance(node.left, Step):
         made = node.left.operation
         if isinstance(made, Divide) and (power := _power_of(made)) is not None:
@@ -139,7 +123,6 @@ def scores_as_weights(node: Expression) -> Iterator[Expression]:
 
 @mistake("The softmax was taken twice.", "Stop when every {line} sums to 1.")
 def softmax_twice(node: Expression) -> Iterator[Expression]:
-    """The softmax of the weights."""
     if isinstance(node, Divide) and (total := _total_of(node)) is not None:
         again = Exp(node)
         yield Divide(again, Sum(again, total.along))
@@ -147,22 +130,18 @@ def softmax_twice(node: Expression) -> Iterator[Expression]:
 
 @mistake("The temperature was left out.", "Divide the scores by the temperature.")
 def temperature_missing(node: Expression) -> Iterator[Expression]:
-    """Temperature 1."""
     if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1.0)
 
 
 @mistake("The scores were multiplied by the temperature.", "Divide the scores by the temperature.")
 def temperature_inverted(node: Expression) -> Iterator[Expression]:
-    """Multiplied by the temperature."""
     if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
 
 
-@mistake_in_step("The powers are of {used}, not of {right}.", "Use the base that is asked for.")
+@step_mistake("The powers are of {used}, not of {right}.", "Use the base that is asked for.")
 def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """2, 10 or e in the place of the base."""
-    del trace
     power = made_of(step)
     if isinstance(power, Exp):
         for base in (2.0, 10.0, np.e):
@@ -176,6 +155,5 @@ def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     "The largest score gets the largest weight: e^s, not e^−s.",
 )
 def exponent_sign(node: Expression) -> Iterator[Expression]:
-    """e^−s for e^s."""
     if isinstance(node, Exp):
-        yield replace(node, operand=Negative(node.operand))
+        yield replace(node, operand=wrong(negative, node.operand))
