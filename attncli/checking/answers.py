@@ -204,7 +204,7 @@ def _mismatch(
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
     hint = "rows and columns have changed places" if is_transposed else hint
-    hint = hint if name == step.name else "write a number for each of its cells"
+    hint = hint if name == step.name else "the shape must be that of the cells that it names"
     fault = Fault(message, piece.path, hint, place=sheet.locate(piece.path))
     return ShapeMismatch(piece.texts, fault, is_transposed)
 

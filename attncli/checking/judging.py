@@ -8,6 +8,7 @@ number stands for the numbers that it may be a rounding of, so operands are inte
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
 from itertools import takewhile
 
 import numpy as np
@@ -55,10 +56,11 @@ class Judge:
         self.others = others
         self.given = given
         self.judged: dict[str, Judged] = {}
-        self.midpoints: Replay[Array] = Replay(trace, self._midpoint)
-        self.ranges: Replay[Values] = Replay(trace, self._range, self._settle)
+        self.midpoints: Replay[Array] = Replay(trace, lambda step: self._own_numbers(step)[0])
+        self.ranges: Replay[Values] = Replay(
+            trace, lambda step: self._own_numbers(step)[1], lambda _, found: self._settled(found)
+        )
         self._numbers: dict[str, tuple[Array, Values]] = {}
-        self._habit: Habit | None = None
 
     def steps(self) -> Iterator[Judged]:
         """Judge every step of the trace."""
@@ -103,24 +105,17 @@ class Judge:
         # Floats may take the number itself out of its range, by a last digit.
         return yours, Interval(np.fmin(wide.low, yours), np.fmax(wide.high, yours))
 
-    def _midpoint(self, step: Step) -> Array | None:
-        numbers = self._own_numbers(step)
-        return None if numbers is None else numbers[0]
+    @cached_property
+    def _habit(self) -> Habit:
+        given = [one for one in self.given.values() if isinstance(one, Written)]
+        texts = [text for one in given for text in one.texts.flat]
+        return habit_of(texts, [float(unit) for one in given for unit in one.unit.flat])
 
-    def _range(self, step: Step) -> Values | None:
-        numbers = self._own_numbers(step)
-        return None if numbers is None else numbers[1]
-
-    def _settle(self, step: Step, found: Values) -> Values:
+    def _settled(self, found: Values) -> Values:
         """Return the intervals of a step that was left out: rounded before its use, or not."""
-        del step
-        if self._habit is None:
-            given = [one for one in self.given.values() if isinstance(one, Written)]
-            texts = [text for one in given for text in one.texts.flat]
-            self._habit = habit_of(texts, [float(x) for one in given for x in one.unit.flat])
         return self._habit.perhaps_rounded(_bounded(found))
 
-    def _own_numbers(self, step: Step) -> tuple[Array, Values] | None:
+    def _own_numbers(self, step: Step) -> tuple[Array, Values] | tuple[None, None]:
         """Return what a student goes on with from a step: numbers, and what they stand for.
 
         None where nothing was handed in. Nothing can follow from a matrix that does not fit, so
@@ -130,7 +125,7 @@ class Judge:
         if isinstance(judged, Misshapen):
             return step.array, step.array
         if not isinstance(judged, Given):
-            return None
+            return None, None
         if step.name not in self._numbers:
             self._numbers[step.name] = self._of_given(judged)
         return self._numbers[step.name]
@@ -155,7 +150,7 @@ class Judge:
             found = _where(may_follow, hull(found, both), found)
             if missing.any():
                 values = np.where(missing, yours, values)
-                found = _where(missing, interval(self._settle(judged.step, follows)), found)
+                found = _where(missing, interval(self._settled(follows)), found)
         return values, found
 
     def _stand_for(self, judged: Given, values: Array, spare: Array, half: Array) -> Interval:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 
 import numpy as np
 
@@ -24,9 +25,7 @@ def of_line(wrong: WrongStep, axis: int) -> Finding:
     of_head = f" of {', '.join(stacked)}" if stacked else ""
     start = f"Only {noun} {wrong.line(axis, place[axis])}{of_head} is wrong"
     chosen = _line(wrong, axis, place)
-    for words in _like_another(wrong, axis, place, chosen):
-        return Finding(f"{noun}_slip", f"{start}: {words}.", AGAIN)
-    for words in _by_a_sum(wrong, chosen):
+    for words in chain(_like_another(wrong, axis, place, chosen), _by_a_sum(wrong, chosen)):
         return Finding(f"{noun}_slip", f"{start}: {words}.", AGAIN)
     for words in _miscopied(wrong, axis, place, chosen):
         return Finding("miscopied_number", f"{start}: {words}.", "Copy the number again.")
