@@ -6,6 +6,7 @@ import csv
 import io
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -193,6 +194,49 @@ def test_heads_may_stand_side_by_side_or_one_by_one() -> None:
         report = attncli.check(heads, given)
         assert report.verdict == "correct"
     assert statuses(report, "Q")[: q[0].size] == ["missing"] * q[0].size
+
+
+CELLS: list[tuple[dict[str, Any], str, list[int]]] = [
+    ({"scores[I, am]": 10}, "scores", [1]),
+    ({"scores[1, 2]": "10", "S[good, good]": 6.0}, "scores", [1, 8]),
+    ({"QK^T[am, I]": [10]}, "scores", [3]),
+    ({"weights[am, good]": "0.00"}, "weights", [5]),
+    ({"sum[good]": "8909.94"}, "sum", [2]),
+]
+
+
+@pytest.mark.parametrize(("given", "name", "places"), CELLS)
+def test_a_cell_may_be_given_by_its_name(
+    given: dict[str, Any], name: str, places: list[int]
+) -> None:
+    """Every other cell of the step is missing."""
+    report = attncli.check(attncli.load(SAMPLES / "i_am_good.yaml"), given)
+    found = statuses(report, name)
+    assert [i for i, status in enumerate(found) if status != "missing"] == places
+    assert report.verdict == "correct"
+
+
+def test_the_cells_that_a_report_names_are_keys_of_answers_and_of_explain(attn: Attn) -> None:
+    heads = attncli.load(SAMPLES / "heads_cut.yaml")
+    scores = attncli.compute(heads)["scores"].value.copy()
+    scores[1, 0, 1] += 3
+    report = attncli.check(heads, {"scores": scores})
+    (name,) = re.findall(r"scores\[head 2\]\[.*?\]", report.findings["scores"].message)
+    again = attncli.check(heads, {name: scores[1, 0, 1]})
+    assert report.steps["scores"].counts["wrong"] == again.steps["scores"].counts["wrong"] == 1
+    assert again.findings["scores"].message.count(name) == 1
+    assert attn("explain", SAMPLES / "heads_cut.yaml", name).status == 0
+
+
+def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
+    good = attncli.load(SAMPLES / "i_am_good.yaml")
+    assert "stands twice" in misread({"S[I, am]": 10, "scores[1, 2]": 10}, good)
+    assert "stands twice" in misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
+    assert "did you mean weights?" in misread({"wieghts[am, I]": 1}, good)
+    report = attncli.check(good, {"weights[am, I]": [[1, 2]]})
+    assert report.steps["weights"].status == "wrong"
+    assert report.findings["weights"].advice.startswith("The shape must be that of the cells")
 
 
 def test_columns_stand_as_on_paper() -> None:
@@ -462,10 +506,16 @@ def test_no_name_is_a_formula_to_a_spreadsheet(attn: Attn, tmp_path: Path) -> No
     assert row["name"] == "'=1+1"
 
 
-def test_every_mistake_is_in_the_docs() -> None:
-    rows = [f"| `{i}` | {m.sentence} | {m.advice} |" for i, m in MISTAKES.items()]
-    text = (ROOT / "docs" / "mistakes.md").read_text()
-    assert [line for line in text.splitlines() if line.startswith("| `")] == rows
+def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
+    """Its rows stand in the order of preference, which is part of the behaviour."""
+    script = runpy.run_path(str(ROOT / "docs" / "mistakes.py"))
+    assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
+    ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
+    assert ids == list(MISTAKES)
+    assert [ids[0], ids[6], ids[28], ids[36], ids[-1]] == [
+        *("not_scaled", "scaled_needlessly", "cap_not_restored"),
+        *("earlier_step_used", "step_transposed"),
+    ]
 
 
 def test_an_answer_key_is_used_many_times() -> None:
