@@ -17,7 +17,8 @@ from attncli.rendering.provenance import Source
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
@@ -185,12 +186,12 @@ class _Writer:
         return made
 
     def _short(self, found: Explanation) -> Sequence[object]:
-        sources = sorted(
+        lit = sorted(
             self.shown[source.step, source.index]
             for source in found.sources
             if (source.step, source.index) in self.shown
         )
-        short: list[object] = [found.parts, _runs(sources)]
+        short: list[object] = [found.parts, _runs(lit)]
         if found.unrounded or found.reason:
             short.append(1 if found.unrounded else 0)
         return [*short, found.reason] if found.reason else short
@@ -226,16 +227,7 @@ def _remark(remark: Remark, full: bool) -> Iterator[str]:
 
 
 def _is_small(step: Step) -> bool:
-    made = step.operation
-    operands = made.operands if isinstance(made, Operation) else ()
-    sizes = [o.array.size if isinstance(o, Step) else _size(o) for o in operands]
-    return max([step.array.size, *sizes]) <= LARGEST
-
-
-def _size(operation: Operation) -> int:
-    return max(
-        (o.array.size if isinstance(o, Step) else _size(o) for o in operation.operands), default=0
-    )
+    return max(part.array.size for part in (step, *sources(step))) <= LARGEST
 
 
 def _runs(numbers: Sequence[int]) -> str:
