@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import SHARE
+from attncli.checking.digits import DECIMAL, LIKE_BLOCKED, share_of_floats, unit_of
 from attncli.checking.names import step_named
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
 from attncli.mechanisms.trace import Trace
@@ -17,9 +18,6 @@ from attncli.problem.matrices import cell_words, written_number
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
-
-PLAIN = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
-"""A decimal number; its groups are the decimals and the power of ten."""
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
@@ -51,13 +49,13 @@ class Written(Record):
         values: the numbers, nan where a cell was left out.
         unit: one unit of the last written digit; 0 for what is exact, such as 1/3.
         texts: what was written.
-        slack: how far a number may be off because a computer wrote it, relative to the largest.
+        share: which share of itself a number may be off because a computer worked it out.
     """
 
     values: Array
     unit: Array
     texts: Array
-    slack: float = 1e-9
+    share: float = SHARE
 
     @property
     def missing(self) -> Array:
@@ -73,12 +71,12 @@ class ShapeMismatch(Record):
     transposed: bool
 
     def numbers(self) -> tuple[Array, Array]:
-        """Return the numbers, nan for what is none, and half of a unit of their last digits."""
-        numbers, half = np.full(self.texts.shape, np.nan), np.zeros(self.texts.shape)
+        """Return the numbers, nan for what is none, and the units of their last digits."""
+        numbers, units = np.full(self.texts.shape, np.nan), np.zeros(self.texts.shape)
         for place, text in np.ndenumerate(self.texts):
-            if PLAIN.fullmatch(text) and any(letter.isdigit() for letter in text):
-                numbers[place], half[place] = float(text), _unit(text) / 2
-        return numbers, half
+            if DECIMAL.fullmatch(text) and any(letter.isdigit() for letter in text):
+                numbers[place], units[place] = float(text), unit_of(text)
+        return numbers, units
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
@@ -138,7 +136,7 @@ def _written(step: Step, texts: Array, path: KeyPath) -> Written:
     faults: list[Fault] = []
     for index, text in enumerate(flat):
         try:
-            match = PLAIN.fullmatch(text)
+            match = DECIMAL.fullmatch(text)
             if match is not None and text not in MISSING:
                 decimals, power = match.groups()
                 numbers[index] = float(text)
@@ -152,35 +150,17 @@ def _written(step: Step, texts: Array, path: KeyPath) -> Written:
         with collected(faults):
             place = tuple(int(i) for i in np.unravel_index(index, texts.shape))
             numbers[index] = written_number(text, path, place)
-            units[index] = _unit(text)
+            units[index] = unit_of(text)
             if numbers[index] == np.inf:
                 message = f"{cell_words(path, place)} is infinite"
                 hint = "only −inf is a number here, in a cell that is blocked"
                 raise InputError(Fault(message, (*path, *place), hint))
     refuse(faults)
-    values, unit = numbers.reshape(texts.shape), units.reshape(texts.shape)
-    return Written(
-        step.from_paper(values), step.from_paper(unit), step.from_paper(texts), _slack(values, unit)
-    )
-
-
-def _unit(text: str) -> float:
-    """Return the unit of a decimal number with another minus sign; anything else is exact."""
-    match = PLAIN.fullmatch(text.replace("−", "-").strip())
-    if match is None:
-        return 0.0
-    decimals, power = match.groups()
-    return float(10.0 ** (int(power or 0) - len(decimals or "")))
-
-
-def _slack(values: Array, unit: Array) -> float:
-    """Return how far numbers are off that a computer wrote with all digits of its floats."""
-    long = (unit > 0) & (unit < 1e-9 * np.abs(values))
-    with np.errstate(over="ignore"):
-        short = values[long].astype(np.float32)
-    if long.any() and np.array_equal(short, values[long]):
-        return 3e-6  # these are floats of 32 bits, which hold seven digits
-    return 1e-9
+    values, unit = (step.from_paper(x.reshape(texts.shape)) for x in (numbers, units))
+    right = step.array
+    share = share_of_floats(values, unit, right)
+    values = np.where((right == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
+    return Written(values, unit, step.from_paper(texts), share)
 
 
 def _of_heads(step: Step, pieces: Mapping[int, tuple[Array, KeyPath]]) -> Written | ShapeMismatch:
@@ -357,16 +337,3 @@ def submission_of(
         return locate((*prefix, *path))
 
     return Submission(name, plain, place, ragged)
-
-
-def significant(texts: Iterable[str]) -> int:
-    """Return the most significant digits that any of some decimal numbers has.
-
-    Zeros at the end of a whole number are none: 1200 may be written for 1202.
-    """
-    most = 0
-    for text in texts:
-        mantissa = text.lstrip("+-").lower().partition("e")[0].removesuffix(".0")
-        digits = mantissa.replace(".", "").lstrip("0")
-        most = max(most, len(digits if "." in mantissa else digits.rstrip("0")))
-    return most

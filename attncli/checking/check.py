@@ -13,8 +13,8 @@ from attncli.checking.answers import (
     read_submission,
     submission_of,
 )
-from attncli.checking.diagnosis import Finding, diagnose
-from attncli.checking.judged import LAST_DIGIT, STATUSES, Judged, Misshapen
+from attncli.checking.diagnosis import diagnose
+from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.errors import Fault, InputError, located
 from attncli.mechanisms.compute import compute

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
+from attncli.checking.agreement import ROUNDED, agrees
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.records import Record
+from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
@@ -71,6 +73,10 @@ class Given(Judged):
     written: Written
     unit: Array
 
+    def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
+        """Return which of the student's numbers may stand for what is expected."""
+        return agrees(self.written.values, self.unit, expected, self.written.share, units)
+
 
 class Compared(Given):
     """A step with a number that is not right, so that the student's earlier numbers were asked.
@@ -82,3 +88,19 @@ class Compared(Given):
 
     yours: Array
     follows: Interval
+
+
+class Finding(Record):
+    """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
+
+    Attributes:
+        id: its name in the catalogue.
+        message: what was done, in one sentence.
+        advice: what to do.
+        also: other mistakes that give the same numbers.
+    """
+
+    id: str
+    message: str
+    advice: str
+    also: tuple[Finding, ...] = ()

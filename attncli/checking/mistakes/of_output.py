@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.checking.mistakes.changes import (
+from attncli.checking.mistakes.mistake import (
     NO_WORDS,
-    Change,
-    Changes,
     Words,
     is_named,
     is_w_o,
     made_of,
-    rewritten,
+    mistake,
+    mistake_in_step,
 )
 from attncli.checking.mistakes.wrong_operations import (
     Equal,
@@ -27,46 +26,31 @@ from attncli.checking.mistakes.wrong_operations import (
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Scale, Transposed
-from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.replay import Change
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import rewritten, walk
 
 
-def other_values(*names: str) -> Changes:
-    """Return the changes that the weights mix something else than the values."""
+@mistake_in_step(
+    "The weights stand transposed.", "Let every query mix the values by its own weights."
+)
+def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Aᵀ for A, as it is given or as it is used."""
+    del trace
+    if step.name.startswith("weights") and len(step.trailing) == 2:
+        yield {step.name: Transposed(made_of(step))}, NO_WORDS
 
-    def changes(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-        del trace
-        node = made_of(step)
+    def rule(node: Expression) -> Iterator[Expression]:
         if isinstance(node, MatMul) and is_named(node.left, "weights"):
-            for name in names:
-                for other in _operands_named(node.left, name):
-                    made = replace(node, right=_as_shared(node.right, other))
-                    yield {step.name: made}, {"used": name}
+            yield replace(node, left=Transposed(node.left))
 
-    return changes
+    for other in rewritten(made_of(step), rule):
+        yield {step.name: other}, NO_WORDS
 
 
-def _as_shared(values: Expression, other: Step) -> Expression:
-    return RepeatHeads(other, values.times) if isinstance(values, RepeatHeads) else other
-
-
-def _operands_named(expression: Expression, name: str) -> Iterator[Step]:
-    """Yield the step or input of that name among all from which an expression is made."""
-    stack: list[Expression] = [expression]
-    seen: set[int] = set()
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, Operation):
-            stack.extend(node.operands)
-            continue
-        if node.name == name:
-            yield node
-        if node.operation is not None:
-            stack.append(node.operation)
-
-
+@mistake_in_step(
+    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
+)
 def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
@@ -82,6 +66,61 @@ def input_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, 
             yield {step.name: replace(node, right=other)}, {"used": name}
 
 
+@mistake_in_step(
+    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
+)
+def keys_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Weights · K for weights · V; of a pooling, weights · hidden."""
+    del trace
+    return _other_values(step, "K", "hidden")
+
+
+@mistake_in_step(
+    "The weights were multiplied by {used}, not by the values.", "Calculate {formula}."
+)
+def queries_instead_of_values(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """Weights · Q for weights · V."""
+    del trace
+    return _other_values(step, "Q")
+
+
+def _other_values(step: Step, *names: str) -> Iterator[tuple[Change, Words]]:
+    """Yield the changes in which the weights mix something else than the values."""
+    node = made_of(step)
+    if not (isinstance(node, MatMul) and is_named(node.left, "weights")):
+        return
+    parts = [part for part in walk(node.left, into_steps=True) if isinstance(part, Step)]
+    for name in names:
+        for other in parts:
+            if other.name == name:
+                made = replace(node, right=_as_shared(node.right, other))
+                yield {step.name: made}, {"used": name}
+
+
+def _as_shared(values: Expression, other: Step) -> Expression:
+    return RepeatHeads(other, values.times) if isinstance(values, RepeatHeads) else other
+
+
+@mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
+def equal_weights(node: Expression) -> Iterator[Expression]:
+    """The mean of the values."""
+    if isinstance(node, MatMul) and is_named(node.left, "weights"):
+        yield replace(node, left=Equal(node.left))
+
+
+@mistake_in_step(
+    "The input was added, as in a transformer block.", "Attention alone ends with the mixed values."
+)
+def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    """The residual connection of a transformer's block."""
+    if step.name == "output" and "X" in trace.inputs:
+        yield {step.name: Add(made_of(step), trace.inputs["X"])}, NO_WORDS
+
+
+@mistake(
+    "Neighbouring features went to different heads.",
+    "A head is a contiguous piece: the first d_k features are head 1.",
+)
 def heads_interleaved(node: Expression) -> Iterator[Expression]:
     """Every h-th feature for a piece of neighbours."""
     if isinstance(node, SplitHeads):
@@ -90,12 +129,24 @@ def heads_interleaved(node: Expression) -> Iterator[Expression]:
         yield InterleavedMerge(node.operand)
 
 
+@mistake(
+    "The query heads take the key/value heads in turns.",
+    "Neighbouring query heads share a key/value head.",
+)
+def shared_heads_alternate(node: Expression) -> Iterator[Expression]:
+    """Query heads that take the key/value heads in turns."""
+    if isinstance(node, RepeatHeads):
+        yield TakingTurns(node.operand, node.times)
+
+
+@mistake("The heads stand in the wrong order.", "Head 1 comes first.")
 def heads_in_wrong_order(node: Expression) -> Iterator[Expression]:
     """The last head first."""
     if isinstance(node, MergeHeads):
         yield MergeHeads(LastHeadFirst(node.operand))
 
 
+@mistake_in_step("Head {head} was left out.", "Put all heads side by side.")
 def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Nothing where the features of one head belong."""
     for head in range(trace.problem.heads if trace.problem.heads > 1 else 0):
@@ -110,12 +161,16 @@ def head_missing(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
             yield {step.name: made}, {"head": str(head + 1)}
 
 
+@mistake("The heads were added up.", "Put them side by side: their features stay apart.")
 def heads_summed(node: Expression) -> Iterator[Expression]:
     """The heads added up where they are to stand side by side."""
     if isinstance(node, MergeHeads):
         yield HeadsSummed(node.operand)
 
 
+@mistake_in_step(
+    "This is the mean of the heads.", "Put them side by side: their features stay apart."
+)
 def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """The mean of the heads."""
     made = made_of(step)
@@ -124,24 +179,7 @@ def heads_averaged(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
         yield {step.name: mean}, NO_WORDS
 
 
-def equal_weights(node: Expression) -> Iterator[Expression]:
-    """The mean of the values."""
-    if isinstance(node, MatMul) and is_named(node.left, "weights"):
-        yield replace(node, left=Equal(node.left))
-
-
-def input_added(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """The residual connection of a transformer's block."""
-    if step.name == "output" and "X" in trace.inputs:
-        yield {step.name: Add(made_of(step), trace.inputs["X"])}, NO_WORDS
-
-
-def shared_heads_alternate(node: Expression) -> Iterator[Expression]:
-    """Query heads that take the key/value heads in turns."""
-    if isinstance(node, RepeatHeads):
-        yield TakingTurns(node.operand, node.times)
-
-
+@mistake("The heads were not multiplied by W_o.", "Multiply the heads side by side by W_o.")
 def w_o_missing(node: Expression) -> Iterator[Expression]:
     """The heads side by side as the output."""
     if isinstance(node, Add) and isinstance(node.left, MatMul) and is_w_o(node.left.right):
@@ -150,20 +188,7 @@ def w_o_missing(node: Expression) -> Iterator[Expression]:
         yield node.left
 
 
-def attention_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Aᵀ for A, as it is given or as it is used."""
-    del trace
-    if step.name.startswith("weights") and len(step.trailing) == 2:
-        yield {step.name: Transposed(made_of(step))}, NO_WORDS
-
-    def rule(node: Expression) -> Iterator[Expression]:
-        if isinstance(node, MatMul) and is_named(node.left, "weights"):
-            yield replace(node, left=Transposed(node.left))
-
-    for other in rewritten(made_of(step), rule):
-        yield {step.name: other}, NO_WORDS
-
-
+@mistake_in_step("{step} stands transposed.", "A token keeps its place through every step.")
 def step_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Rows and columns of the result changed about."""
     del trace
