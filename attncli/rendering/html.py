@@ -31,7 +31,6 @@ HINT = (
     "to see how it was made and from which others."
 )
 
-
 KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
@@ -62,37 +61,37 @@ def _document(
     said: Sequence[ReportPage] = (),
     unread: str = "",
 ) -> bytes:
-    numbers: dict[tuple[int, Source], int] = {}
     made: dict[int, Sequence[object]] = {}
     articles = []
-    title = ""
+    title, count = "", 0
     for index, trace in enumerate(shown):
         page = page_of(trace, selection)
-        writer = _Writer(index, trace, page, selection.full, numbers, said[index] if said else None)
+        report = said[index] if said else None
+        writer = _Writer(trace, page, selection.full, index, count, report)
         parts = "".join(writer.parts("" if index else unread))
         articles.append(f"<article>\n{parts}</article>\n")
         made |= writer.explanations()
-        title = title or page.title
+        title, count = title or page.title, count + len(writer.shown)
     return whole_page(title, "".join(articles), made).encode()
 
 
 class _Writer:
-    """Writes one problem; `numbers` are those of the cells of all problems of the document."""
+    """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
         self,
-        index: int,
         trace: Trace,
         page: Page,
         full: bool,
-        numbers: dict[tuple[int, Source], int],
+        index: int,
+        count: int,
         said: ReportPage | None,
     ) -> None:
-        self.index = index
         self.trace = trace
         self.page = page
         self.full = full
-        self.numbers = numbers
+        self.index = index
+        self.count = count
         self.said = said
         self.shown: dict[Source, int] = {}
         self.explainer = Explainer(trace, page.decimals, full)
@@ -159,7 +158,7 @@ class _Writer:
         yield _row(pieces, figure.name, tall)
         if figure.sums:
             texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
-            lines = "".join(f"<li>{text}</li>" for text in texts)
+            lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 
     def panel(self, panel: Panel, caption: bool) -> str:
@@ -172,8 +171,7 @@ class _Writer:
         cell = panel.origin(row, column)
         if cell is None:
             return None
-        self.shown[cell] = self.numbers.setdefault((self.index, cell), len(self.numbers) + 1)
-        return self.shown[cell]
+        return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
 
     def explanations(self) -> dict[int, Sequence[object]]:
         """Return how each number that is shown was made."""
