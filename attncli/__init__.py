@@ -20,8 +20,7 @@ from attncli.errors import Fault, InputError, Place
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
     from attncli.checking.check import AnswerKey, Report, check
-    from attncli.checking.diagnosis import Finding
-    from attncli.checking.judged import Judged
+    from attncli.checking.judged import Finding, Judged
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
@@ -61,7 +60,7 @@ __all__ = [
 _HOMES = {
     "AnswerKey": "checking.check",
     "Explanation": "explaining.explain",
-    "Finding": "checking.diagnosis",
+    "Finding": "checking.judged",
     "Judged": "checking.judged",
     "Problem": "problem.problem",
     "ProblemKeys": "problem.keywords",

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
+    from attncli.rendering.formats import Kind
     from attncli.rendering.selection import Selection
 
 LARGE_FILES = 2**20
@@ -36,11 +37,11 @@ def prepare(sources: Sequence[str]) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def format_name(kind: str, name: str | None, out: Path | None = None) -> str:
+def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
     """Return the format that was asked for, or that the output file's name implies.
 
     Args:
-        kind: what is written: `traces`, `reports` or `explanations`.
+        kind: what is written.
         name: the format's name, if it was given.
         out: the file, if one was named.
 
@@ -66,7 +67,7 @@ def format_name(kind: str, name: str | None, out: Path | None = None) -> str:
 
 
 def write_format(
-    kind: str, name: str, shown: Sequence[object], selection: Selection, out: Path | None
+    kind: Kind, name: str, shown: Sequence[object], selection: Selection, out: Path | None
 ) -> None:
     """Write traces or reports in a format to a file, or to standard output."""
     from attncli.rendering.formats import FORMATS

@@ -180,38 +180,32 @@ def _block(
     cells = [[cell_text(matrix, row, column) for column in columns] for row in rows]
     tops = ["…" if c is None else heads[c] if heads else "" for c in columns]
     widths = [
-        max([label_width(head), *(cell_width(row[i]) for row in cells)])
-        for i, head in enumerate(tops)
+        max(label_width(top), *map(cell_width, column))
+        for top, column in zip(tops, zip(*cells, strict=True), strict=True)
     ]
-    left = max((label_width(label) for label in labels), default=0)
+    left = max(map(label_width, labels), default=0)
     lead = left + 1 if left else 0
     separators = [_separator(matrix, columns, i) for i in range(len(columns))]
-    inner = sum(widths) + sum(len(s) for s in separators)
-    width = lead + inner + 2
-    lines: list[Line] = []
-    name = ", ".join(part for part in (matrix.name, note) if part)
-    if name:
-        width = max(width, cell_width(name))
-        lines.append(_centred(name, "name", width, lead))
+    used = lead + 2 + sum(widths) + sum(map(len, separators))
+    name = ", ".join(filter(None, (matrix.name, note)))
+    width = max(used, cell_width(name))
+    rest: Line = [(" " * (width - used), "")]
+    lines = [_centred(name, "name", width, lead)] if name else []
     if heads:
         line: Line = [(" " * (lead + 1), "")]
         for separator, head, size in zip(separators, tops, widths, strict=True):
-            blank = " " * (len(separator) + size - label_width(head))
-            line += [(blank, ""), (head, "label")]
-        lines.append(_filled(line, width, lead + 1 + inner))
+            line += [(" " * (len(separator) + size - label_width(head)), ""), (head, "label")]
+        lines.append([*line, (" ", ""), *rest])
     top = len(lines)
     for index, (row, texts) in enumerate(zip(rows, cells, strict=True)):
         label = "" if not labels else "⋮" if row is None else labels[row]
-        line = [(" " * (left - label_width(label)), ""), (label, "label")]
-        line.append((" " * (lead - left), ""))
         opening, closing = _brackets(index, len(rows))
-        line.append((opening, ""))
-        for i, (separator, text, size) in enumerate(zip(separators, texts, widths, strict=True)):
-            line.append((separator, ""))
+        line = [(" " * (left - label_width(label)), ""), (label, "label")]
+        line.append((" " * (lead - left) + opening, ""))
+        for column, separator, text, size in zip(columns, separators, texts, widths, strict=True):
             filled = " " * (size - cell_width(text)) + text
-            line.append((filled, _style(matrix, row, columns[i])))
-        line.append((closing, ""))
-        lines.append(_filled(line, width, lead + inner + 2))
+            line += [(separator, ""), (filled, _style(matrix, row, column))]
+        lines.append([*line, (closing, ""), *rest])
     return Block(lines, width, top)
 
 
@@ -255,7 +249,3 @@ def _centred(text: str, style: str, width: int, lead: int) -> Line:
     size = cell_width(text)
     before = max(0, min(lead + (width - lead - size) // 2, width - size))
     return [(" " * before, ""), (text, style), (" " * (width - size - before), "")]
-
-
-def _filled(line: Line, width: int, used: int) -> Line:
-    return [*line, (" " * (width - used), "")] if width > used else line

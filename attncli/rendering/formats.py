@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from importlib import import_module
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 from attncli.records import Record
 
 Write: TypeAlias = Callable[..., bytes]
 """Turns what is shown (traces, graded answers) and a `Selection` into the bytes of a file."""
+
+
+Kind: TypeAlias = Literal["traces", "reports", "explanations"]
+"""What is written: the column of `Format` that writes it."""
 
 
 def _in(place: str) -> Write:
@@ -88,6 +92,6 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def formats_of(kind: str) -> Mapping[str, Format]:
-    """Return the formats that have a writer of a kind: `traces`, `reports` or `explanations`."""
+def formats_of(kind: Kind) -> Mapping[str, Format]:
+    """Return the formats that have a writer of a kind."""
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) is not None}

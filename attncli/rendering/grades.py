@@ -10,8 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.diagnosis import Finding
-from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, Misshapen
+from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.report import written_texts
 from attncli.rendering.selection import Selection

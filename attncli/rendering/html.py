@@ -17,7 +17,8 @@ from attncli.rendering.provenance import Source
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
@@ -29,7 +30,6 @@ HINT = (
     "Point at a number, tap it, or go to it with Tab and the arrow keys, "
     "to see how it was made and from which others."
 )
-
 
 KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
@@ -61,37 +61,37 @@ def _document(
     said: Sequence[ReportPage] = (),
     unread: str = "",
 ) -> bytes:
-    numbers: dict[tuple[int, Source], int] = {}
     made: dict[int, Sequence[object]] = {}
     articles = []
-    title = ""
+    title, count = "", 0
     for index, trace in enumerate(shown):
         page = page_of(trace, selection)
-        writer = _Writer(index, trace, page, selection.full, numbers, said[index] if said else None)
+        report = said[index] if said else None
+        writer = _Writer(trace, page, selection.full, index, count, report)
         parts = "".join(writer.parts("" if index else unread))
         articles.append(f"<article>\n{parts}</article>\n")
         made |= writer.explanations()
-        title = title or page.title
+        title, count = title or page.title, count + len(writer.shown)
     return whole_page(title, "".join(articles), made).encode()
 
 
 class _Writer:
-    """Writes one problem; `numbers` are those of the cells of all problems of the document."""
+    """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
         self,
-        index: int,
         trace: Trace,
         page: Page,
         full: bool,
-        numbers: dict[tuple[int, Source], int],
+        index: int,
+        count: int,
         said: ReportPage | None,
     ) -> None:
-        self.index = index
         self.trace = trace
         self.page = page
         self.full = full
-        self.numbers = numbers
+        self.index = index
+        self.count = count
         self.said = said
         self.shown: dict[Source, int] = {}
         self.explainer = Explainer(trace, page.decimals, full)
@@ -156,7 +156,7 @@ class _Writer:
         yield _row(pieces, figure.name, tall)
         if figure.sums:
             texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
-            lines = "".join(f"<li>{text}</li>" for text in texts)
+            lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 
     def panel(self, panel: Panel, caption: bool) -> str:
@@ -169,8 +169,7 @@ class _Writer:
         cell = panel.origin(row, column)
         if cell is None:
             return None
-        self.shown[cell] = self.numbers.setdefault((self.index, cell), len(self.numbers) + 1)
-        return self.shown[cell]
+        return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
 
     def explanations(self) -> dict[int, Sequence[object]]:
         """Return how each number that is shown was made."""
@@ -183,13 +182,13 @@ class _Writer:
         return made
 
     def _short(self, found: Explanation) -> Sequence[object]:
-        sources = sorted(
+        lit = sorted(
             self.shown[source.step, source.index]
             for source in found.sources
             if (source.step, source.index) in self.shown
         )
         is_rounded = found.chain.last == "≈"
-        short: list[object] = [list(map(as_text, found.chain.parts)), _runs(sources)]
+        short: list[object] = [list(map(as_text, found.chain.parts)), _runs(lit)]
         if is_rounded or found.reason:
             short.append(1 if is_rounded else 0)
         return [*short, found.reason] if found.reason else short
@@ -225,16 +224,7 @@ def _remark(remark: Remark, full: bool) -> Iterator[str]:
 
 
 def _is_small(step: Step) -> bool:
-    made = step.operation
-    operands = made.operands if isinstance(made, Operation) else ()
-    sizes = [o.array.size if isinstance(o, Step) else _size(o) for o in operands]
-    return max([step.array.size, *sizes]) <= LARGEST
-
-
-def _size(operation: Operation) -> int:
-    return max(
-        (o.array.size if isinstance(o, Step) else _size(o) for o in operation.operands), default=0
-    )
+    return max(part.array.size for part in (step, *sources(step))) <= LARGEST
 
 
 def _runs(numbers: Sequence[int]) -> str:

@@ -219,20 +219,15 @@ class _Writer:
         if self.page.title:
             yield rf"\section*{{{escaped(self.page.title)}}}"
         if self.page.notes:
-            yield from self.paragraphs(self.page.notes.splitlines())
+            yield _paragraphs(self.page.notes.splitlines())
         for entry in self.page.entries:
             if entry.group:
                 yield rf"\subsection*{{{escaped(entry.group)}}}"
             yield from self.entry(entry)
         if self.page.closing:
-            yield from self.paragraphs(self.page.closing)
+            yield _paragraphs(self.page.closing)
         if self.page.warnings:
-            yield from self.paragraphs([f"Warning: {text}" for text in self.page.warnings])
-
-    def paragraphs(self, lines: Sequence[str]) -> Iterator[str]:
-        """Yield lines of text as lines of a ragged paragraph, in which none is too long."""
-        shown = [escaped(line) if line.strip() else r"\medskip" for line in lines]
-        yield _ragged(shown)
+            yield _paragraphs([f"Warning: {text}" for text in self.page.warnings])
 
     def entry(self, entry: Entry) -> Iterator[str]:
         for panel in entry.inputs:
@@ -326,7 +321,12 @@ def _cell(letter: str, word: str) -> str:
     return f"{base}_{{{below}}}" if letter and word else below if word else base
 
 
+def _paragraphs(lines: Sequence[str]) -> str:
+    return _ragged([escaped(line) if line.strip() else r"\medskip" for line in lines])
+
+
 def _ragged(lines: Sequence[str]) -> str:
+    """Return lines of a ragged paragraph, in which none is too long."""
     return "{\\raggedright\\sloppy\n" + "\\par\n".join(lines) + "\\par}\n"
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property
 
 import numpy as np
 
@@ -31,15 +32,10 @@ class Provenance:
         self.on_page = on_page
         self.steps: list[Step] = []
         self.ends: list[int] = []  # the number of the last cell of each step
-        self.found: Array | None = None
-        self.looked = False
 
     def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
-        if not self.looked:
-            self.looked = True
-            self.found = self._numbers()
-        number = 0 if self.found is None else int(self.found[row, column])
+        number = 0 if self._numbers is None else int(self._numbers[row, column])
         if number == 0:
             return None
         which = int(np.searchsorted(self.ends, number))
@@ -48,6 +44,7 @@ class Provenance:
         at = np.unravel_index(offset, step.array.shape)
         return step.name, place_of(step, tuple(int(i) for i in at))
 
+    @cached_property
     def _numbers(self) -> Array | None:
         try:
             moved = evaluate(self.part, self._numbered)

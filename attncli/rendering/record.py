@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,19 +117,16 @@ def numbers(array: Array, decimals: int | None, infinity: object) -> Any:
 
     Float32 numbers are written with the digits that a float32 has.
     """
-    if decimals is None and array.dtype == np.float32:
-        # repr of the float64 would show digits that were never there.
-        return _mapped(array.tolist(), array.ndim, lambda x: float(str(np.float32(x))), infinity)
     if decimals is not None:
-        return _mapped(array.tolist(), array.ndim, lambda x: float(f"{x:.{decimals}f}"), infinity)
-    if np.isinf(array).any():
-        return _mapped(array.tolist(), array.ndim, float, infinity)
-    return array.tolist()
+        return _mapped(array.tolist(), lambda x: float(f"{x:.{decimals}f}"), infinity)
+    if array.dtype == np.float32:  # repr of the float64 would show digits that were never there
+        return _mapped(array.tolist(), lambda x: float(str(np.float32(x))), infinity)
+    return _mapped(array.tolist(), float, infinity) if np.isinf(array).any() else array.tolist()
 
 
-def _mapped(items: Any, axes: int, write: Any, infinity: object) -> Any:
-    if axes:
-        return [_mapped(item, axes - 1, write, infinity) for item in items]
+def _mapped(items: Any, write: Callable[[float], float], infinity: object) -> Any:
+    if isinstance(items, list):
+        return [_mapped(item, write, infinity) for item in items]
     if items in (np.inf, -np.inf):
         if isinstance(infinity, str):
             return infinity if items > 0 else f"-{infinity}"

@@ -10,7 +10,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
-from attncli.checking.diagnosis import Finding
 from attncli.checking.judged import (
     CORRECT,
     FOLLOWS,
@@ -18,6 +17,7 @@ from attncli.checking.judged import (
     MISSING,
     WRONG,
     Compared,
+    Finding,
     Given,
     Judged,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from attncli.checking.check import Report
-from attncli.checking.diagnosis import Finding
+from attncli.checking.judged import Finding
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.blocks import Layout, Line, plain
 from attncli.rendering.report import (

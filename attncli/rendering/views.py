@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
+from itertools import product
 
 import numpy as np
 
@@ -81,7 +82,7 @@ class WeightedSum(Record):
     def texts(
         self,
         cell: Callable[[str, str], str] = subscripted,
-        product: Callable[[str, str], str] = "{}·{}".format,
+        times: Callable[[str, str], str] = "{}·{}".format,
         minus: str = "−",
         dots: tuple[str, str] = ("⋮", "…"),
     ) -> list[str]:
@@ -89,7 +90,7 @@ class WeightedSum(Record):
 
         Args:
             cell: writes a letter with a label.
-            product: writes a weight times a value.
+            times: writes a weight times a value.
             minus: the sign of a negative weight.
             dots: what stands for a sum, and for a term, that is left out.
         """
@@ -97,7 +98,7 @@ class WeightedSum(Record):
             return [dots[0]]
         texts = [cell(self.letter, self.word)]
         for part in self.parts:
-            term = product(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
+            term = times(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
             sign = "+" if part.sign == "+" else minus
             texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
         return texts if self.parts else [*texts, "= 0"]
@@ -153,12 +154,11 @@ class Views:
         deep = len(step.trailing) == 3
         if deep:
             counts.append(step.array.shape[2])
-        for place in np.ndindex(*(len(kept(c, self.full)) for c in counts)):
-            where = [kept(c, self.full)[i] for c, i in zip(counts, place, strict=True)]
-            if None in where:
+        for place in product(*(kept(count, self.full) for count in counts)):
+            at = tuple(i for i in place if i is not None)
+            if len(at) < len(place):
                 self.elided = True
                 continue
-            at = tuple(int(i) for i in where if i is not None)
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
             for shared in _shared(step.operation):
                 words.append(f"key/value head {at[1] // shared.times + 1}")
