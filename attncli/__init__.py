@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from attncli.checking.answers import Submission
     from attncli.checking.check import AnswerKey, Report, check
     from attncli.checking.diagnosis import Finding
-    from attncli.checking.judging import Judged
+    from attncli.checking.judged import Judged
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
@@ -62,7 +62,7 @@ _HOMES = {
     "AnswerKey": "checking.check",
     "Explanation": "explaining.explain",
     "Finding": "checking.diagnosis",
-    "Judged": "checking.judging",
+    "Judged": "checking.judged",
     "Problem": "problem.problem",
     "ProblemKeys": "problem.keywords",
     "Report": "checking.check",

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import fcntl
 import os
+import pty
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
 from collections.abc import Callable
 from dataclasses import dataclass
 from io import BytesIO, TextIOWrapper
@@ -20,10 +24,15 @@ import pytest
 from attncli.cli.main import run
 
 ROOT = Path(__file__).parent.parent
+PROGRAM = (sys.executable, "-m", "attncli")
 SAMPLES = ROOT / "sample_inputs"
 SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 
-# These change colours, widths or help texts.
+# Every worker has a core; with several threads each, NumPy would mostly wait for the others. It is
+# not imported yet, and processes that are tested decide by themselves.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# These change colours, widths, help texts or threads.
 NOT_INHERITED = (
     "PYTHONDONTWRITEBYTECODE",
     "COLUMNS",
@@ -32,6 +41,7 @@ NOT_INHERITED = (
     "FORCE_COLOR",
     "GITHUB_ACTIONS",
     "PY_COLORS",
+    "OPENBLAS_NUM_THREADS",
 )
 
 
@@ -53,6 +63,29 @@ def environment(**more: str) -> dict[str, str]:
     # Compiled once and kept, as an installed program is; each run would compile it anew.
     cache = {"PYTHONPYCACHEPREFIX": str(Path(tempfile.gettempdir()) / "attn-tests-pycache")}
     return kept | {"PYTHONIOENCODING": "utf-8"} | cache | more
+
+
+def in_terminal(
+    *arguments: str | Path, columns: int = 80, env: dict[str, str] | None = None
+) -> Result:
+    """Run `attn` with a terminal of that width; what goes to standard error is left out."""
+    outside, inside = pty.openpty()
+    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen(
+        [*PROGRAM, *map(str, arguments)],
+        stdin=inside,
+        stdout=inside,
+        stderr=subprocess.DEVNULL,
+        cwd=ROOT,
+        env=environment(TERM="xterm-256color", **(env or {})),
+    )
+    os.close(inside)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux tells that the other side is closed
+        while piece := os.read(outside, 65536):
+            shown += piece
+    os.close(outside)
+    return Result(process.wait(), shown.decode().replace("\r\n", "\n"), "")
 
 
 @pytest.fixture(scope="session")
@@ -101,7 +134,7 @@ def attn_process() -> Attn:
         env: dict[str, str] | None = None,
     ) -> Result:
         done = subprocess.run(
-            [sys.executable, "-m", "attncli", *map(str, arguments)],
+            [*PROGRAM, *map(str, arguments)],
             input=stdin,
             capture_output=True,
             cwd=cwd,

@@ -6,21 +6,24 @@ import csv
 import io
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
 import numpy as np
 import pytest
+from markdown_it import MarkdownIt
 
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS
-from attncli.rendering.record import Selection
+from attncli.rendering.selection import Selection
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
 
@@ -173,11 +176,11 @@ def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -
     key = AnswerKey(attncli.load(path))
     for decimals in (None, 2):
         written = tmp_path / f"answers.{form}"
-        written.write_bytes(FORMATS[form].write([key.trace], Selection(decimals=decimals)))
+        written.write_bytes(FORMATS[form].traces([key.trace], Selection(decimals=decimals)))
         (sheet,) = attncli.load_answers(written)
         report = key.check(sheet)
         assert report.verdict == "correct"
-        missing = [name for name, judged in report.steps.items() if judged.written is None]
+        missing = [name for name, judged in report.steps.items() if isinstance(judged, NotGiven)]
         # An npz file has one array a name, so a matrix that was given is no step in it.
         assert all(form == "npz" and name in key.trace.inputs for name in missing)
 
@@ -191,6 +194,49 @@ def test_heads_may_stand_side_by_side_or_one_by_one() -> None:
         report = attncli.check(heads, given)
         assert report.verdict == "correct"
     assert statuses(report, "Q")[: q[0].size] == ["missing"] * q[0].size
+
+
+CELLS: list[tuple[dict[str, Any], str, list[int]]] = [
+    ({"scores[I, am]": 10}, "scores", [1]),
+    ({"scores[1, 2]": "10", "S[good, good]": 6.0}, "scores", [1, 8]),
+    ({"QK^T[am, I]": [10]}, "scores", [3]),
+    ({"weights[am, good]": "0.00"}, "weights", [5]),
+    ({"sum[good]": "8909.94"}, "sum", [2]),
+]
+
+
+@pytest.mark.parametrize(("given", "name", "places"), CELLS)
+def test_a_cell_may_be_given_by_its_name(
+    given: dict[str, Any], name: str, places: list[int]
+) -> None:
+    """Every other cell of the step is missing."""
+    report = attncli.check(attncli.load(SAMPLES / "i_am_good.yaml"), given)
+    found = statuses(report, name)
+    assert [i for i, status in enumerate(found) if status != "missing"] == places
+    assert report.verdict == "correct"
+
+
+def test_the_cells_that_a_report_names_are_keys_of_answers_and_of_explain(attn: Attn) -> None:
+    heads = attncli.load(SAMPLES / "heads_cut.yaml")
+    scores = attncli.compute(heads)["scores"].value.copy()
+    scores[1, 0, 1] += 3
+    report = attncli.check(heads, {"scores": scores})
+    (name,) = re.findall(r"scores\[head 2\]\[.*?\]", report.findings["scores"].message)
+    again = attncli.check(heads, {name: scores[1, 0, 1]})
+    assert report.steps["scores"].counts["wrong"] == again.steps["scores"].counts["wrong"] == 1
+    assert again.findings["scores"].message.count(name) == 1
+    assert attn("explain", SAMPLES / "heads_cut.yaml", name).status == 0
+
+
+def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
+    good = attncli.load(SAMPLES / "i_am_good.yaml")
+    assert "stands twice" in misread({"S[I, am]": 10, "scores[1, 2]": 10}, good)
+    assert "stands twice" in misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
+    assert "did you mean weights?" in misread({"wieghts[am, I]": 1}, good)
+    report = attncli.check(good, {"weights[am, I]": [[1, 2]]})
+    assert report.steps["weights"].status == "wrong"
+    assert report.findings["weights"].advice.startswith("The shape must be that of the cells")
 
 
 def test_columns_stand_as_on_paper() -> None:
@@ -218,7 +264,7 @@ def test_names_that_people_write(word: str, step: str) -> None:
     scaled = attncli.load(SAMPLES / "integers_scaled.yaml")
     value = attncli.compute(scaled)[step].value
     report = attncli.check(scaled, {word: value})
-    assert [name for name, judged in report.steps.items() if judged.written is not None] == [step]
+    assert [name for name, judged in report.steps.items() if isinstance(judged, Given)] == [step]
 
 
 def test_no_alias_is_the_name_of_another_step() -> None:
@@ -408,6 +454,24 @@ def test_control_characters_of_a_student_are_shown(attn: Attn, tmp_path: Path) -
         assert "[red]" in result.out.replace("\\[", "[").replace("\\]", "]")
 
 
+def test_a_name_with_a_bar_breaks_no_table(attn: Attn, tmp_path: Path) -> None:
+    """Neither in the table of a class nor in that of a report, whoever brought the bar."""
+    problem = tmp_path / "problem.yaml"
+    problem.write_text('tokens: ["a|b", c, d]\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n')
+    wrong = tmp_path / "wrong.yaml"
+    wrong.write_text('student: "x | $y$ <i>"\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 60]]\n')
+    unread = tmp_path / "un|read.yaml"
+    unread.write_text("scores: [[1\n")
+    for sheets in ([wrong], [wrong, unread, wrong]):
+        text = attn("check", problem, *sheets, "-f", "markdown").out
+        page = str(MarkdownIt("commonmark").enable("table").render(text))
+        rows = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+        widths = {len(re.findall("<t[dh]", row)) for row in rows}
+        assert widths == {4 if len(sheets) > 1 else 3}
+        assert "x | <span>$</span>y<span>$</span> &lt;i&gt;" in page
+    assert "un|read.yaml" in page
+
+
 def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> None:
     """One page, well-formed, that asks for nothing, with each student's numbers and the mistake."""
     bad = tmp_path / "bad.yaml"
@@ -442,10 +506,16 @@ def test_no_name_is_a_formula_to_a_spreadsheet(attn: Attn, tmp_path: Path) -> No
     assert row["name"] == "'=1+1"
 
 
-def test_every_mistake_is_in_the_docs() -> None:
-    rows = [f"| `{i}` | {m.sentence} | {m.advice} |" for i, m in MISTAKES.items()]
-    text = (ROOT / "docs" / "mistakes.md").read_text()
-    assert [line for line in text.splitlines() if line.startswith("| `")] == rows
+def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
+    """Its rows stand in the order of preference, which is part of the behaviour."""
+    script = runpy.run_path(str(ROOT / "docs" / "mistakes.py"))
+    assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
+    ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
+    assert ids == list(MISTAKES)
+    assert [ids[0], ids[6], ids[28], ids[36], ids[-1]] == [
+        *("not_scaled", "scaled_needlessly", "cap_not_restored"),
+        *("earlier_step_used", "step_transposed"),
+    ]
 
 
 def test_an_answer_key_is_used_many_times() -> None:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import fcntl
+import csv
+import gc
 import io
 import json
 import os
-import pty
 import re
-import select
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import time
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any, cast
@@ -24,49 +22,41 @@ import pytest
 
 from attncli.problem.keys import KEYS
 from attncli.problem.schema import schema
-from attncli.rendering.formats import FORMATS
-from attncli.rendering.grades import FORMATS as CHECK_FORMATS
+from attncli.rendering.formats import FORMATS, formats_of
 from attncli.text.widths import cell_width
-from tests.conftest import ROOT, SAMPLES, Attn, environment
+from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
 
-ATTN = [sys.executable, "-m", "attncli"]
 GOOD = "sample_inputs/i_am_good.yaml"
 ANSWERS = "sample_inputs/answers/published.yaml"
 ESCAPES = re.compile(r"\x1b\[[0-9;]*m")
 NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]\d+)?")
 
 
-def in_terminal(*arguments: str, columns: int = 80, env: dict[str, str] | None = None) -> str:
-    """Return what the program writes to a terminal of that width."""
-    master, slave = pty.openpty()
-    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 50, columns, 0, 0))
-    process = subprocess.Popen(
-        [*ATTN, *arguments],
-        stdin=slave,
-        stdout=slave,
-        stderr=slave,
-        cwd=ROOT,
-        env=environment(TERM="xterm-256color", **(env or {})),
-    )
-    os.close(slave)
-    written = b""
-    while True:
-        ready, _, _ = select.select([master], [], [], 20)
-        try:
-            piece = os.read(master, 65536) if ready else b""
-        except OSError:
-            piece = b""
-        if not piece:
-            break
-        written += piece
-    process.wait()
-    os.close(master)
-    return written.decode().replace("\r\n", "\n")
+@pytest.mark.parametrize(
+    "arguments",
+    [["compute", GOOD, "--color", "always"], ["compute", "tests/errors/nan.yaml"], ["--help"]],
+    ids=" ".join,
+)
+def test_a_call_leaves_nothing_behind(arguments: list[str], attn: Attn, tmp_path: Path) -> None:
+    """What the fixture and the program set for a run is as it was: tests know nothing of others."""
+
+    def state() -> list[object]:
+        return [
+            *(sys.stdin, sys.stdout, sys.stderr, Path.cwd(), dict(os.environ)),
+            *(signal.getsignal(signal.SIGINT), gc.isenabled(), np.geterr(), np.get_printoptions()),
+            *(csv.field_size_limit(), list(warnings.filters), sys.getrecursionlimit()),
+        ]
+
+    before = state()
+    attn(*arguments, cwd=ROOT, env={"FORCE_COLOR": "1", "OPENBLAS_NUM_THREADS": "3"})
+    (tmp_path / "wide.csv").write_text(f"{'9' * 200_000},1\n")
+    attn("compute", tmp_path / "wide.csv")
+    assert state() == before
 
 
 RUNS: list[list[str]] = [
     *(["compute", GOOD, "-f", form] for form in FORMATS),
-    *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in CHECK_FORMATS),
+    *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in formats_of("reports")),
     *(["explain", GOOD, "weights", "-f", form] for form in ("table", "json", "markdown", "latex")),
     *([command] for command in ("scores", "schema", "--help", "--version")),
     ["check", GOOD, "--problem-only"],
@@ -173,7 +163,7 @@ def test_no_input_reads_a_pipe(attn_process: Attn) -> None:
 
 
 def test_no_input_in_a_terminal_shows_help() -> None:
-    assert in_terminal("compute").startswith("Usage: attn compute")
+    assert in_terminal("compute").out.startswith("Usage: attn compute")
 
 
 def test_help_is_plain_and_the_same_both_ways(attn: Attn, attn_process: Attn) -> None:
@@ -255,7 +245,7 @@ def test_colour_in_a_pipe(
 
 @pytest.mark.parametrize(("env", "coloured"), [({}, True), ({"NO_COLOR": "1"}, False)])
 def test_colour_in_a_terminal(env: dict[str, str], coloured: bool) -> None:
-    assert ("\x1b[" in in_terminal("compute", GOOD, env=env)) is coloured
+    assert ("\x1b[" in in_terminal("compute", GOOD, env=env).out) is coloured
 
 
 @pytest.mark.parametrize("width", ["20", "60", "200", "nonsense"])
@@ -270,7 +260,7 @@ def test_a_pipe_is_the_same_whatever_columns_says(
 @pytest.mark.parametrize("name", ["i_am_good", "heads_cut", "recurrent", "co_attention"])
 def test_a_terminal_shows_every_number_whole(name: str, columns: int, attn: Attn) -> None:
     path = f"sample_inputs/{name}.yaml"
-    shown = ESCAPES.sub("", in_terminal("compute", path, "-q", columns=columns))
+    shown = ESCAPES.sub("", in_terminal("compute", path, "-q", columns=columns).out)
     numbers = set(NUMBER.findall(attn("compute", path, "-q").out))
     assert len(numbers) > 5
     assert numbers - set(NUMBER.findall(shown)) == set()
@@ -292,7 +282,7 @@ def test_the_reader_of_the_pipe_may_go_away() -> None:
     """A closed pipe ends the program silently with status 141."""
     big = ("0.123456789,0.987654321\n" * 150).encode()
     process = subprocess.Popen(
-        [*ATTN, "compute", "-", "--full"],
+        [*PROGRAM, "compute", "-", "--full"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -312,7 +302,7 @@ def test_the_reader_of_the_pipe_may_go_away() -> None:
 
 def test_an_interrupt_ends_with_130() -> None:
     process = subprocess.Popen(
-        [*ATTN, "compute", "-"],
+        [*PROGRAM, "compute", "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

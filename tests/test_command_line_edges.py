@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
 import resource
 import signal
-import struct
 import subprocess
 import sys
-import termios
 import zipfile
 from io import BytesIO
 from pathlib import Path
@@ -23,11 +19,19 @@ import pytest
 import yaml
 from rich.cells import cell_len
 
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, Result, environment
+from tests.conftest import (
+    PROGRAM,
+    ROOT,
+    SAMPLE_FILES,
+    SAMPLES,
+    Attn,
+    Result,
+    environment,
+    in_terminal,
+)
 
 GOOD = SAMPLES / "i_am_good.yaml"
 HEADS = SAMPLES / "heads_cut.yaml"
-PROGRAM = [sys.executable, "-m", "attncli"]
 ONE_STEP = ("compute", GOOD, "--only", "Q", "-f", "csv")
 ONE_STEP_TEXT = "1,3,2\n1,1,3\n1,2,1\n"
 
@@ -35,32 +39,6 @@ CODES = re.compile(r"\x1b\[[0-9;]*m")
 ISOLATES = re.compile("[\u2068\u2069]")
 ROW = re.compile(r"[⎡⎢⎣]([^⎤⎥⎦]*)[⎤⎥⎦]")
 NUMBER = re.compile(r"-?(?:∞|\d+(?:\.\d+)?(?:e[+-]\d+)?)")
-
-
-def in_terminal(*arguments: str | Path, columns: int, **env: str) -> tuple[int, str]:
-    """Run the program with a terminal; return its status and what it shows."""
-    outside, inside = pty.openpty()
-    fcntl.ioctl(inside, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
-    process = subprocess.Popen(
-        [*PROGRAM, *map(str, arguments)],
-        stdin=inside,
-        stdout=inside,
-        stderr=subprocess.DEVNULL,
-        cwd=ROOT,
-        env=environment(TERM="xterm-256color", **env),
-    )
-    os.close(inside)
-    shown = b""
-    while True:
-        try:
-            piece = os.read(outside, 65536)
-        except OSError:  # how Linux tells that the other side is closed
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(outside)
-    return process.wait(), CODES.sub("", shown.decode().replace("\r\n", "\n"))
 
 
 def run_into(stdout: Any, *arguments: str | Path) -> Result:
@@ -239,38 +217,29 @@ def test_link_to_standard_output(attn_process: Attn, tmp_path: Path) -> None:
 
 
 @pytest.fixture(scope="module")
-def piped() -> str:
-    done = subprocess.run(
-        [*PROGRAM, "compute", *map(str, SAMPLE_FILES)],
-        capture_output=True,
-        env=environment(),
-        check=True,
-        cwd=ROOT,
-    )
-    return done.stdout.decode()
+def piped(attn: Attn) -> str:
+    return attn("compute", *SAMPLE_FILES).out
 
 
 @pytest.mark.parametrize("columns", [60, 80, 160])
-def test_every_number_of_every_sample_is_whole(columns: int, piped: str) -> None:
-    status, shown = in_terminal("compute", *SAMPLE_FILES, columns=columns)
-    assert status == 0
-    # A narrow terminal leaves out operands put together on the way, such as [h_1; x_2; c_1].
+def test_samples_in_a_terminal(columns: int, piped: str) -> None:
+    """Every number is whole, and no line is wider than the terminal."""
+    result = in_terminal("compute", *SAMPLE_FILES, columns=columns)
+    assert result.status == 0
+    shown = CODES.sub("", result.out)
     assert len(numbers_of(piped)) > 300
+    # A narrow terminal leaves out operands put together on the way, such as [h_1; x_2; c_1].
     assert numbers_of(shown) <= numbers_of(piped)
     if columns >= 80:
         assert numbers_of(shown) == numbers_of(piped)
-
-
-@pytest.mark.parametrize("columns", [60, 80, 160])
-def test_no_line_is_wider_than_the_terminal(columns: int) -> None:
-    _, shown = in_terminal("compute", *SAMPLE_FILES, columns=columns)
     lines = [ISOLATES.sub("", line) for line in shown.splitlines()]
     assert len(lines) > 1000
     assert [line for line in lines if cell_len(line) > columns] == []
 
 
 def test_columns_of_a_matrix_that_is_parted_are_named() -> None:
-    _, shown = in_terminal("compute", HEADS, "--only", "weights", "-d", "17", columns=50)
+    shown = in_terminal("compute", HEADS, "--only", "weights", "-d", "17", columns=50).out
+    shown = CODES.sub("", shown)
     assert re.search(r"^ *(weights, )?columns? 1", shown, re.MULTILINE)
     assert not re.search(r"^ *,", shown, re.MULTILINE)
 

@@ -103,7 +103,7 @@ def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None
     page = element_of(attn("compute", path, "-f", "html").out)
     sections = {s.get("id"): s for s in page.iter("section") if s.get("class") == "step"}
     lines = attn("compute", path, "-f", "json").out.splitlines()
-    assert lines
+    compared = 0
     for index, line in enumerate(lines):
         steps = json.loads(line)["steps"]
         assert len(steps) > 2
@@ -116,12 +116,14 @@ def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None
             wanted = values(step)
             if name == "weights" and "weights_1" in steps:  # states still to come are blank
                 wanted = [number for number in wanted if number != "0.0000"]
+            compared += len(wanted)
             if len(step["axes"]) == 2:
                 assert wanted in shown, name
             else:
                 rest = [number for table in shown for number in table]
                 assert wanted
                 assert all(number in rest for number in wanted), name
+    assert compared >= 4, "a page without numbers shows nothing"
 
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
@@ -166,6 +168,18 @@ def test_weights_are_shaded_by_size(attn: Attn) -> None:
     (section,) = [s for s in page.iter("section") if s.get("id") == "weights"]
     shades = [cell.get("style") for cell in section.iter("td") if cell.get("data-c")]
     assert shades[:3] == ["--w:.98", "--w:.02", "--w:.01"]
+
+
+def test_a_right_to_left_word_is_kept_apart_by_an_element(attn: Attn, tmp_path: Path) -> None:
+    """In the weighted sums of HTML, where isolates as escapes would be letters."""
+    path = tmp_path / "right.json"
+    problem = {"tokens": ["مرحبا", "b"], "X": [[1, 0], [0, 1]], "score": "dot"}
+    path.write_text(json.dumps(problem))
+    text = attn("compute", path, "-f", "html").out
+    (sums,) = [e for e in element_of(text).iter("ul") if e.get("class") == "mixture"]
+    assert [text_of(e) for e in sums.iter("bdi")] == ["مرحبا"] * 3
+    assert text_of(sums).startswith("zمرحبا = 0.7311·vمرحبا + 0.2689·vb")
+    assert "\\u2068" not in text
 
 
 def hostile(tmp_path: Path) -> Path:
@@ -299,6 +313,51 @@ def test_a_fragment_compiles_in_a_document_with_the_packages_that_it_names(
         f"\n\\begin{{document}}\n{first}\n{second}\n\\end{{document}}\n"
     )
     compiled("pdflatex", text, tmp_path)
+
+
+@needs_pdflatex
+@pytest.mark.skipif(shutil.which("pdftotext") is None, reason="pdftotext is not installed")
+def test_no_heading_of_latex_stands_last_on_a_page(attn: Attn, tmp_path: Path) -> None:
+    """On pages of several heights, so that every heading has come to the foot of one."""
+    text = attn("compute", SAMPLES / "recurrent.yaml", "-f", "latex", "--standalone").out
+    marked = re.sub(r"^(\\attnhead\{.*)\}$", r"\1\\qquad\\text{HEADING}}", text, flags=re.MULTILINE)
+    assert marked.count("HEADING") > 15
+    pages = 0
+    for height in range(16, 28):
+        settings = rf"\geometry{{paperheight={height}cm}}\pagestyle{{empty}}\begin{{document}}"
+        compiled("pdflatex", marked.replace(r"\begin{document}", settings), tmp_path)
+        for page in shown_in(tmp_path / "document.pdf").split("\f"):
+            # A fraction has its denominator on a line of its own.
+            lines = [line for line in page.splitlines() if line.strip()]
+            assert not any("HEADING" in line for line in lines[-2:]), lines[-3:]
+            pages += 1
+    assert pages > 30
+
+
+@pytest.mark.parametrize(
+    "engine",
+    [
+        pytest.param("pdflatex", marks=needs_pdflatex),
+        pytest.param("xelatex", marks=needs_xelatex),
+    ],
+)
+def test_latex_shades_weights_by_size_and_moves_nothing(
+    engine: str, attn: Attn, tmp_path: Path
+) -> None:
+    text = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "latex", "--standalone").out
+    assert r"\attnshade{98}{0.9756} & \attnshade{2}{0.0179} & \attnshade{1}{0.0066}" in text
+    assert r"\attnshade{27}{0.2676} & \attnshade{73}{0.7275} & 0.0049" in text, "less than 0.5 %"
+    assert text.count(r"\attnshade{") == 2 * 8, "the weights, as a step and as an operand"
+    sizes = []
+    for body in (text, re.sub(r"\\attnshade\{\d+\}\{(.*?)\}", r"\1", text)):
+        size = r"\typeout{SIZE \the\wd\attnbox\space\the\ht\attnbox\space\the\dp\attnbox}%"
+        measured = body.replace("\n  \\ifdim\\wd", f"\n  {size}\n  \\ifdim\\wd")
+        assert size in measured
+        log = compiled(engine, measured, tmp_path)
+        assert "Overfull" not in log
+        sizes.append(re.findall(r"^SIZE .*", log, re.MULTILINE))
+    assert len(sizes[0]) > 10
+    assert sizes[0] == sizes[1]
 
 
 def shown_in(pdf: Path) -> str:

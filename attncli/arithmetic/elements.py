@@ -15,6 +15,53 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+class Element:
+    """A number that NumPy's functions can be applied to; `combined` says what comes of two."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def combined(op: str, left: Any, right: Any) -> Any:
+        """Return left op right, where one is such an element and op one of + - * / ^."""
+        raise NotImplementedError
+
+    def _with(self, op: str, other: object, swapped: bool = False) -> Any:
+        if isinstance(other, np.ndarray):
+            return NotImplemented  # the array asks each of its elements
+        left, right = (other, self) if swapped else (self, other)
+        return self.combined(op, left, right)
+
+    def __add__(self, other: object) -> Any:
+        return self._with("+", other)
+
+    def __radd__(self, other: object) -> Any:
+        return self._with("+", other, swapped=True)
+
+    def __sub__(self, other: object) -> Any:
+        return self._with("-", other)
+
+    def __rsub__(self, other: object) -> Any:
+        return self._with("-", other, swapped=True)
+
+    def __mul__(self, other: object) -> Any:
+        return self._with("*", other)
+
+    def __rmul__(self, other: object) -> Any:
+        return self._with("*", other, swapped=True)
+
+    def __truediv__(self, other: object) -> Any:
+        return self._with("/", other)
+
+    def __rtruediv__(self, other: object) -> Any:
+        return self._with("/", other, swapped=True)
+
+    def __pow__(self, other: object) -> Any:
+        return self._with("^", other)
+
+    def __rpow__(self, other: object) -> Any:
+        return self._with("^", other, swapped=True)
+
+
 def because(
     result: Array, seen: Array, words: str, where: Array | None = None, along: int | None = None
 ) -> Array:

@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import chain
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.names import step_named
+from attncli.checking.agreement import SHARE
+from attncli.checking.digits import LIKE_BLOCKED, decimal_of, share_of_floats
+from attncli.checking.names import At, find_answer
+from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
-from attncli.forms.matrices import cell_words, plain, written_number
+from attncli.forms.matrices import cell_words, written_number
 from attncli.mechanisms.trace import Trace
-from attncli.records import Record, replace
+from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
-
-PLAIN = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
-"""A decimal number; its groups are the decimals and the power of ten."""
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
@@ -51,13 +49,13 @@ class Written(Record):
         values: the numbers, nan where a cell was left out.
         unit: one unit of the last written digit; 0 for what is exact, such as 1/3.
         texts: what was written.
-        slack: how far a number may be off because a computer wrote it, relative to the largest.
+        share: which share of itself a number may be off because a computer worked it out.
     """
 
     values: Array
     unit: Array
     texts: Array
-    slack: float = 1e-9
+    share: float = SHARE
 
     @property
     def missing(self) -> Array:
@@ -73,128 +71,98 @@ class ShapeMismatch(Record):
     transposed: bool
 
     def numbers(self) -> tuple[Array, Array]:
-        """Return the numbers, nan for what is none, and half of a unit of their last digits."""
-        numbers, half = np.full(self.texts.shape, np.nan), np.zeros(self.texts.shape)
+        """Return the numbers, nan for what is no decimal, and the units of their last digits."""
+        numbers, units = np.empty(self.texts.shape), np.empty(self.texts.shape)
         for place, text in np.ndenumerate(self.texts):
-            if PLAIN.fullmatch(text) and any(letter.isdigit() for letter in text):
-                numbers[place], half[place] = float(text), _unit(text) / 2
-        return numbers, half
+            numbers[place], units[place] = decimal_of(text) or (np.nan, 0.0)
+        return numbers, units
+
+
+class Piece(Record):
+    """What stands under one key: a whole step, or one head, row or cell of it.
+
+    Attributes:
+        at: the index of its cells in the step's value; () for all of them.
+        texts: the cells, in the shape in which they were written.
+        path: the key.
+    """
+
+    at: At
+    texts: Array
+    path: KeyPath
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
+    Cells that are not mentioned are missing.
+
     Raises:
-        InputError: for an unknown step, one that stands twice, a cell that is no number, a sheet
-            without any step. A matrix of the wrong shape raises nothing.
+        InputError: for an unknown step, a cell that stands twice or is no number, a sheet without
+            any step. A matrix of the wrong shape raises nothing.
     """
     faults: list[Fault] = []
-    found: dict[str, Written | ShapeMismatch] = {}
-    stacks: dict[str, dict[int, tuple[Array, KeyPath]]] = {}
+    pieces: dict[str, list[Piece]] = {}
     for word, raw in sheet.matrices.items():
-        path: KeyPath = (word,)
         with collected(faults):
-            if word in ABOUT and word not in trace:
-                continue
-            name, head = step_named(word, trace)
-            texts = _texts(raw, path, sheet.ragged)
-            if name in found or head in stacks.get(name, {}) or (head is None and name in stacks):
-                message = f"{visible(word)} is {name}, which stands twice"
-                raise InputError(Fault(message, path, "leave one of them out"))
-            if head is not None:
-                stacks.setdefault(name, {})[head] = (texts, path)
-            else:
-                found[name] = _of_step(trace[name], texts, path)
-    for name, pieces in stacks.items():
+            if word not in ABOUT or word in trace:
+                step, at = find_answer(word, trace)
+                piece = Piece(at, texts_of(raw, (word,), sheet.ragged), (word,))
+                pieces.setdefault(step.name, []).append(piece)
+    found: dict[str, Written | ShapeMismatch] = {}
+    for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
-            found[name] = _of_heads(trace[name], pieces)
+            found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
     if not found:
         hint = f"write such as weights: [[0.5, 0.5]]; the steps are {', '.join(trace.steps)}"
         raise InputError(Fault("there are no answers", (), hint))
-    return {step.name: _placed(found[step.name], sheet) for step in trace if step.name in found}
+    return found
 
 
-def _placed(given: Written | ShapeMismatch, sheet: Submission) -> Written | ShapeMismatch:
-    """Return a misfit with its place in the file."""
-    if isinstance(given, Written):
-        return given
-    return replace(given, fault=replace(given.fault, place=sheet.locate(given.fault.path)))
-
-
-def _of_step(step: Step, texts: Array, path: KeyPath) -> Written | ShapeMismatch:
-    """Return the cells in the step's layout, or the misfit that their shape is."""
+def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:
+    """Return the cells in the step's layout, or the mismatch that the shape of a piece is."""
     shape = step.value.shape
-    fitted = _fitted(step, texts, shape)
-    if fitted is None:
-        return _mismatch(step, texts, shape, path)
-    return _written(step, fitted, path)
+    values, units = np.full(shape, np.nan), np.zeros(shape)
+    texts, taken = np.full(shape, "", object), np.zeros(shape, bool)
+    for piece in pieces:
+        if taken[piece.at].any():
+            message = f"{visible(str(piece.path[0]))} is {step.name}, which stands twice"
+            raise InputError(Fault(message, piece.path, "leave one of them out"))
+        taken[piece.at] = True
+    for piece in pieces:
+        wanted = texts[piece.at].shape
+        fitted = _reshaped(piece.texts, wanted) if piece.at else _fitted(step, piece.texts, shape)
+        if fitted is None:
+            return _mismatch(step, piece, wanted, sheet)
+        texts[piece.at] = fitted
+        values[piece.at], units[piece.at] = _numbers(fitted, piece.path)
+    own, unit, right = step.from_paper(values), step.from_paper(units), step.array
+    share = share_of_floats(own, unit, right)
+    own = np.where((right == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
+    return Written(own, unit, step.from_paper(texts), share)
 
 
-def _written(step: Step, texts: Array, path: KeyPath) -> Written:
-    """Return the numbers of cells that have the shape of the step's value."""
+def _numbers(texts: Array, path: KeyPath) -> tuple[Array, Array]:
+    """Return the numbers of cells, nan for those left out, and the units of their last digits."""
     flat = texts.ravel().tolist()
-    numbers, units = np.empty(len(flat)), np.empty(len(flat))
+    numbers, units = np.full(len(flat), np.nan), np.zeros(len(flat))
     faults: list[Fault] = []
     for index, text in enumerate(flat):
-        try:
-            match = PLAIN.fullmatch(text)
-            if match is not None and text not in MISSING:
-                decimals, power = match.groups()
-                numbers[index] = float(text)
-                units[index] = 10.0 ** (int(power or 0) - len(decimals or ""))
-                continue
-        except (ValueError, OverflowError):  # a lone sign or point is no number
-            pass
         if text in MISSING:
-            numbers[index], units[index] = np.nan, 0.0
+            continue
+        if decimal := decimal_of(text):
+            numbers[index], units[index] = decimal
             continue
         with collected(faults):
             place = tuple(int(i) for i in np.unravel_index(index, texts.shape))
             numbers[index] = written_number(text, path, place)
-            units[index] = _unit(text)
             if numbers[index] == np.inf:
                 message = f"{cell_words(path, place)} is infinite"
                 hint = "only −inf is a number here, in a cell that is blocked"
                 raise InputError(Fault(message, (*path, *place), hint))
     refuse(faults)
-    values, unit = numbers.reshape(texts.shape), units.reshape(texts.shape)
-    return Written(
-        step.from_paper(values), step.from_paper(unit), step.from_paper(texts), _slack(values, unit)
-    )
-
-
-def _unit(text: str) -> float:
-    """Return the unit of a decimal number with another minus sign; anything else is exact."""
-    match = PLAIN.fullmatch(text.replace("−", "-").strip())
-    if match is None:
-        return 0.0
-    decimals, power = match.groups()
-    return float(10.0 ** (int(power or 0) - len(decimals or "")))
-
-
-def _slack(values: Array, unit: Array) -> float:
-    """Return how far numbers are off that a computer wrote with all digits of its floats."""
-    long = (unit > 0) & (unit < 1e-9 * np.abs(values))
-    with np.errstate(over="ignore"):
-        short = values[long].astype(np.float32)
-    if long.any() and np.array_equal(short, values[long]):
-        return 3e-6  # these are floats of 32 bits, which hold seven digits
-    return 1e-9
-
-
-def _of_heads(step: Step, pieces: Mapping[int, tuple[Array, KeyPath]]) -> Written | ShapeMismatch:
-    """Return a step whose heads were written one by one, such as `weights_2`."""
-    shape = step.value.shape
-    axis = step.leading.index("head")
-    texts = np.full(shape, "", object)
-    for head, (piece, path) in pieces.items():
-        at: tuple[slice | int, ...] = (*[slice(None)] * axis, head)
-        fitted = _squeezed(piece, texts[at].shape)
-        if fitted is None:
-            return _mismatch(step, piece, texts[at].shape, path)
-        texts[at] = fitted
-    return _written(step, texts, next(iter(pieces.values()))[1][:0])
+    return numbers.reshape(texts.shape), units.reshape(texts.shape)
 
 
 def _fitted(step: Step, texts: Array, shape: tuple[int, ...]) -> Array | None:
@@ -203,121 +171,42 @@ def _fitted(step: Step, texts: Array, shape: tuple[int, ...]) -> Array | None:
     Heads may stand side by side (one above the other where a token is a column), as tables and
     books show them.
     """
-    fitted = _squeezed(texts, shape)
+    fitted = _reshaped(texts, shape)
     if fitted is not None or "head" not in step.leading:
         return fitted
     axis = step.leading.index("head")
     heads, rows, columns = shape[axis], shape[-2], shape[-1]
     lead = tuple(size for place, size in enumerate(shape[:-2]) if place != axis)
     if step.columns:
-        side = _squeezed(texts, (*lead, heads * rows, columns))
+        side = _reshaped(texts, (*lead, heads * rows, columns))
         return None if side is None else side.reshape(*lead, heads, rows, columns)
-    side = _squeezed(texts, (*lead, rows, heads * columns))
+    side = _reshaped(texts, (*lead, rows, heads * columns))
     if side is None:
         return None
     return np.moveaxis(side.reshape(*lead, rows, heads, columns), -2, axis)
 
 
-def _squeezed(texts: Array, shape: tuple[int, ...]) -> Array | None:
+def _reshaped(texts: Array, shape: tuple[int, ...]) -> Array | None:
     """Return the cells in a shape that differs from theirs by axes of size 1 alone, if it does."""
     if [n for n in texts.shape if n > 1] != [n for n in shape if n > 1]:
         return None
     return texts.reshape(shape)
 
 
-def _mismatch(step: Step, texts: Array, shape: tuple[int, ...], path: KeyPath) -> ShapeMismatch:
-    transposed = texts.shape[-2:] == shape[-2:][::-1] and texts.ndim == len(shape)
-    message = f"the shape is {_times(texts.shape)}, but {step.name} is {_times(shape)} here"
-    if path[0] != step.name:
-        message = f"{visible(str(path[0]))}: {message}"
-    hint = "rows and columns have changed places" if transposed else ""
-    hint = hint or f"{step.name} has the axes {' × '.join(step.axes[-len(shape) :])}"
-    return ShapeMismatch(texts, Fault(message, path, hint), transposed)
-
-
-def _times(shape: Sequence[int]) -> str:
-    return f"({', '.join(map(str, shape))})"
-
-
-def _texts(raw: Any, path: KeyPath, ragged: bool) -> Array:
-    """Return the cells of a matrix as an array of texts.
-
-    Raises:
-        InputError: for what is no matrix, or has rows of several lengths.
-    """
-    raw = plain(raw, path)
-    if hasattr(raw, "dtype"):
-        return _of_array(np.asarray(raw), path)
-    if isinstance(raw, str):
-        from attncli.notation.written import words_of
-
-        raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
-    if not isinstance(raw, list | tuple):
-        raise InputError(Fault(f"{visible(str(path[0]))} must be a matrix", path, EXAMPLE))
-    if ragged and raw and all(isinstance(row, list) for row in raw):
-        raw = _padded(list(raw))
-    shape, rows = _shape(raw, path)
-    texts = np.empty(shape, object)
-    texts.ravel()[:] = list(chain.from_iterable(rows)) if rows else []
-    return texts
-
-
-EXAMPLE = "write it as [[0.5, 0.5]]"
-
-
-def _of_array(array: Array, path: KeyPath) -> Array:
-    if array.dtype.kind not in "fiubOU":
-        raise InputError(Fault(f"{visible(str(path[0]))} holds no numbers", path, EXAMPLE))
-    texts = np.empty(array.shape, object)
-    texts.ravel()[:] = [_text(cell) for cell in array.ravel().tolist()]
-    return np.atleast_1d(texts)
-
-
-def _text(cell: object) -> str:
-    """Return a cell as text; of a float that is whole, the whole number."""
-    if isinstance(cell, float):
-        return repr(cell).removesuffix(".0") if not np.isnan(cell) else ""
-    return "" if cell is None else str(cell).strip()
-
-
-def _padded(raw: list[Any]) -> list[Any]:
-    if raw and all(isinstance(cell, str) for row in raw for cell in row):
-        width = max(len(row) for row in raw)
-        return [[*row, *[""] * (width - len(row))] for row in raw]
-    return [_padded(part) if isinstance(part, list) else part for part in raw]
-
-
-def _shape(raw: Any, path: KeyPath) -> tuple[tuple[int, ...], list[list[str]]]:
-    """Return the shape of nested lists, and their innermost rows.
-
-    Raises:
-        InputError: where lists that stand side by side have different lengths.
-    """
-    if not any(isinstance(item, list | tuple) for item in raw):
-        return (len(raw),), [[_text(item) for item in raw]]
-    shape: tuple[int, ...] = ()
-    rows: list[list[str]] = []
-    for index, item in enumerate(raw):
-        inside = (*path, index)
-        if not isinstance(item, list | tuple):
-            message = f"{visible(str(path[0]))} mixes rows and numbers: place {index + 1} is no row"
-            raise InputError(Fault(message, inside, "put each row into [ ]"))
-        inner, found = _shape(item, inside)
-        if index and inner != shape:
-            sizes = f"{_many(inner)}, but {'row' if len(inner) == 1 else 'matrix'} 1 has"
-            name = visible(str(path[0]))
-            which = "row" if len(inner) == 1 else "matrix"
-            message = f"{which} {index + 1} of {name} has {sizes} {_many(shape)}"
-            raise InputError(Fault(message, inside, "a cell that is left out is written ~"))
-        shape = inner
-        rows += found
-    return (len(raw), *shape), rows
-
-
-def _many(shape: tuple[int, ...]) -> str:
-    if len(shape) > 1:
-        return f"the shape {_times(shape)}"
-    return f"{shape[0]} number" + ("s" if shape[0] != 1 else "")
+def _mismatch(
+    step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
+) -> ShapeMismatch:
+    shape, word = piece.texts.shape, str(piece.path[0])
+    name = word if piece.at and len(wanted) == 1 else step.name
+    is_transposed = shape[-2:] == wanted[-2:][::-1] and len(shape) == len(wanted)
+    message = f"the shape is {sizes(shape)}, but {visible(name)} is {sizes(wanted)} here"
+    if word != name:
+        message = f"{visible(word)}: {message}"
+    hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
+    hint = "rows and columns have changed places" if is_transposed else hint
+    hint = hint if name == step.name else "the shape must be that of the cells that it names"
+    fault = Fault(message, piece.path, hint, place=sheet.locate(piece.path))
+    return ShapeMismatch(piece.texts, fault, is_transposed)
 
 
 def submission_of(
@@ -358,16 +247,3 @@ def submission_of(
         return locate((*prefix, *path))
 
     return Submission(name, plain, place, ragged)
-
-
-def significant(texts: Iterable[str]) -> int:
-    """Return the most significant digits that any of some decimal numbers has.
-
-    Zeros at the end of a whole number are none: 1200 may be written for 1202.
-    """
-    most = 0
-    for text in texts:
-        mantissa = text.lstrip("+-").lower().partition("e")[0].removesuffix(".0")
-        digits = mantissa.replace(".", "").lstrip("0")
-        most = max(most, len(digits if "." in mantissa else digits.rstrip("0")))
-    return most

@@ -13,8 +13,9 @@ from attncli.checking.answers import (
     read_submission,
     submission_of,
 )
-from attncli.checking.diagnosis import Finding, diagnose
-from attncli.checking.judging import LAST_DIGIT, STATUSES, WRONG, Judge, Judged
+from attncli.checking.diagnosis import diagnose
+from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Misshapen
+from attncli.checking.judging import Judge
 from attncli.errors import Fault, InputError, located
 from attncli.mechanisms.compute import compute
 from attncli.records import Record
@@ -43,8 +44,7 @@ class Report(Record):
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""
-        strictly = self.strict and bool((judged.codes == LAST_DIGIT).any())
-        return judged.status == "wrong" or strictly
+        return judged.status == "wrong" or (self.strict and judged.has(LAST_DIGIT))
 
     @property
     def wrong_steps(self) -> list[str]:
@@ -64,22 +64,16 @@ class Report(Record):
     @property
     def mismatches(self) -> list[Fault]:
         """What is wrong with matrices whose shape is not the step's."""
-        return [
-            judged.mismatch.fault for judged in self.steps.values() if judged.mismatch is not None
-        ]
+        misshapen = (judged for judged in self.steps.values() if isinstance(judged, Misshapen))
+        return [judged.mismatch.fault for judged in misshapen]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells of all steps have each status."""
         total: Counter[str] = Counter()
         for judged in self.steps.values():
-            total.update(counts_of(judged))
+            total.update(judged.counts)
         return {status: total[status] for status in STATUSES}
-
-
-def counts_of(judged: Judged) -> dict[str, int]:
-    """Return how many cells of a step have each status."""
-    return {status: int((judged.codes == code).sum()) for code, status in enumerate(STATUSES)}
 
 
 class AnswerKey:
@@ -113,10 +107,8 @@ class AnswerKey:
         judge = Judge(self.trace, self.others, given)
         findings: dict[str, Finding] = {}
         for judged in judge.steps():
-            if judged.mismatch is not None or (judged.codes == WRONG).any():
-                found = diagnose(judge, judged)
-                if found is not None:
-                    findings[judged.step.name] = found
+            if found := diagnose(judge, judged):
+                findings[judged.step.name] = found
         return Report(sheet.name, self.trace, judge.judged, findings, strict)
 
 

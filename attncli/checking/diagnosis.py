@@ -6,37 +6,25 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.judging import MISSING, WRONG, Judge, Judged, slack_of
+from attncli.arithmetic.intervals import interval
+from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.answers import Written
+from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.changes import Change
-from attncli.checking.slips import slip
+from attncli.checking.mistakes.mistake import Mistake
+from attncli.checking.slips.search import slip
 from attncli.records import Record, replace
+from attncli.tape.cells import place_word
+from attncli.tape.replay import Change, fitted
 from attncli.tape.step import Step
-from attncli.tape.walk import evaluate, sources
-from attncli.text.escapes import visible
-
-
-class Finding(Record):
-    """A mistake that explains a step.
-
-    Attributes:
-        id: its name in the catalogue.
-        message: what was done, in one sentence.
-        advice: what to do.
-        also: other mistakes that give the same numbers.
-    """
-
-    id: str
-    message: str
-    advice: str
-    also: tuple[Finding, ...] = ()
+from attncli.tape.walk import evaluate
+from attncli.text.escapes import label_text
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
@@ -44,16 +32,17 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
 
     Args:
         judge: with every step up to this one judged.
-        judged: a step with a wrong cell.
+        judged: the step; None is returned for one that is not wrong.
     """
-    if judged.mismatch is not None:
-        return _of_mismatch(judge, judged.step, judged.mismatch)
+    if isinstance(judged, Misshapen):
+        return _of_mismatch(judge, judged)
+    if not isinstance(judged, Compared) or not judged.has(WRONG):
+        return None
     found = _once_each(_findings(judge, judged))
     if found:
         first, *others = found
         return replace(first, also=tuple(others))
-    small = slip(judge, judged)
-    return Finding(*small) if small else None
+    return slip(judge, judged)
 
 
 def _once_each(findings: Iterator[Finding]) -> list[Finding]:
@@ -64,225 +53,159 @@ def _once_each(findings: Iterator[Finding]) -> list[Finding]:
     return list(found.values())
 
 
-def _of_mismatch(judge: Judge, step: Step, mismatch: ShapeMismatch) -> Finding:
+class Candidate(Record):
+    """A mistake of the catalogue that may have been made.
+
+    Attributes:
+        mistake: its row in the catalogue.
+        place: the step in which it may have been made: the wrong one, or one left out before it.
+        change: what would have been calculated instead.
+        words: what fills the blanks of its sentence.
+    """
+
+    mistake: Mistake
+    place: Step
+    change: Change
+    words: Mapping[str, str]
+
+    def finding(self, step: Step, where: str = "") -> Finding:
+        """Return the finding in a step; where it was made, if that is not the whole step itself."""
+        words = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        sentence = self.mistake.sentence.format(**words)
+        is_named = "{step}" in self.mistake.sentence or self.place is step
+        places = [where, "" if is_named else self.place.name]
+        if any(places):
+            sentence = f"In {', '.join(filter(None, places))}: {_small(sentence)}"
+        return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
+
+
+def _candidates(judge: Judge, step: Step) -> Iterator[Candidate]:
+    """Yield what may have been done wrong in a step, or in those left out before it.
+
+    The order is that of the catalogue, and for each mistake the nearest step comes first.
+    """
+    places = (step, *reversed(judge.ranges.unknown_before(step)))
+    for mistake in MISTAKES.values():
+        for place in places:
+            for change, words in mistake.changes(place, judge.trace):
+                yield Candidate(mistake, place, change, words)
+
+
+def _of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
-    fault = mismatch.fault
-    others = tuple(_once_each(_of_other_shape(judge, step, mismatch)))
-    if mismatch.transposed:
+    fault = judged.mismatch.fault
+    others = tuple(_once_each(_of_other_shape(judge, judged)))
+    if judged.mismatch.transposed:
         advice = "Let rows and columns change places."
         return Finding("transposed", _sentence(fault.message), advice, others)
     shape = Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
     return replace(others[0], also=(*others[1:], shape)) if others else shape
 
 
-def _of_other_shape(judge: Judge, step: Step, mismatch: ShapeMismatch) -> Iterator[Finding]:
-    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
-    numbers, half = (array.squeeze() for array in mismatch.numbers())
-    open_ = judge.left_out_before(step)
-    for id_, row in MISTAKES.items():
-        for source in (step, *reversed(open_)):
-            for change, words in row.changes(source, judge.trace):
-                found = changed(step, change, open_, judge.own, judge.perhaps_rounded)
-                if found is None or found.shape == step.array.shape:
-                    continue
-                turned = step.columns and found.ndim == 4
-                low, high = (
-                    (np.swapaxes(end, -1, -2) if turned else end).squeeze()
-                    for end in (interval(found).low, interval(found).high)
-                )
-                if low.shape != numbers.shape or numbers.size < 2:
-                    continue
-                with np.errstate(invalid="ignore"):
-                    fits = (numbers >= low - half) & (numbers <= high + half)
-                    narrow = high - low <= 0.1 * np.ptp(numbers)
-                if fits.all() and narrow.all():
-                    yield Explanation(id_, source, words).finding(step)
+def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
+    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's.
+
+    They must be telling: more than one number, known to a tenth of how far the numbers lie apart.
+    """
+    step = judged.step
+    numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
+    for candidate in _candidates(judge, step):
+        found = judge.ranges.changed(step, candidate.change)
+        if found is None or found.shape == step.array.shape:
+            continue
+        if step.columns and found.ndim == 4:
+            found = np.swapaxes(found, -1, -2)  # type: ignore[type-var]  # of intervals, too
+        found = interval(found.reshape([size for size in found.shape if size > 1]))
+        if found.shape != numbers.shape or numbers.size < 2:
+            continue
+        with np.errstate(invalid="ignore"):
+            is_telling = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_telling and agrees(numbers, unit, found).all():
+            yield candidate.finding(step)
 
 
-def _findings(judge: Judge, judged: Judged) -> Iterator[Finding]:
+def _findings(judge: Judge, judged: Compared) -> Iterator[Finding]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
     First of all comes what is also seen in another step that was given.
     """
-    whole: dict[bool, list[Finding]] = {True: [], False: []}
+    seen: list[Finding] = []
+    whole: list[Finding] = []
     partly: list[Finding] = []
-    for explanation, fits in _fitting(judge, judged):
+    for candidate in _candidates(judge, judged.step):
+        fits = _fits(judge, judged, candidate.change)
+        if not fits[judged.codes == WRONG].all():
+            continue
+        is_seen = _is_seen_elsewhere(judge, judged.step, candidate.change)
+        if is_seen is False:
+            continue
         if fits.all():
-            whole[explanation.is_seen_elsewhere].append(explanation.finding(judged.step))
+            (seen if is_seen else whole).append(candidate.finding(judged.step))
         elif where := _whole_lines(judged, fits):
-            partly.append(explanation.finding(judged.step, where))
-    yield from (*whole[True], *whole[False], *partly)
+            partly.append(candidate.finding(judged.step, where))
+    yield from (*seen, *whole, *partly)
 
 
-class Explanation(Record):
-    """A mistake made in a step, with the words for its sentence."""
+def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
+    """Return which cells a change gives, none where it explains too little; missing ones it does.
 
-    id: str
-    source: Step
-    words: Mapping[str, str]
-    is_seen_elsewhere: bool = False
-
-    def finding(self, step: Step, where: str = "") -> Finding:
-        """Return the finding in a step; where it was made, if that is not the whole step itself."""
-        row = MISTAKES[self.id]
-        words = {"step": self.source.name, "formula": self.source.formula, **self.words}
-        message, advice = row.sentence.format(**words), row.advice.format(**words)
-        is_named = "{step}" in row.sentence or self.source is step
-        places = [where, "" if is_named else self.source.name]
-        if any(places):
-            message = f"In {', '.join(filter(None, places))}: {_small(message)}"
-        return Finding(self.id, message, advice)
-
-
-def _sentence(text: str) -> str:
-    """Return the words of a message as a sentence; names of steps stay as they are."""
-    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
-
-
-def _small(sentence: str) -> str:
-    """Return a sentence that goes on after a colon; K and Q stay capitals."""
-    starts_with_word = sentence[1:2].islower()
-    return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
-
-
-def _fitting(judge: Judge, judged: Judged) -> Iterator[tuple[Explanation, Array]]:
-    """Yield each mistake that gives every wrong cell, and which cells it gives."""
-    wrong = judged.codes == WRONG
-    open_ = judge.left_out_before(judged.step)
-    for id_, row in MISTAKES.items():
-        for step in (judged.step, *reversed(open_)):
-            for change, words in row.changes(step, judge.trace):
-                middle = with_change(judged.step, change, open_, judge.middle)
-                if middle is None or not _may_fit(judged, interval(middle).low):
-                    continue
-                elsewhere = _seen_elsewhere(judge, judged.step, change)
-                if elsewhere is False:
-                    continue
-                found = with_change(judged.step, change, open_, judge.own, judge.perhaps_rounded)
-                if found is None:
-                    continue
-                fits = _fits(judged, interval(found))
-                if fits[wrong].all():
-                    explanation = Explanation(id_, step, words, bool(elsewhere))
-                    yield explanation, fits | (judged.codes == MISSING)
-
-
-def with_change(
-    step: Step,
-    change: Change,
-    between: Sequence[Step],
-    known: Callable[[Step], Array | Interval],
-    settle: Callable[[Array | Interval], Array | Interval] = lambda found: found,
-) -> Array | Interval | None:
-    """Return what `changed` does, where it has the step's shape or is repeated to have it."""
-    found = changed(step, change, between, known, settle)
-    if found is None or found.shape == step.array.shape:
-        return found
-    if found.ndim != step.array.ndim:
-        return None
-    try:
-        wide: Array = np.broadcast_to(found, step.array.shape)  # type: ignore[arg-type]  # ranges too
-    except ValueError:
-        return None
-    return wide
-
-
-def changed(
-    step: Step,
-    change: Change,
-    between: Sequence[Step],
-    known: Callable[[Step], Array | Interval],
-    settle: Callable[[Array | Interval], Array | Interval] = lambda found: found,
-) -> Array | Interval | None:
-    """Return what a step becomes when it, or steps before it, are made otherwise.
-
-    Args:
-        step: the step that is asked for.
-        change: what is made otherwise.
-        between: the steps that are made anew, in the order of computation, where the change
-            touches them; all others are known.
-        known: the value of a step.
-        settle: what becomes of a step that is made anew before the next one uses it.
-
-    Returns:
-        An array, or ranges; None where the shapes do not go together, or nothing changes.
+    What may be anything explains nothing: in half of the wrong cells, the interval must be narrower
+    than the difference that it explains.
     """
-    made: dict[str, Array | Interval] = {}
+    step, nothing = judged.step, np.zeros(judged.codes.shape, bool)
+    midpoints = fitted(judge.midpoints.changed(step, change), step)
+    if midpoints is None or not _is_near(judged, midpoints):
+        return nothing
+    ranges = fitted(judge.ranges.changed(step, change), step)
+    if ranges is None:
+        return nothing
+    found, wrong = interval(ranges), judged.codes == WRONG
+    with np.errstate(invalid="ignore"):
+        explained = np.abs(judged.written.values - judged.yours)
+        is_telling = (found.low == found.high) | (found.high - found.low <= explained)
+    if 2 * (is_telling & wrong).sum() < wrong.sum():
+        return nothing
+    fits: Array = judged.agrees(found) | (judged.codes == MISSING)
+    return fits
 
-    def value(source: Step) -> Array | Interval:
-        return made[source.name] if source.name in made else known(source)
 
-    try:
-        for source in (*between, step):
-            expression = change.get(source.name)
-            if expression is None and made and any(o.name in made for o in sources(source)):
-                expression = source.operation
-            if expression is not None:
-                found = evaluate(expression, value)
-                made[source.name] = found if source is step else settle(found)
-    except ValueError:  # shapes that do not go together
-        return None
-    return made.get(step.name)
+def _is_near(judged: Compared, midpoints: Array) -> bool:
+    """Return whether a change may give half of the wrong cells, by its numbers without intervals.
 
-
-def _may_fit(judged: Judged, numbers: Array) -> bool:
-    """Whether a calculation may give the wrong cells, by its plain numbers without ranges.
-
-    A range that holds the student's number and the plain one, and is narrower than what it
-    explains, leaves the two no farther apart than the student's and the right one: in half of the
-    wrong cells. This leaves little of the catalogue to be calculated with ranges.
+    An interval that holds the student's number and the change's, and is narrower than the
+    difference that it explains, leaves those two no farther apart than the student's number and
+    the right one. So this rejects nothing that fits, and leaves little of the catalogue to be
+    calculated with intervals, which takes most of the time.
     """
-    assert judged.written is not None  # by a wrong cell
-    assert judged.unit is not None
-    assert judged.yours is not None
     wrong = judged.codes == WRONG
     given, yours = judged.written.values[wrong], judged.yours[wrong]
     with np.errstate(invalid="ignore"):
-        off = np.abs(given - numbers[wrong])
+        off = np.abs(given - midpoints[wrong])
         most = np.abs(given - yours) + judged.unit[wrong] + 1e-6 * np.abs(given)
     return bool(2 * (off > most).sum() <= wrong.sum())
 
 
-def _seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
-    """Whether what is done wrong in several steps at once is seen in the others; None for none."""
+def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
+    """Return whether what is made otherwise in several steps at once is seen in the others.
+
+    None where no other of them was given.
+    """
     seen = None
     for name, expression in change.items():
         given = judge.given.get(name)
         if name == step.name or not isinstance(given, Written):
             continue
-        found = evaluate(expression, judge.middle)
+        found = evaluate(expression, judge.midpoints)
         if found.shape != given.values.shape:
             return False
-        with np.errstate(invalid="ignore"):
-            near = np.abs(found - given.values) <= given.unit + slack_of(found, given.slack)
-        if not (near | given.missing | (found == given.values)).all():
+        near = agrees(given.values, given.unit, found, given.share, CUT_OFF)
+        if not (near | given.missing).all():
             return False
         seen = True
     return seen
 
 
-def _fits(judged: Judged, found: Interval) -> Array:
-    """Return which cells a calculation gives; none where it explains too little.
-
-    What may be anything explains nothing: in half of the wrong cells, the range must be narrower
-    than the difference that it explains.
-    """
-    assert judged.written is not None  # by a wrong cell
-    assert judged.unit is not None
-    values = judged.written.values
-    wrong = judged.codes == WRONG
-    more = judged.unit / 2 + slack_of(found.low, judged.written.slack)
-    with np.errstate(invalid="ignore"):
-        fits: Array = (values >= found.low - more) & (values <= found.high + more)
-        fits |= np.isinf(values) & (values == found.low) & (values == found.high)
-        narrow = (found.low == found.high) | (
-            found.high - found.low <= np.abs(values - judged.yours)
-        )
-    telling = (narrow & wrong).sum()
-    return fits if 2 * telling >= wrong.sum() else np.zeros_like(fits)
-
-
-def _whole_lines(judged: Judged, fits: Array) -> str:
+def _whole_lines(judged: Compared, fits: Array) -> str:
     """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
 
     A single cell may be a coincidence.
@@ -298,8 +221,8 @@ def _whole_lines(judged: Judged, fits: Array) -> str:
     rows = [r for r in range(wrong.shape[2]) if wrong[:, :, r].any()]
     enough = all(wrong[:, :, r].sum() > 1 for r in rows)
     if wrong.shape[2] > len(rows) and enough and fits[:, :, rows].all():
-        labels = step.labels.get(step.trailing[-2], ()) if len(step.trailing) > 1 else ()
-        names = [visible(labels[r]) if r < len(labels) else str(r + 1) for r in rows]
+        axis = step.trailing[-2] if len(step.trailing) > 1 else ""
+        names = [label_text(place_word(step.labels, axis, r)) for r in rows]
         return _listed("column" if step.columns else "row", names)
     return ""
 
@@ -308,3 +231,14 @@ def _listed(noun: str, names: list[str]) -> str:
     if len(names) == 1:
         return f"{noun} {names[0]}"
     return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+
+
+def _sentence(text: str) -> str:
+    """Return the words of a message as a sentence; names of steps stay as they are."""
+    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+
+
+def _small(sentence: str) -> str:
+    """Return a sentence that goes on after a colon; K and Q stay capitals."""
+    starts_with_word = sentence[1:2].islower()
+    return sentence[0].lower() + sentence[1:] if starts_with_word else sentence

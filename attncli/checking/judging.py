@@ -1,70 +1,38 @@
 """Every cell of a student's answers against the right number and against what follows.
 
-A student's matrices take the place of the computed ones on the tape: each operation is evaluated
-on the student's own operands, so that a slip is told apart from what only follows from it. A
-written number stands for the numbers that it may be a rounding of, so operands are ranges.
+A student's numbers take the place of the computed ones: each operation is evaluated on the
+student's own operands, so that a slip is told apart from what only follows from it. A written
+number stands for the numbers that it may be a rounding of, so operands are intervals.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import cached_property
+from itertools import takewhile
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
-from attncli.checking.answers import ShapeMismatch, Written, significant
+from attncli.checking.agreement import CUT_OFF, ROUNDED, agrees, is_exact, is_known, is_same
+from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.digits import SPARE, Habit, habit_of, telling_units
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    MISSING,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+    Misshapen,
+    NotGiven,
+)
 from attncli.mechanisms.trace import Trace
-from attncli.records import Record
+from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
-from attncli.tape.walk import evaluate, sources
-
-STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
-CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
-
-LIKE_BLOCKED = -1e4
-"""Programs write a number as low as this where a hand writes −∞ for a blocked cell."""
-
-HALF = 0.5 + 1e-9
-
-ENOUGH = 3
-"""So many numbers make a habit."""
-
-SPARE = 0.1
-"""How far beyond its rounding a number may lie, in halves of its last digit: whoever goes on with
-one digit more than is written is off by as much."""
-
-
-class Judged(Record):
-    """One step of a student's answers, in the layout of the step's array.
-
-    Attributes:
-        step: the step of the right calculation.
-        written: the student's numbers; None where the step was not given, or does not fit.
-        misfit: what was written, where its shape is wrong.
-        codes: the status of each cell, an index of `STATUSES`.
-        unit: one unit of the last digit that says something, of each number.
-        yours: what the student's own earlier numbers give; None where nobody had to ask.
-        follows: the ranges of that.
-    """
-
-    step: Step
-    written: Written | None
-    mismatch: ShapeMismatch | None
-    codes: Array
-    unit: Array | None = None
-    yours: Array | None = None
-    follows: Interval | None = None
-
-    @property
-    def status(self) -> str:
-        """The status of the step: that of its worst cell."""
-        if self.mismatch is not None:
-            return "wrong"
-        for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
-            if (self.codes == code).any():
-                return STATUSES[code]
-        return "missing"
 
 
 class Judge:
@@ -77,6 +45,8 @@ class Judge:
 
     Attributes:
         judged: the steps so far.
+        midpoints: the calculation on the student's own numbers, as they were written.
+        ranges: the same on the intervals that those numbers stand for.
     """
 
     def __init__(
@@ -86,9 +56,11 @@ class Judge:
         self.others = others
         self.given = given
         self.judged: dict[str, Judged] = {}
-        self._middles: dict[str, Array] = {}
-        self._ranges: dict[str, Array | Interval] = {}
-        self._digits: tuple[float, int] | None = None
+        self.midpoints: Replay[Array] = Replay(trace, lambda step: self._own_numbers(step)[0])
+        self.ranges: Replay[Values] = Replay(
+            trace, lambda step: self._own_numbers(step)[1], lambda _, found: self._settled(found)
+        )
+        self._numbers: dict[str, tuple[Array, Values]] = {}
 
     def steps(self) -> Iterator[Judged]:
         """Judge every step of the trace."""
@@ -97,277 +69,132 @@ class Judge:
             self.judged[step.name] = found
             yield found
 
-    def middle(self, step: Step) -> Array:
-        """Return the student's own numbers of a step; where there are none, what they lead to."""
-        if step.operation is None:
-            return step.array
-        if step.name not in self._middles:
-            self._fill(step)
-        return self._middles[step.name]
-
-    def own(self, step: Step) -> Array | Interval:
-        """Return the ranges that the student's own numbers of a step stand for."""
-        if step.operation is None:
-            return step.array
-        if step.name not in self._ranges:
-            self._fill(step)
-        return self._ranges[step.name]
-
-    def left_out_before(self, step: Step) -> list[Step]:
-        """Return the steps between a step and those that were given, in their order."""
-        wanted = set(names_of(step))
-        found = []
-        for source in reversed(self.judged.values()):
-            if source.step.name in wanted and source.written is None and source.mismatch is None:
-                found.append(source.step)
-                wanted.update(names_of(source.step))
-        return found[::-1]
-
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
-        if not isinstance(written, Written):
-            codes = np.full(step.array.shape, MISSING, np.int8)
-            return Judged(step, None, written, codes)
-        values = _without_stand_ins(written.values, step.array)
-        right = [step.array, *(other[step.name].array for other in self.others)]
-        slack = slack_of(step.array, written.slack)
-        unit = self._unit(written)
-        off = np.minimum.reduce([_difference(values, r) for r in right])
-        codes = np.full(values.shape, WRONG, np.int8)
-        is_exact = _is_exact(step.array, unit, slack)
-        if not is_exact:
-            codes[off <= unit + slack] = LAST_DIGIT
-        codes[off <= unit / 2 + slack] = CORRECT
-        codes[written.missing] = MISSING
-        if not np.isin(codes, (WRONG, LAST_DIGIT)).any():
-            return Judged(step, written, None, codes, unit)
-        assert step.operation is not None  # inputs are no steps
-        yours = evaluate(step.operation, self.middle)
-        follows = _around(yours, evaluate(step.operation, self.own))
-        slack = np.maximum(slack, slack_of(yours, written.slack))
+        codes = np.full(step.array.shape, MISSING, np.int8)
+        if written is None:
+            return NotGiven(step, codes)
+        if isinstance(written, ShapeMismatch):
+            return Misshapen(step, codes, written)
+        unit = telling_units(written.values, written.unit, written.texts)
+        given = Given(step, codes, written, unit)
+        codes[~written.missing] = WRONG
+        codes[self._agrees_with_right(given, ROUNDED)] = CORRECT
+        if (codes != WRONG).all():
+            return given
+        if not is_exact(step.array, unit, written.share):
+            codes[(codes == WRONG) & self._agrees_with_right(given, CUT_OFF)] = LAST_DIGIT
+        yours, follows = self._from_earlier(step)
         open_ = (codes == WRONG) | (codes == LAST_DIGIT)
-        if not _is_known(follows, unit, slack):
-            codes[open_ & _holds(follows, values, unit + slack)] = LAST_DIGIT
-        codes[open_ & _holds(follows, values, unit / 2 + slack)] = FOLLOWS
-        return Judged(step, written, None, codes, unit, yours, follows)
+        if not is_known(follows, unit, written.share):
+            codes[open_ & given.agrees(follows, CUT_OFF)] = LAST_DIGIT
+        codes[open_ & given.agrees(follows)] = FOLLOWS
+        return Compared(step, codes, written, unit, yours, follows)
 
-    def _unit(self, written: Written) -> Array:
-        """Return the units of the written digits, where 1200000 may stand for 1202604.
+    def _agrees_with_right(self, given: Given, units: float) -> Array:
+        """Return which numbers agree with those of any right calculation."""
+        found = given.agrees(given.step.array, units)
+        for other in self.others:
+            found |= given.agrees(other[given.step.name].array, units)
+        return found
 
-        In three significant digits the zeros at the end of a large number say nothing, nor does
-        the point and zero that programs write after it.
+    def _from_earlier(self, step: Step) -> tuple[Array, Interval]:
+        """Return what the student's own earlier numbers give for a step, and the range of that."""
+        yours = self.midpoints.result(step)
+        wide = interval(_bounded(self.ranges.result(step)))
+        # Floats may take the number itself out of its range, by a last digit.
+        return yours, Interval(np.fmin(wide.low, yours), np.fmax(wide.high, yours))
+
+    @cached_property
+    def _habit(self) -> Habit:
+        given = [one for one in self.given.values() if isinstance(one, Written)]
+        texts = [text for one in given for text in one.texts.flat]
+        return habit_of(texts, [float(unit) for one in given for unit in one.unit.flat])
+
+    def _settled(self, found: Values) -> Values:
+        """Return the intervals of a step that was left out: rounded before its use, or not."""
+        return self._habit.perhaps_rounded(_bounded(found))
+
+    def _own_numbers(self, step: Step) -> tuple[Array, Values] | tuple[None, None]:
+        """Return what a student goes on with from a step: numbers, and what they stand for.
+
+        None where nothing was handed in. Nothing can follow from a matrix that does not fit, so
+        there it is the right one.
         """
-        values, unit = written.values, written.unit
-        with np.errstate(invalid="ignore"):
-            whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
-        if not whole.any():
-            return unit
-        digits = max(3, significant(written.texts[~written.missing].tolist()))
-        size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
-        return np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
-
-    def _fill(self, wanted: Step) -> None:
-        """Find the student's own numbers of all steps up to one, in their order."""
-        for step in self.trace:
-            if step.name not in self._middles and step.operation is not None:
-                self._find(step)
-            if step.name == wanted.name:
-                return
-
-    def _find(self, step: Step) -> None:
-        assert step.operation is not None  # by _fill
         judged = self.judged.get(step.name)
-        if judged is not None and judged.mismatch is not None:
-            # Nothing can follow from a matrix that does not fit: go on from the right one.
-            self._middles[step.name] = self._ranges[step.name] = step.array
-            return
-        if judged is None or judged.written is None:
-            self._middles[step.name] = evaluate(step.operation, self.middle)
-            self._ranges[step.name] = self.perhaps_rounded(
-                _around(self._middles[step.name], evaluate(step.operation, self.own))
-            )
-            return
-        self._middles[step.name], self._ranges[step.name] = self._of_written(judged)
+        if isinstance(judged, Misshapen):
+            return step.array, step.array
+        if not isinstance(judged, Given):
+            return None, None
+        if step.name not in self._numbers:
+            self._numbers[step.name] = self._of_given(judged)
+        return self._numbers[step.name]
 
-    def _of_written(self, judged: Judged) -> tuple[Array, Array | Interval]:
-        """Return a given step's numbers, and the ranges that they stand for."""
-        written, step = judged.written, judged.step
-        assert written is not None  # by _find
-        assert step.operation is not None
-        right = step.array
-        values = _without_stand_ins(written.values, right)
-        slack = slack_of(right, written.slack)
-        assert judged.unit is not None  # by _judge
-        unit = judged.unit
-        same = _difference(values, right) <= written.slack * np.abs(right)
-        same &= judged.codes == CORRECT
-        values = np.where(same, right, values)
-        if same.all():
+    def _of_given(self, judged: Given) -> tuple[Array, Values]:
+        """Return the numbers of a step that was handed in, and the intervals they stand for."""
+        right, share = judged.step.array, judged.written.share
+        is_right = (judged.codes == CORRECT) & is_same(judged.written.values, right, share)
+        values = np.where(is_right, right, judged.written.values)
+        if is_right.all():
             return right, right
-        half = unit / 2 * (not self._is_tidy(judged, right, values, slack))
-        may_be = Interval(values - half, values + half)
-        # A right number may be what was written or what it was rounded from, and little else.
-        spare = np.where(same, 0.0, half * SPARE)
-        others = [other[step.name].array for other in self.others]
-        known = (judged.codes == CORRECT) | (judged.codes == LAST_DIGIT)
-        near = hull(values, right, *others)
-        low = np.where(known, near.low - spare, may_be.low)
-        high = np.where(known, near.high + spare, may_be.high)
-        yours, around = judged.yours, judged.follows
-        if around is None and (self._went_wrong() or written.missing.any()):
-            yours = evaluate(step.operation, self.middle)
-            around = _around(yours, evaluate(step.operation, self.own))
-        if around is not None:
-            # Only by chance is a number right that follows from a wrong one.
-            mine = _holds(around, values, half + slack)
-            after = np.where(mine, np.maximum(may_be.low, around.low), np.inf)
-            before = np.where(mine, np.minimum(may_be.high, around.high), -np.inf)
-            own = judged.codes == FOLLOWS
-            low = np.minimum(np.where(own, values, low), after)
-            high = np.maximum(np.where(own, values, high), before)
-        if written.missing.any():
-            assert yours is not None
-            assert around is not None
-            follows = interval(self.perhaps_rounded(around))
-            values = np.where(written.missing, yours, values)
-            low = np.where(written.missing, follows.low, low)
-            high = np.where(written.missing, follows.high, high)
-        return values, Interval(low, high)
+        half = judged.unit * (0.0 if self._is_unrounded(judged) else ROUNDED)
+        found = self._stand_for(judged, values, np.where(is_right, 0.0, half * SPARE), half)
+        missing = judged.written.missing
+        if isinstance(judged, Compared) or missing.any() or self._is_after_a_mistake(judged):
+            yours, follows = self._from_earlier(judged.step)
+            # A number that follows from the student's own is perhaps right only by chance.
+            both = Interval(
+                np.maximum(values - half, follows.low), np.minimum(values + half, follows.high)
+            )
+            may_follow = agrees(values, 2 * half, follows, share)
+            found = _where(may_follow, hull(found, both), found)
+            if missing.any():
+                values = np.where(missing, yours, values)
+                found = _where(missing, interval(self._settled(follows)), found)
+        return values, found
 
-    def _went_wrong(self) -> bool:
-        """Whether a step before has a wrong number, so that right ones may be right by chance."""
-        return any((judged.codes == WRONG).any() for judged in self.judged.values())
+    def _stand_for(self, judged: Given, values: Array, spare: Array, half: Array) -> Interval:
+        """Return the intervals that numbers stand for, by their statuses.
 
-    def _is_tidy(self, judged: Judged, right: Array, values: Array, slack: Array) -> bool:
-        """Whether a step's numbers were not rounded: neither the right ones nor the student's.
-
-        A wrong number may be the rounding of anything, such as 5.77 where 10 is right.
+        A right number stands for what was written, for what it was rounded from, and for little
+        else; one that follows for itself, a wrong one for all that round to it.
         """
-        assert judged.unit is not None  # by _judge
-        unit, off = judged.unit, (judged.codes == WRONG) & (judged.unit < 1)
-        if judged.follows is not None and not _is_known(judged.follows, unit, slack):
+        rights = (judged.step.array, *(other[judged.step.name].array for other in self.others))
+        near = hull(values, *rights)
+        is_right = (judged.codes == CORRECT) | (judged.codes == LAST_DIGIT)
+        half = np.where(judged.codes == FOLLOWS, 0.0, half)
+        low = np.where(is_right, near.low - spare, values - half)
+        high = np.where(is_right, near.high + spare, values + half)
+        return Interval(low, high)
+
+    def _is_after_a_mistake(self, judged: Given) -> bool:
+        """Whether a step before has a wrong number, so that right ones may be right by chance."""
+        before = takewhile(lambda other: other is not judged, self.judged.values())
+        return any(other.has(WRONG) for other in before)
+
+    def _is_unrounded(self, judged: Given) -> bool:
+        """Whether no number of a step was rounded: neither the right ones nor the student's.
+
+        A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
+        where 10 is right.
+        """
+        unit, values, share = judged.unit, judged.written.values, judged.written.share
+        if isinstance(judged, Compared) and not is_known(judged.follows, unit, share):
             return False
         with np.errstate(invalid="ignore"):  # −∞
             tens = values / np.where(unit, 10 * unit, 1.0)
-            more_digits = np.abs(tens - np.round(tens)) > 0.05
-        return _is_exact(right, unit, slack) and not (more_digits & off).any()
-
-    def perhaps_rounded(self, numbers: Array | Interval) -> Array | Interval:
-        """Return the ranges of a step that was left out, rounded before it was used or not."""
-        finest, digits = self._habit()
-        found = interval(numbers)
-        size = np.maximum(np.abs(found.low), np.abs(found.high))
-        with np.errstate(all="ignore"):
-            unit = 10.0 ** (np.floor(np.log10(size)) + 1 - digits)
-        unit = np.where(np.isfinite(unit), np.maximum(unit, finest), finest)
-        if not finest:
-            return found.low if np.array_equal(found.low, found.high) else found
-        with np.errstate(invalid="ignore"):  # an infinite end stays where it is
-            # A half may be rounded either way.
-            ends = (
-                np.ceil(found.low / unit - HALF) * unit,
-                np.floor(found.high / unit + HALF) * unit,
-            )
-            moved = [
-                np.abs(end - old) > 1e-9 * np.abs(old)
-                for end, old in zip(ends, (found.low, found.high), strict=True)
-            ]
-        spare = SPARE * unit / 2
-        rounded = Interval(
-            np.where(moved[0], ends[0] - spare, found.low),
-            np.where(moved[1], ends[1] + spare, found.high),
-        )
-        wide = hull(found, rounded)
-        return wide.low if np.array_equal(wide.low, wide.high) else wide
-
-    def _habit(self) -> tuple[float, int]:
-        """Return to what the student rounds: the finest unit, and how many significant digits.
-
-        Only numbers with a point tell; a whole number may be exact. Where all have as many
-        decimals, that is the habit; else few significant digits may be.
-        """
-        if self._digits is None:
-            cells = [
-                (text, unit)
-                for given in self.given.values()
-                if isinstance(given, Written)
-                for text, unit in zip(given.texts.flat, given.unit.flat, strict=True)
-                if "." in text and unit
-            ]
-            units = [float(unit) for _, unit in cells]
-            finest = min(units, default=0.0)
-            counts = [count for text, _ in cells if (count := significant([text]))]
-            digits = max(counts, default=0)
-            # 0.478 has three decimals and three digits: where all are so, either may be the habit.
-            even = len(counts) >= ENOUGH and min(counts) == digits
-            by_digits = 3 <= digits <= 4 and (even or max(units) > 1.5 * finest)
-            self._digits = finest, digits if by_digits else 17
-        return self._digits
+            uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
+        is_doubtful = uses_last_digit & (judged.codes == WRONG) & (unit < 1)
+        return is_exact(judged.step.array, unit, share) and not is_doubtful.any()
 
 
-def names_of(step: Step) -> list[str]:
-    """Return the names of the steps, but for inputs, that a step is made from at once."""
-    return [source.name for source in sources(step) if source.operation is not None]
+def _bounded(found: Values) -> Values:
+    """Return intervals in which an end that no float can tell is infinite."""
+    if not isinstance(found, Interval):
+        return found
+    low = np.where(np.isnan(found.low), -np.inf, found.low)
+    return Interval(low, np.where(np.isnan(found.high), np.inf, found.high))
 
 
-def _without_stand_ins(values: Array, right: Array) -> Array:
-    """Return the numbers with −∞ where a blocked cell was given a very low number instead."""
-    return np.where((right == -np.inf) & (values <= LIKE_BLOCKED), -np.inf, values)
-
-
-def _difference(values: Array, right: Array) -> Array:
-    """Return how far two numbers are apart; equal infinities are not at all."""
-    with np.errstate(invalid="ignore"):
-        return np.where(values == right, 0.0, np.abs(values - right))
-
-
-def slack_of(right: Array, relative: float) -> Array:
-    """Return by how much a number may be off for reasons that no hand has.
-
-    Beside its own share there is a little for a 0 that a sum of floats misses; it is capped, for
-    beside e^60 any ordinary number is small, and not the less wrong for it.
-
-    Args:
-        right: the numbers that are expected.
-        relative: the share of a number that is granted.
-    """
-    relative = max(relative, 1e-6) if right.dtype == np.float32 else relative
-    size = np.where(np.isfinite(right), np.abs(right), 0.0)
-    most = size.max(initial=0.0)
-    slack: Array = relative * (size + 1e-3 * min(most, 1.0)) + min(1e-6 * relative * most, 1e-9)
-    return slack
-
-
-def _is_exact(right: Array, unit: Array, slack: Array) -> bool:
-    """Whether every right number of a step has no more digits than were written.
-
-    Then nothing was rounded, and a number that is off by one is wrong.
-    """
-    kept = np.isfinite(right) & (unit > 0)
-    if not kept.any():
-        return False
-    right, unit = right[kept], unit[kept]
-    near = np.round(right / unit) * unit
-    return bool((np.abs(near - right) <= np.broadcast_to(slack, kept.shape)[kept]).all())
-
-
-def _is_known(follows: Interval, unit: Array, slack: Array) -> bool:
-    """Whether what follows is known without a doubt, and has no more digits than were written."""
-    with np.errstate(invalid="ignore"):
-        wide = follows.high - follows.low > slack
-    return not wide.any() and _is_exact(follows.low, unit, slack)
-
-
-def _around(middle: Array, found: Array | Interval) -> Interval:
-    """Return ranges that hold the numbers from which they were made, whatever a float did."""
-    wide = interval(found)
-    low = np.where(np.isnan(wide.low), -np.inf, np.fmin(wide.low, middle))
-    return Interval(low, np.where(np.isnan(wide.high), np.inf, np.fmax(wide.high, middle)))
-
-
-def _holds(found: Interval, values: Array, more: Array) -> Array:
-    """Return which numbers lie in their range, or within so much of it."""
-    with np.errstate(invalid="ignore"):
-        inside: Array = (values >= found.low - more) & (values <= found.high + more)
-    inside |= np.isinf(values) & (values == found.low) & (values == found.high)
-    return inside
+def _where(chosen: Array, one: Interval, other: Interval) -> Interval:
+    return Interval(np.where(chosen, one.low, other.low), np.where(chosen, one.high, other.high))

@@ -1,12 +1,18 @@
-"""What people call the steps: `A` or `attention` for weights, `QK^T` for scores."""
+"""What people call the steps, `A` for weights, `QK^T` for scores, and the cells of one."""
 
 from __future__ import annotations
 
 import re
+from typing import Any, TypeAlias
+
+import numpy as np
 
 from attncli.errors import Fault, InputError
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
+from attncli.records import replace
+from attncli.tape.cells import find_cells
+from attncli.tape.step import Step
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean, near_words
 
@@ -39,30 +45,48 @@ IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:\[?\s*head)?[\s_]*\[?(?P<head>\d{1,4})\]?", re.IGNORECASE)
 
 
-def step_named(word: str, trace: Trace) -> tuple[str, int | None]:
-    """Return the name of the step that a word means, and which of its heads, from 0.
+At: TypeAlias = tuple[Any, ...]
+"""An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
+
+
+def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
+    """Return the step that the key of an answer means, and which of its cells.
+
+    A key is the name of a step or what people call it, alone or with a head behind it (`Q_2`,
+    `weights[head 2]`), or the name of a row or cell as the program prints it: `weights[am, I]`.
 
     Raises:
         InputError: for a word that means no step, or one of several.
     """
-    if word in trace:
-        return word, None
-    match = HEAD.fullmatch(word)
     candidates = meant(word, trace)
-    if not candidates and match and (named := meant(match["name"], trace)):
-        heads = _heads(trace, named[0])
-        if len(named) == 1 and 1 <= int(match["head"]) <= heads:
-            return named[0], int(match["head"]) - 1
-        if len(named) == 1 and heads:
-            message = f"{visible(word)}: {named[0]} has the heads 1 to {heads}"
-            raise InputError(Fault(message, (word,)))
-    if len(candidates) == 1:
-        return candidates[0], None
     if candidates:
-        either = f"{', '.join(candidates[:-1])} or {candidates[-1]}"
-        message = f"{visible(word)} may mean {either} here"
-        raise InputError(Fault(message, (word,), "write the name of the step"))
-    raise InputError(_unknown(word, trace))
+        return _only(candidates, word, trace), ()
+    match = HEAD.fullmatch(word)
+    if match and len(named := meant(match["name"], trace)) == 1:
+        step = trace[named[0]]
+        count = step.value.shape[step.leading.index("head")] if "head" in step.leading else 0
+        if 1 <= int(match["head"]) <= count:
+            return step, (*[slice(None)] * step.leading.index("head"), int(match["head"]) - 1)
+        if count:
+            message = f"{visible(word)}: {step.name} has the heads 1 to {count}"
+            raise InputError(Fault(message, (word,)))
+    name, bracket, cells = word.partition("[")
+    if bracket and (candidates := meant(name.strip(), trace)):
+        name = _only(candidates, name, trace).name
+    try:
+        step, places = find_cells(f"{name}{bracket}{cells}", trace.steps)
+    except InputError as error:
+        if bracket and candidates:
+            raise InputError(*(replace(fault, path=(word,)) for fault in error.faults)) from None
+        raise InputError(replace(_unknown(name.strip(), trace), path=(word,))) from None
+    return step, tuple(np.transpose(places or [()]))
+
+
+def _only(candidates: list[str], word: str, trace: Trace) -> Step:
+    if len(candidates) == 1:
+        return trace[candidates[0]]
+    message = f"{visible(word)} may mean {', '.join(candidates[:-1])} or {candidates[-1]} here"
+    raise InputError(Fault(message, (word,), "write the name of the step"))
 
 
 def meant(word: str, trace: Trace) -> list[str]:
@@ -81,11 +105,6 @@ def meant(word: str, trace: Trace) -> list[str]:
 def _plain(word: str) -> str:
     word = re.sub(r"(?i)sqrt", "√", word).replace("ᵀ", "t")
     return IGNORED.sub("", word).casefold()
-
-
-def _heads(trace: Trace, name: str) -> int:
-    step = trace[name]
-    return step.value.shape[step.leading.index("head")] if "head" in step.leading else 0
 
 
 def _unknown(word: str, trace: Trace) -> Fault:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
-from attncli.checking.diagnosis import with_change
+from attncli.checking.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.changes import Change
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
+from attncli.tape.replay import Change, Replay, fitted
 from attncli.tape.step import Step
 
 MOST_NAMES = 4
@@ -30,12 +29,13 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
         leaves every number of every step as it is.
     """
     hidden = _without_effect(trace.problem, trace)
+    replay = Replay(trace, worked={step.name: step.array for step in trace})
     for id_, row in MISTAKES.items():
         places: list[str] = []
         is_seen = False
         for step in trace:
             for change, _ in row.changes(step, trace):
-                seen = _shows(step, change, trace, decimals)
+                seen = _shows(replay, step, change, decimals)
                 is_seen |= seen is True
                 if seen is False:
                     places.append(step.name)
@@ -58,13 +58,9 @@ def _without_effect(problem: Problem, trace: Trace) -> dict[str, str]:
     return hidden
 
 
-def _shows(step: Step, change: Change, trace: Trace, decimals: int) -> bool | None:
+def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
     """Whether a change is seen in a step; None where it cannot be made."""
-    before = [s for s in trace if s.name in change and s is not step]
-    between = before and list(trace)[: list(trace).index(step)]
-    found = with_change(step, change, between, lambda source: source.array)
+    found = fitted(replay.changed(step, change), step)
     if found is None:
         return None
-    with np.errstate(invalid="ignore"):
-        near = np.abs(found - step.array) <= 0.5 * 10.0**-decimals
-    return not bool((near | (found == step.array)).all())
+    return not agrees(found, 10.0**-decimals, step.array).all()

@@ -8,13 +8,12 @@ from typing import Annotated
 
 import typer
 
-from attncli.cli.shared import complain, format_name, prepare, read_problems
+from attncli.cli.shared import complain, format_name, prepare, read_problems, write_format
 from attncli.cli.terminal import (
     BAD_INPUT,
     WRONG_ANSWER,
     Color,
     terminal_width,
-    write_bytes,
     write_lines,
 )
 from attncli.errors import fail
@@ -56,18 +55,18 @@ def check(
     prepare([problem, *(answers or ())])
     from attncli.checking.check import Report
     from attncli.files.grading import errors_in, grade_all
-    from attncli.rendering.grades import FORMATS, pages
-    from attncli.rendering.record import Selection
-    from attncli.rendering.weaknesses import weaknesses
+    from attncli.rendering.selection import Selection
 
     problems, failed = read_problems([problem])
     if failed:
         raise typer.Exit(BAD_INPUT)
-    chosen_format = format_name(format_, out, FORMATS)
+    chosen_format = format_name("reports", format_, out)
     selection = Selection((), decimals, full, quiet)
     if problem_only:
         if chosen_format != "table" or out is not None or answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
+        from attncli.rendering.weaknesses import weaknesses
+
         write_lines([weaknesses(one, decimals) for one in problems], color)
         return
     graded = []
@@ -76,10 +75,12 @@ def check(
         graded.append(one)
         for error in errors_in(one):
             complain(error)
-    if chosen_format != "table" or out is not None:
-        write_bytes(FORMATS[chosen_format].write(graded, selection).encode(), out)
-    else:
+    if chosen_format == "table" and out is None:
+        from attncli.rendering.report_table import pages
+
         write_lines(pages(graded, selection, terminal_width()), color)
+    else:
+        write_format("reports", chosen_format, graded, selection, out)
     if any(errors_in(one) for one in graded):
         raise typer.Exit(BAD_INPUT)
     if any(isinstance(one, Report) and one.verdict == "wrong" for one in graded):

@@ -9,13 +9,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.cli.shared import calculated, format_name, note_exact, prepare, read_problems, warn
-from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_bytes, write_lines
+from attncli.cli.shared import (
+    calculated,
+    format_name,
+    note_exact,
+    prepare,
+    read_problems,
+    warn,
+    write_format,
+)
+from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
+    from attncli.rendering.selection import Selection
 
 
 def compute(
@@ -107,38 +116,24 @@ def compute(
             raise typer.Exit
         sources = ["-"]
     prepare([*sources, *matrix_flags(matrix or ()).values()])
-    from attncli.rendering.formats import FORMATS
+    from attncli.files.load import Overrides
+    from attncli.rendering.selection import Selection
 
-    chosen_format = format_name(format_, out, FORMATS)
+    chosen_format = format_name("traces", format_, out)
     if standalone and chosen_format != "latex":
         raise fail(
             f"--standalone is for the format latex, not {chosen_format}",
             hint="use it with -f latex",
         )
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
-    from attncli.files.load import Overrides
-
     given = {key: value for key, value in options.items() if value is not None}
     problems, failed = read_problems(sources, Overrides(given, matrix_flags(matrix or ())))
     traces, failed_too = calculated(problems, names)
     if not quiet:
         for trace in traces:
             warn(trace, several=len(traces) > 1)
-    if exact:
-        _write_exact(traces, chosen_format, out, names, decimals, color)
-    elif traces and (chosen_format != "table" or out is not None):
-        from attncli.rendering.record import Selection
-
-        row = FORMATS[chosen_format]
-        selection = Selection(names, decimals, full, quiet, standalone=standalone)
-        write_bytes(row.write(traces, selection), out, row.binary)
-    elif traces:
-        from attncli.rendering.table import Table
-        from attncli.text.numbers import DEFAULT_DECIMALS
-
-        digits = DEFAULT_DECIMALS if decimals is None else decimals
-        table = Table(digits, full, terminal_width(), names, quiet)
-        write_lines((table.lines(trace) for trace in traces), color)
+    selection = Selection(names, decimals, full, quiet, exact, standalone)
+    _write(traces, chosen_format, selection, out, color)
     if failed or failed_too:
         raise typer.Exit(BAD_INPUT)
 
@@ -154,31 +149,37 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
     return pairs
 
 
-def _write_exact(
+def _write(
     traces: Sequence["Trace"],
     format_: str,
+    selection: "Selection",
     out: Path | None,
-    only: tuple[str, ...],
-    decimals: int | None,
     color: Color,
 ) -> None:
-    """Write closed forms: as lines, or in files that have a place for them."""
+    """Write traces to a file, or as lines to the terminal."""
+    on_screen = format_ == "table" and out is None
+    if selection.exact and not (on_screen or format_ in ("json", "yaml")):
+        raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
+    if not traces:
+        return
+    if not on_screen:
+        write_format("traces", format_, traces, selection, out)
+    elif selection.exact:
+        _write_exact(traces, selection, color)
+    else:
+        from attncli.rendering.table import lines
+
+        write_lines((lines(trace, selection, terminal_width()) for trace in traces), color)
+
+
+def _write_exact(traces: Sequence["Trace"], selection: "Selection", color: Color) -> None:
+    """Print closed forms beside the numbers."""
     from attncli.explaining.exact import Exact
     from attncli.rendering.explanations import exact_lines
-    from attncli.rendering.formats import FORMATS
-    from attncli.rendering.record import Selection
-    from attncli.text.numbers import DEFAULT_DECIMALS
 
-    selection = Selection(only, decimals, exact=True)
-    if format_ in ("json", "yaml"):
-        write_bytes(FORMATS[format_].write(traces, selection), out)
-        return
-    if format_ != "table" or out is not None:
-        raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
-    digits = DEFAULT_DECIMALS if decimals is None else decimals
     exacts = [Exact(trace) for trace in traces]
     pages = [
-        list(exact_lines(trace, selection.steps(trace), exact, digits))
+        list(exact_lines(trace, selection.steps(trace), exact, selection.digits))
         for trace, exact in zip(traces, exacts, strict=True)
     ]
     write_lines(pages, color)

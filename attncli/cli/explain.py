@@ -6,11 +6,16 @@ from typing import Annotated
 
 import typer
 
-from attncli.cli.shared import calculated, note_exact, prepare, read_problems, warn
-from attncli.cli.terminal import BAD_INPUT, Color, write_bytes, write_lines
-from attncli.errors import fail
-from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
+from attncli.cli.shared import (
+    calculated,
+    format_name,
+    note_exact,
+    prepare,
+    read_problems,
+    warn,
+    write_format,
+)
+from attncli.cli.terminal import BAD_INPUT, Color, write_lines
 
 
 def explain(
@@ -42,25 +47,24 @@ def explain(
     """Show how one number comes about, with the numbers put in."""
     prepare([input_])
     from attncli.explaining.exact import Exact
-    from attncli.rendering.explanations import FORMATS, Request, lines
+    from attncli.rendering.explanations import Request, lines
+    from attncli.rendering.selection import Selection
     from attncli.tape.cells import find_cells
-    from attncli.text.numbers import DEFAULT_DECIMALS
 
-    if format_ not in FORMATS:
-        raise fail(f"unknown format {visible(format_)}", hint=did_you_mean(format_, FORMATS))
+    chosen_format = format_name("explanations", format_)
+    selection = Selection(decimals=decimals, full=full)
     problems, failed = read_problems([input_])
     traces, failed_too = calculated(problems, ())
-    digits = DEFAULT_DECIMALS if decimals is None else decimals
     requests = []
     for trace in traces:
         warn(trace, several=len(traces) > 1)
         step, places = find_cells(cell, trace.steps, trace.inputs)
         closed = Exact(trace) if exact else None
-        requests.append(Request(trace, step, places, digits, full, deep, closed))
-    if requests and format_ == "table":
-        write_lines((lines(request) for request in requests), color)
+        requests.append(Request(trace, step, places, deep, closed))
+    if requests and chosen_format == "table":
+        write_lines((lines(request, selection) for request in requests), color)
     elif requests:
-        write_bytes("".join(FORMATS[format_](request) for request in requests).encode(), None)
+        write_format("explanations", chosen_format, requests, selection, None)
     for request in requests:
         if request.exact is not None:
             note_exact(request.exact)

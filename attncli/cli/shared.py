@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import typer
 
+from attncli.cli.terminal import write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
-    from attncli.rendering.formats import Format
-    from attncli.rendering.grades import CheckFormat
+    from attncli.rendering.selection import Selection
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
@@ -36,10 +36,20 @@ def prepare(sources: Sequence[str]) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def format_name(
-    name: str | None, out: Path | None, formats: Mapping[str, Format] | Mapping[str, CheckFormat]
-) -> str:
-    """Return the format that was asked for, or that the output file's name implies."""
+def format_name(kind: str, name: str | None, out: Path | None = None) -> str:
+    """Return the format that was asked for, or that the output file's name implies.
+
+    Args:
+        kind: what is written: `traces`, `reports` or `explanations`.
+        name: the format's name, if it was given.
+        out: the file, if one was named.
+
+    Raises:
+        InputError: for a name or a suffix that is no format for this kind.
+    """
+    from attncli.rendering.formats import formats_of
+
+    formats = formats_of(kind)
     if name is not None:
         if name not in formats:
             raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, formats))
@@ -53,6 +63,16 @@ def format_name(
     raise fail(
         f"the name {visible(str(out))} does not tell a format", hint=f"use -f, or one of {endings}"
     )
+
+
+def write_format(
+    kind: str, name: str, shown: Sequence[object], selection: Selection, out: Path | None
+) -> None:
+    """Write traces or reports in a format to a file, or to standard output."""
+    from attncli.rendering.formats import FORMATS
+
+    row = FORMATS[name]
+    write_bytes(getattr(row, kind)(shown, selection), out, row.binary)
 
 
 def read_problems(

@@ -10,94 +10,81 @@ from typing import Any
 import sympy
 from sympy.printing.printer import Printer
 
-from attncli.notation.tree import (
-    Call,
-    Formula,
-    Fraction,
-    Minus,
-    Name,
-    Number,
-    Plus,
-    Power,
-    Root,
-    Times,
-    Value,
-    Words,
-)
+from attncli.notation import tree
 
 
-def closed_form(number: Any) -> Formula:
+def closed_form(number: Any) -> tree.Formula:
     """Return the formula of an exact number of sympy.
 
     >>> from attncli.notation.text import text
     >>> text(closed_form(4 / sympy.sqrt(3))), text(closed_form(1 / (1 + sympy.E)))
     ('4√3/3', '1/(1 + e)')
     """
-    return Value(_Formulas()._print(number))
+    return tree.Value(_Formulas()._print(number))
 
 
 class _Formulas(Printer):  # type: ignore[misc]  # sympy carries no types
     """Turns each kind of sympy's numbers into a node; sympy finds the method by its name."""
 
-    def _print_Integer(self, number: Any) -> Formula:  # noqa: N802 - sympy's names, here and below
-        return Number(str(number))
+    def _print_Integer(self, number: Any) -> tree.Formula:  # noqa: N802 - sympy's names, here and below
+        return tree.Number(str(number))
 
-    def _print_Rational(self, number: Any) -> Formula:  # noqa: N802
-        return Fraction(Number(str(number.p)), Number(str(number.q)), tight=True)
+    def _print_Rational(self, number: Any) -> tree.Formula:  # noqa: N802
+        return tree.Fraction(tree.Number(str(number.p)), tree.Number(str(number.q)), tight=True)
 
-    def _print_Exp1(self, number: Any) -> Formula:  # noqa: N802
-        return Name("e")
+    def _print_Exp1(self, number: Any) -> tree.Formula:  # noqa: N802
+        return tree.Name("e")
 
-    def _print_Pi(self, number: Any) -> Formula:  # noqa: N802
-        return Name("π")
+    def _print_Pi(self, number: Any) -> tree.Formula:  # noqa: N802
+        return tree.Name("π")
 
-    def _print_Infinity(self, number: Any) -> Formula:  # noqa: N802
-        return Number("∞")
+    def _print_Infinity(self, number: Any) -> tree.Formula:  # noqa: N802
+        return tree.Number("∞")
 
-    def _print_NegativeInfinity(self, number: Any) -> Formula:  # noqa: N802
-        return Number("-∞")
+    def _print_NegativeInfinity(self, number: Any) -> tree.Formula:  # noqa: N802
+        return tree.Number("-∞")
 
-    def _print_tanh(self, call: Any) -> Formula:
-        return Call("tanh", (self._print(call.args[0]),))
+    def _print_tanh(self, call: Any) -> tree.Formula:
+        return tree.Call("tanh", (self._print(call.args[0]),))
 
-    def _print_exp(self, call: Any) -> Formula:
-        return Power(Name("e"), self._print(call.args[0]))
+    def _print_exp(self, call: Any) -> tree.Formula:
+        return tree.Power(tree.Name("e"), self._print(call.args[0]))
 
-    def _print_Pow(self, power: Any) -> Formula:  # noqa: N802
+    def _print_Pow(self, power: Any) -> tree.Formula:  # noqa: N802
         if power.exp == sympy.Rational(1, 2):
-            return Root(self._print(power.base))
+            return tree.Root(self._print(power.base))
         if power.base != sympy.E and power.exp.is_number and power.exp.is_negative:
-            return Fraction(Number("1"), self._print(1 / power), tight=True)
-        return Power(self._print(power.base), self._print(power.exp))
+            return tree.Fraction(tree.Number("1"), self._print(1 / power), tight=True)
+        return tree.Power(self._print(power.base), self._print(power.exp))
 
-    def _print_Add(self, total: Any) -> Formula:  # noqa: N802
+    def _print_Add(self, total: Any) -> tree.Formula:  # noqa: N802
         terms = total.as_ordered_terms(order="lex")
         taken = [term.could_extract_minus_sign() for term in terms]
-        return Plus(
+        return tree.Plus(
             tuple(
-                Minus(self._print(-term)) if minus else self._print(term)
+                tree.Minus(self._print(-term)) if minus else self._print(term)
                 for minus, term in zip(taken, terms, strict=True)
             )
         )
 
-    def _print_Mul(self, product: Any) -> Formula:  # noqa: N802
+    def _print_Mul(self, product: Any) -> tree.Formula:  # noqa: N802
         if product.could_extract_minus_sign():
-            return Minus(self._print(-product))
+            return tree.Minus(self._print(-product))
         top, bottom = sympy.fraction(product)
         above = self._factors(top)
-        return above if bottom == 1 else Fraction(above, self._print(bottom), tight=True)
+        return above if bottom == 1 else tree.Fraction(above, self._print(bottom), tight=True)
 
-    def _factors(self, product: Any) -> Formula:
+    def _factors(self, product: Any) -> tree.Formula:
         factors = product.as_ordered_factors() if product.is_Mul else [product]
-        formulas: list[Formula] = []
+        formulas: list[tree.Formula] = []
         for factor in map(self._print, factors):
             before = formulas[-1] if formulas else None
-            if isinstance(factor, Root) and isinstance(before, Number):  # 4√3
-                formulas[-1] = Times((before, factor), "")
+            if isinstance(factor, tree.Root) and isinstance(before, tree.Number):  # 4√3
+                formulas[-1] = tree.Times((before, factor), "")
             else:
                 formulas.append(factor)
-        return formulas[0] if len(formulas) == 1 else Times(tuple(formulas))
+        return formulas[0] if len(formulas) == 1 else tree.Times(tuple(formulas))
 
-    def emptyPrinter(self, expr: Any) -> Formula:  # noqa: N802
+    def emptyPrinter(self, expr: Any) -> tree.Formula:  # noqa: N802
         """What has no method of its own stands as sympy writes it."""
-        return Words(str(expr))
+        return tree.Words(str(expr))

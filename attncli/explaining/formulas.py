@@ -15,23 +15,7 @@ from attncli.explaining.terms import (
     Term,
     summands,
 )
-from attncli.notation.tree import (
-    Call,
-    Formula,
-    Fraction,
-    Minus,
-    Name,
-    Norm,
-    Number,
-    Omitted,
-    Plus,
-    Power,
-    Root,
-    Squared,
-    Times,
-    Value,
-    minus,
-)
+from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.tape.cells import cell, place_of, row
 from attncli.text.numbers import every_digit
@@ -50,7 +34,7 @@ class FormulaOf:
 
     def __init__(
         self,
-        leaf: Callable[[Leaf | Named], Formula],
+        leaf: Callable[[Leaf | Named], tree.Formula],
         most: float = math.inf,
         ends: int = 3,
         rows: bool = False,
@@ -62,7 +46,7 @@ class FormulaOf:
         self.rows = rows
         self.columns = columns
 
-    def __call__(self, term: Term) -> Formula:
+    def __call__(self, term: Term) -> tree.Formula:
         """Return the formula of a term."""
         if isinstance(term, Chosen):
             return self(term.operand)
@@ -79,37 +63,37 @@ class FormulaOf:
         if term.op == "*":
             plain = isinstance(left, Constant) or isinstance(right, Constant)
             left, right = (right, left) if self.columns and not plain else (left, right)
-            return Times((self(left), self(right)))
-        return (Fraction if term.op == "/" else Power)(self(left), self(right))
+            return tree.Times((self(left), self(right)))
+        return (tree.Fraction if term.op == "/" else tree.Power)(self(left), self(right))
 
-    def _function(self, term: Function) -> Formula:
+    def _function(self, term: Function) -> tree.Formula:
         if term.name == "sqrt" and self.rows and (length := _length(term)):
             return length
         inner = self(term.operand)
         if term.name == "negative":
-            return Minus(inner)
+            return tree.Minus(inner)
         if term.name == "square":
-            return Squared(inner)
+            return tree.Squared(inner)
         if term.name == "sqrt":
-            return Root(inner)
+            return tree.Root(inner)
         if term.name == "exp":
-            return Power(Name("e"), inner)
-        arguments = (inner, Number("0")) if term.name == "at_least_zero" else (inner,)
-        return Call({"at_least_zero": "max"}.get(term.name, term.name), arguments)
+            return tree.Power(tree.Name("e"), inner)
+        arguments = (inner, tree.Number("0")) if term.name == "at_least_zero" else (inner,)
+        return tree.Call({"at_least_zero": "max"}.get(term.name, term.name), arguments)
 
-    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> Formula:
+    def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
         """Return a sum, with the middle left out where it is long."""
         if self.rows and (product := self._of_rows(parts)):
             return product
         shown = list(parts)
         if len(parts) > self.most:
             shown = [*parts[: self.ends], *parts[-self.ends :]]
-        terms = [Minus(self(part)) if taken else self(part) for taken, part in shown]
+        terms = [tree.Minus(self(part)) if taken else self(part) for taken, part in shown]
         if len(parts) > self.most:
-            terms.insert(self.ends, Omitted(len(parts) - 2 * self.ends))
-        return Plus(tuple(terms))
+            terms.insert(self.ends, tree.Omitted(len(parts) - 2 * self.ends))
+        return tree.Plus(tuple(terms))
 
-    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> Formula | None:
+    def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
         """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
         terms = [term for taken, term in parts if not taken]
         if len(terms) != len(parts):
@@ -118,37 +102,38 @@ class FormulaOf:
         if differences := [d for d in squared if isinstance(d, Binary) and d.op == "-"]:
             left = _row([d.left for d in differences])
             right = _row([d.right for d in differences])
-            whole = left and right and len(differences) == len(terms)
-            return Squared(Norm(minus(left, right))) if whole and left and right else None
+            if not left or not right or len(differences) < len(terms):
+                return None
+            return tree.Squared(tree.Norm(tree.minus(left, right)))
         if vector := _row(squared):
-            return Squared(Norm(vector))
+            return tree.Squared(tree.Norm(vector))
         products = [t for t in terms if isinstance(t, Binary) and t.op == "*"]
         if len(products) != len(terms):
             return None
         left, right = _row([p.left for p in products]), _row([p.right for p in products])
         if not left or not right:
             return None
-        return Times((right, left) if self.columns else (left, right), " · ")
+        return tree.Times((right, left) if self.columns else (left, right), " · ")
 
 
-def name_of(part: Leaf | Named) -> Formula:
+def name_of(part: Leaf | Named) -> tree.Formula:
     """Return the name of the cell that a leaf is, or the letter of a term."""
     if isinstance(part, Named):
-        return Name(part.symbol)
+        return tree.Name(part.symbol)
     return cell(part.step, place_of(part.step, part.at))
 
 
-def _constant(number: float) -> Formula:
+def _constant(number: float) -> tree.Formula:
     """Return a number that belongs to the operation itself, as it was written."""
     if isinstance(number, NumberAsWritten):
-        return Value(number.formula)
-    return Number(every_digit(float(number)).replace("Infinity", "∞"))
+        return tree.Value(number.formula)
+    return tree.Number(every_digit(float(number)).replace("Infinity", "∞"))
 
 
-def _length(root: Function) -> Formula | None:
+def _length(root: Function) -> tree.Formula | None:
     """Return ‖q_am‖ for the root of the squares of a whole row."""
     vector = _row(_under([term for _, term in summands(root.operand)], "square"))
-    return Norm(vector) if vector else None
+    return tree.Norm(vector) if vector else None
 
 
 def _under(terms: Sequence[Term], function: str) -> list[Term]:
@@ -157,7 +142,7 @@ def _under(terms: Sequence[Term], function: str) -> list[Term]:
     return inner if len(inner) == len(terms) else []
 
 
-def _row(terms: Sequence[Term]) -> Formula | None:
+def _row(terms: Sequence[Term]) -> tree.Formula | None:
     """Return the name of the row that the terms are, cell by cell."""
     cells = [t for t in terms if isinstance(t, Leaf)]
     if not cells or len(cells) != len(terms):

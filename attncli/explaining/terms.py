@@ -11,46 +11,22 @@ import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-import numpy as np
-
+from attncli.arithmetic.elements import Element
 from attncli.tape.step import Step
 
 
-class Term:
+class Term(Element):
     """A number with its history. Compared by value, as operations compare numbers."""
 
     __slots__ = ("value",)
     value: float
 
-    def __add__(self, other: object) -> Any:
-        return _binary("+", self, other)
-
-    def __radd__(self, other: object) -> Any:
-        return _binary("+", other, self)
-
-    def __sub__(self, other: object) -> Any:
-        return _binary("-", self, other)
-
-    def __rsub__(self, other: object) -> Any:
-        return _binary("-", other, self)
-
-    def __mul__(self, other: object) -> Any:
-        return Function("square", self) if other is self else _binary("*", self, other)
-
-    def __rmul__(self, other: object) -> Any:
-        return _binary("*", other, self)
-
-    def __truediv__(self, other: object) -> Any:
-        return _binary("/", self, other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return _binary("/", other, self)
-
-    def __pow__(self, other: object) -> Any:
-        return Function("square", self) if _is_two(other) else _binary("^", self, other)
-
-    def __rpow__(self, other: object) -> Any:
-        return _binary("^", other, self)
+    @staticmethod
+    def combined(op: str, left: Any, right: Any) -> Term:
+        """Return left op right; a square where both are the same or the exponent is 2."""
+        if (op == "*" and left is right) or (op == "^" and _is_two(right)):
+            return Function("square", left)
+        return Binary(op, term_of(left), term_of(right))
 
     def __neg__(self) -> Term:
         return Function("negative", self)
@@ -236,12 +212,6 @@ def found(term: Term, kind: type[Term]) -> Iterator[Any]:
         if isinstance(node, kind):
             yield node
         stack += [node.operand] if isinstance(node, Chosen) else reversed(parts_of(node))
-
-
-def _binary(op: str, left: object, right: object) -> Any:
-    if isinstance(left, np.ndarray) or isinstance(right, np.ndarray):
-        return NotImplemented  # the array asks each of its elements
-    return Binary(op, term_of(left), term_of(right))
 
 
 def _is_two(number: object) -> bool:

@@ -5,34 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from html import escape
 
+from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
-from attncli.notation.tree import (
-    Call,
-    Cell,
-    Dots,
-    Fence,
-    Formula,
-    Fraction,
-    Listed,
-    Minus,
-    Name,
-    Norm,
-    Number,
-    Omitted,
-    Phrase,
-    Plus,
-    Power,
-    Relation,
-    Root,
-    Squared,
-    Stack,
-    Times,
-    Transpose,
-    Value,
-    Vector,
-    Words,
-    named,
-)
 
 
 class _MathML(Printer):
@@ -42,32 +16,32 @@ class _MathML(Printer):
         self.small = small
         self.fraction_is_atom = not small
 
-    def name(self, node: Name, first: bool) -> str:
+    def name(self, node: tree.Name, first: bool) -> str:
         base = _letters(node.base)
         return f"<msub>{base}{_letters(node.below)}</msub>" if node.below else base
 
-    def number(self, node: Number, first: bool) -> str:
+    def number(self, node: tree.Number, first: bool) -> str:
         if node.text == "-∞":
-            return self.minus(Minus(Number("∞")), first)
+            return self.minus(tree.Minus(tree.Number("∞")), first)
         return "<mi>∞</mi>" if node.text == "∞" else f"<mn>{escape(node.text)}</mn>"
 
-    def words(self, node: Words, first: bool) -> str:
+    def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{escape(node.text)}</mtext>"
 
-    def dots(self, node: Dots, first: bool) -> str:
+    def dots(self, node: tree.Dots, first: bool) -> str:
         return "<mo>…</mo>"
 
-    def omitted(self, node: Omitted, first: bool) -> str:
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
         return f"<mtext>… {node.count} more terms …</mtext>"
 
-    def cell(self, node: Cell, first: bool) -> str:
+    def cell(self, node: tree.Cell, first: bool) -> str:
         lead = [f"<mn>{number}</mn>" for _, number in node.lead]
-        return self._indexed(named(node.name), node.places, lead)
+        return self._indexed(tree.named(node.name), node.places, lead)
 
-    def vector(self, node: Vector, first: bool) -> str:
-        return self._indexed(named(node.name), node.places, [])
+    def vector(self, node: tree.Vector, first: bool) -> str:
+        return self._indexed(tree.named(node.name), node.places, [])
 
-    def _indexed(self, name: Name, places: tuple[str, ...], lead: list[str]) -> str:
+    def _indexed(self, name: tree.Name, places: tuple[str, ...], lead: list[str]) -> str:
         base = self.name(name, True)
         if lead:
             base = f"<msup>{base}{self.group(''.join(lead))}</msup>"
@@ -76,14 +50,14 @@ class _MathML(Printer):
         ]
         return f"<msub>{base}<mrow>{'<mo>,</mo>'.join(below)}</mrow></msub>" if below else base
 
-    def minus(self, node: Minus, first: bool) -> str:
+    def minus(self, node: tree.Minus, first: bool) -> str:
         return _row(['<mo form="prefix">−</mo>', self.inside(node.operand, PRODUCT)])
 
-    def plus(self, node: Plus, first: bool) -> str:
+    def plus(self, node: tree.Plus, first: bool) -> str:
         parts: list[str] = []
         for term in node.terms:
-            minus = isinstance(term, Minus)
-            inner = term.operand if isinstance(term, Minus) else term
+            minus = isinstance(term, tree.Minus)
+            inner = term.operand if isinstance(term, tree.Minus) else term
             if parts:
                 parts.append(f"<mo>{'−' if minus else '+'}</mo>")
             elif minus:
@@ -91,7 +65,7 @@ class _MathML(Printer):
             parts.append(self.inside(inner, PRODUCT, first=not parts))
         return _row(parts)
 
-    def times(self, node: Times, first: bool) -> str:
+    def times(self, node: tree.Times, first: bool) -> str:
         sign = node.sign.strip()
         factors = [
             self.factor(factor, node.sign, first and not place, not place)
@@ -99,50 +73,50 @@ class _MathML(Printer):
         ]
         return _row(_between(factors, f"<mo>{sign}</mo>" if sign else NARROW))
 
-    def fraction(self, node: Fraction, first: bool) -> str:
+    def fraction(self, node: tree.Fraction, first: bool) -> str:
         if self.small:
             over, under = self.inside(node.over, PRODUCT, first), self.inside(node.under, ATOM)
             return _row([over, "<mo>/</mo>", under])
         return f"<mfrac>{self(node.over)}{self(node.under)}</mfrac>"
 
-    def power(self, node: Power, first: bool) -> str:
+    def power(self, node: tree.Power, first: bool) -> str:
         return f"<msup>{self.inside(node.base, ATOM)}{_MathML(small=True)(node.exponent)}</msup>"
 
-    def squared(self, node: Squared, first: bool) -> str:
+    def squared(self, node: tree.Squared, first: bool) -> str:
         return f"<msup>{self.inside(node.operand, ATOM)}<mn>2</mn></msup>"
 
-    def transpose(self, node: Transpose, first: bool) -> str:
+    def transpose(self, node: tree.Transpose, first: bool) -> str:
         return f"<msup>{self.inside(node.operand, ATOM)}<mo>⊤</mo></msup>"
 
-    def root(self, node: Root, first: bool) -> str:
+    def root(self, node: tree.Root, first: bool) -> str:
         return f"<msqrt>{self(node.operand)}</msqrt>"
 
-    def call(self, node: Call, first: bool) -> str:
+    def call(self, node: tree.Call, first: bool) -> str:
         arguments = _between(map(self, node.arguments), "<mo>,</mo>")
         return _row([_letters(node.function), self.group(_row(arguments))])
 
-    def norm(self, node: Norm, first: bool) -> str:
+    def norm(self, node: tree.Norm, first: bool) -> str:
         return _fenced("‖", self(node.operand), "‖")
 
-    def stack(self, node: Stack, first: bool) -> str:
+    def stack(self, node: tree.Stack, first: bool) -> str:
         return _fenced("[", _row(_between(map(self, node.parts), "<mo>;</mo>")), "]")
 
-    def value(self, node: Value, first: bool) -> str:
+    def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first)
 
-    def fence(self, node: Fence, first: bool) -> str:
+    def fence(self, node: tree.Fence, first: bool) -> str:
         return self.group(self(node.inner))
 
-    def relation(self, node: Relation, first: bool) -> str:
+    def relation(self, node: tree.Relation, first: bool) -> str:
         signs = ["="] * (len(node.parts) - 2) + [node.last]
         first_part, *rest = map(self, node.parts)
         pairs = zip(signs, rest, strict=False)
         return _row([first_part, *(p for sign, part in pairs for p in (f"<mo>{sign}</mo>", part))])
 
-    def listed(self, node: Listed, first: bool) -> str:
+    def listed(self, node: tree.Listed, first: bool) -> str:
         return _row(_between(map(self, node.parts), f"<mo>{node.sign}</mo>"))
 
-    def phrase(self, node: Phrase, first: bool) -> str:
+    def phrase(self, node: tree.Phrase, first: bool) -> str:
         return _row(_between(map(self, node.parts), '<mspace width="0.3em"/>'))
 
     def group(self, text: str) -> str:
@@ -153,10 +127,10 @@ NARROW = '<mspace width="0.17em"/>'
 """Between factors that no sign parts."""
 
 
-def mathml(formula: Formula, block: bool = False) -> str:
+def mathml(formula: tree.Formula, block: bool = False) -> str:
     """Return a formula as one `math` element; as a `block` fractions have their full size.
 
-    >>> mathml(Name("W", "q"))
+    >>> mathml(tree.Name("W", "q"))
     '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
     """
     style = ' display="block"' if block else ""

@@ -5,34 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
-from attncli.notation.tree import (
-    Call,
-    Cell,
-    Dots,
-    Fence,
-    Formula,
-    Fraction,
-    Listed,
-    Minus,
-    Name,
-    Norm,
-    Number,
-    Omitted,
-    Phrase,
-    Plus,
-    Power,
-    Relation,
-    Root,
-    Squared,
-    Stack,
-    Times,
-    Transpose,
-    Value,
-    Vector,
-    Words,
-    named,
-)
 
 SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
 GREEK = {"τ": r"\tau", "π": r"\pi", "α": r"\alpha", "β": r"\beta", "σ": r"\sigma", "Σ": r"\Sigma"}
@@ -99,49 +73,49 @@ class _TeX(Printer):
         self.small = small
         self.fraction_is_atom = not small
 
-    def name(self, node: Name, first: bool) -> str:
+    def name(self, node: tree.Name, first: bool) -> str:
         base = letters(node.base)
         return f"{base}_{{{letters(node.below)}}}" if node.below else base
 
-    def number(self, node: Number, first: bool) -> str:
+    def number(self, node: tree.Number, first: bool) -> str:
         return number(node.text)
 
-    def words(self, node: Words, first: bool) -> str:
+    def words(self, node: tree.Words, first: bool) -> str:
         return rf"\text{{{self.escape(node.text)}}}"
 
-    def dots(self, node: Dots, first: bool) -> str:
+    def dots(self, node: tree.Dots, first: bool) -> str:
         return r"\ldots"
 
-    def omitted(self, node: Omitted, first: bool) -> str:
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
         return rf"\dots\ \text{{{node.count} more terms}}\ \dots"
 
-    def cell(self, node: Cell, first: bool) -> str:
+    def cell(self, node: tree.Cell, first: bool) -> str:
         lead = ", ".join(str(number) for _, number in node.lead)
-        return self._indexed(named(node.name), node.places, f"^{{({lead})}}" if lead else "")
+        return self._indexed(tree.named(node.name), node.places, f"^{{({lead})}}" if lead else "")
 
-    def vector(self, node: Vector, first: bool) -> str:
-        return self._indexed(named(node.name), node.places)
+    def vector(self, node: tree.Vector, first: bool) -> str:
+        return self._indexed(tree.named(node.name), node.places)
 
-    def _indexed(self, name: Name, places: tuple[str, ...], lead: str = "") -> str:
+    def _indexed(self, name: tree.Name, places: tuple[str, ...], lead: str = "") -> str:
         base = self.name(name, True)
         if name.below and places:  # a name with a subscript takes no second one
             base = rf"\left[{base}\right]"
         shown = [p if p.isdecimal() else rf"\text{{{self.escape(p)}}}" for p in places]
         return f"{base}{lead}" + (f"_{{{', '.join(shown)}}}" if shown else "")
 
-    def minus(self, node: Minus, first: bool) -> str:
+    def minus(self, node: tree.Minus, first: bool) -> str:
         return f"{{-}}{self.inside(node.operand, PRODUCT)}"
 
-    def plus(self, node: Plus, first: bool) -> str:
+    def plus(self, node: tree.Plus, first: bool) -> str:
         text = ""
         for term in node.terms:
-            minus = isinstance(term, Minus)
+            minus = isinstance(term, tree.Minus)
             sign = (" - " if minus else " + ") if text else "{-}" if minus else ""
-            inner = term.operand if isinstance(term, Minus) else term
+            inner = term.operand if isinstance(term, tree.Minus) else term
             text += sign + self.inside(inner, PRODUCT, first=not sign)
         return text
 
-    def times(self, node: Times, first: bool) -> str:
+    def times(self, node: tree.Times, first: bool) -> str:
         sign = node.sign.strip()
         between = f" {SIGNS[sign]} " if sign else "\\," if node.sign else " "
         return between.join(
@@ -149,53 +123,53 @@ class _TeX(Printer):
             for place, factor in enumerate(node.factors)
         )
 
-    def fraction(self, node: Fraction, first: bool) -> str:
+    def fraction(self, node: tree.Fraction, first: bool) -> str:
         if self.small:
             return f"{self.inside(node.over, PRODUCT, first)} / {self.inside(node.under, ATOM)}"
         return rf"\frac{{{self(node.over)}}}{{{self(node.under)}}}"
 
-    def power(self, node: Power, first: bool) -> str:
+    def power(self, node: tree.Power, first: bool) -> str:
         return f"{self.inside(node.base, ATOM)}^{{{_TeX(self.escape, small=True)(node.exponent)}}}"
 
-    def squared(self, node: Squared, first: bool) -> str:
+    def squared(self, node: tree.Squared, first: bool) -> str:
         return f"{self.inside(node.operand, ATOM)}^{{2}}"
 
-    def transpose(self, node: Transpose, first: bool) -> str:
+    def transpose(self, node: tree.Transpose, first: bool) -> str:
         return rf"{self.inside(node.operand, ATOM)}^{{\top}}"
 
-    def root(self, node: Root, first: bool) -> str:
+    def root(self, node: tree.Root, first: bool) -> str:
         return rf"\sqrt{{{self(node.operand)}}}"
 
-    def call(self, node: Call, first: bool) -> str:
+    def call(self, node: tree.Call, first: bool) -> str:
         return letters(node.function) + self.group(",\\ ".join(map(self, node.arguments)))
 
-    def norm(self, node: Norm, first: bool) -> str:
+    def norm(self, node: tree.Norm, first: bool) -> str:
         return rf"\lVert {self(node.operand)} \rVert"
 
-    def stack(self, node: Stack, first: bool) -> str:
+    def stack(self, node: tree.Stack, first: bool) -> str:
         return "\\left[" + ";\\ ".join(map(self, node.parts)) + "\\right]"
 
-    def value(self, node: Value, first: bool) -> str:
+    def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first)
 
-    def fence(self, node: Fence, first: bool) -> str:
+    def fence(self, node: tree.Fence, first: bool) -> str:
         return self.group(self(node.inner))
 
-    def relation(self, node: Relation, first: bool) -> str:
+    def relation(self, node: tree.Relation, first: bool) -> str:
         *before, last = map(self, node.parts)
         return f"{' = '.join(before)} {SIGNS.get(node.last, node.last)} {last}" if before else last
 
-    def listed(self, node: Listed, first: bool) -> str:
+    def listed(self, node: tree.Listed, first: bool) -> str:
         return f"{node.sign}\\ ".join(map(self, node.parts))
 
-    def phrase(self, node: Phrase, first: bool) -> str:
+    def phrase(self, node: tree.Phrase, first: bool) -> str:
         return "\\ ".join(map(self, node.parts))
 
     def group(self, text: str) -> str:
         return rf"\left({text}\right)"
 
 
-def tex(formula: Formula, escape: Callable[[str], str] = ascii_text) -> str:
+def tex(formula: tree.Formula, escape: Callable[[str], str] = ascii_text) -> str:
     r"""Return a formula in TeX's mathematics; `escape` writes the words in it.
 
     >>> from attncli.notation.tree import Fraction, Root, named

@@ -10,23 +10,10 @@ import math
 import operator
 import re
 from collections.abc import Callable, Collection, Mapping
+from typing import TypeAlias
 
+from attncli.notation import tree
 from attncli.notation.text import text as as_text
-from attncli.notation.tree import (
-    Call,
-    Formula,
-    Fraction,
-    Minus,
-    Name,
-    Number,
-    Plus,
-    Power,
-    Root,
-    Times,
-    Value,
-    named,
-    substituted,
-)
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -44,6 +31,7 @@ FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math
 CONSTANTS = {"e": math.e, "π": math.pi}
 INFINITE = ("inf", "infinity", "∞")
 NO_NAMES: Mapping[str, float] = {}
+Work: TypeAlias = Callable[[float, float], float]
 
 
 class NumberError(ValueError):
@@ -61,15 +49,15 @@ class NumberAsWritten(float):
         formula: as written.
     """
 
-    formula: Formula
+    formula: tree.Formula
 
-    def __new__(cls, value: float, formula: Formula) -> NumberAsWritten:
+    def __new__(cls, value: float, formula: tree.Formula) -> NumberAsWritten:
         """Return the float of a value."""
         number = super().__new__(cls, value)
         number.formula = formula
         return number
 
-    def __getnewargs__(self) -> tuple[float, Formula]:  # type: ignore[override]
+    def __getnewargs__(self) -> tuple[float, tree.Formula]:  # type: ignore[override]
         """What pickle and copy make it of."""
         return float(self), self.formula
 
@@ -92,7 +80,7 @@ def number(text: str) -> float:
     return NumberAsWritten(evaluate(formula), formula)
 
 
-def parse(text: str, names: Collection[str] = ()) -> Formula:
+def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
     """Return the tree of an expression, in which the given names may stand for numbers.
 
     Raises:
@@ -104,7 +92,7 @@ def parse(text: str, names: Collection[str] = ()) -> Formula:
     if len(text) > MAX_LENGTH:
         raise NumberError(f"a number of {len(text)} characters is too long")
     if text.isdecimal() and text.isascii():
-        return Number(text)
+        return tree.Number(text)
     return _Parser(text, names).whole()
 
 
@@ -129,7 +117,7 @@ def words_of(line: str) -> list[tuple[int, str]]:
     return words
 
 
-def evaluate(formula: Formula, names: Mapping[str, float] = NO_NAMES) -> float:
+def evaluate(formula: tree.Formula, names: Mapping[str, float] = NO_NAMES) -> float:
     """Return the value of a written number, or of an expression with values for its names.
 
     Raises:
@@ -138,58 +126,63 @@ def evaluate(formula: Formula, names: Mapping[str, float] = NO_NAMES) -> float:
     """
     try:
         value = _value(formula, names)
-    except ZeroDivisionError:
-        raise NumberError(f"{as_text(Value(formula))} divides by 0") from None
-    except OverflowError:
-        raise NumberError(f"{as_text(Value(formula))} is too large") from None
-    except ValueError as error:
-        if isinstance(error, NumberError):
-            raise
-        raise NumberError(f"{as_text(Value(formula))} has no real value") from None
+    except NumberError:
+        raise
+    except ArithmeticError as error:
+        said = "divides by 0" if isinstance(error, ZeroDivisionError) else "is too large"
+        raise _valueless(formula, said) from None
+    except ValueError:
+        raise _valueless(formula, "has no real value") from None
     if math.isnan(value):
-        raise NumberError(f"{as_text(Value(formula))} has no value")
+        raise _valueless(formula, "has no value")
     return value
 
 
-def with_numbers(formula: Formula, names: Mapping[str, float]) -> Formula:
+def _valueless(formula: tree.Formula, said: str) -> NumberError:
+    return NumberError(f"{as_text(tree.Value(formula))} {said}")
+
+
+def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Formula:
     """Return an expression with whole numbers put in for names."""
 
-    def rule(node: Formula) -> Formula | None:
-        word = as_text(node) if isinstance(node, Name) else ""
-        return Number(f"{names[word]:.0f}") if word in names else None
+    def rule(node: tree.Formula) -> tree.Formula | None:
+        word = as_text(node) if isinstance(node, tree.Name) else ""
+        return tree.Number(f"{names[word]:.0f}") if word in names else None
 
-    return substituted(formula, rule)
+    return tree.substituted(formula, rule)
 
 
-def _value(formula: Formula, names: Mapping[str, float]) -> float:
-    if isinstance(formula, Number):
+def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
+    if isinstance(formula, tree.Number):
         return _of_digits(formula.text)
-    if isinstance(formula, Name):
+    if isinstance(formula, tree.Name):
         word = as_text(formula)
         if word in names:
             return names[word]
         if word in CONSTANTS:
             return CONSTANTS[word]
         raise NumberError(f"{word} has no value here")
-    if isinstance(formula, Minus):
+    if isinstance(formula, tree.Minus):
         return -_value(formula.operand, names)
-    if isinstance(formula, Root):
+    if isinstance(formula, tree.Root):
         return math.sqrt(_value(formula.operand, names))
-    if isinstance(formula, Call):
+    if isinstance(formula, tree.Call):
         return FUNCTIONS[formula.function](_value(formula.arguments[0], names))
     work, parts = _operands(formula)
     return _folded(work, [_value(part, names) for part in parts])
 
 
-def _operands(formula: Formula) -> tuple[Callable[[float, float], float], tuple[Formula, ...]]:
+def _operands(
+    formula: tree.Formula,
+) -> tuple[Callable[[float, float], float], tuple[tree.Formula, ...]]:
     """Return what a node does with its operands, two at a time, and the operands."""
-    if isinstance(formula, Plus):
+    if isinstance(formula, tree.Plus):
         return operator.add, formula.terms
-    if isinstance(formula, Times):
+    if isinstance(formula, tree.Times):
         return operator.mul, formula.factors
-    if isinstance(formula, Fraction):
+    if isinstance(formula, tree.Fraction):
         return operator.truediv, (formula.over, formula.under)
-    assert isinstance(formula, Power)  # there is no other kind in a written number
+    assert isinstance(formula, tree.Power)  # there is no other kind in a written number
     return _power, (formula.base, formula.exponent)
 
 
@@ -204,7 +197,7 @@ def _of_digits(text: str) -> float:
     return value
 
 
-def _folded(work: Callable[[float, float], float], values: list[float]) -> float:
+def _folded(work: Work, values: list[float]) -> float:
     """Return the result from left to right; only infinite operands give an infinite one."""
     result = values[0]
     for value in values[1:]:
@@ -246,7 +239,7 @@ class _Parser:
         self.tokens.append(("end", "", len(text)))
         self.at = 0
 
-    def whole(self) -> Formula:
+    def whole(self) -> tree.Formula:
         """Return the tree of the whole text."""
         if len(self.tokens) == 1:
             raise NumberError("there is no number")
@@ -263,19 +256,19 @@ class _Parser:
             )
         return result
 
-    def _sum(self) -> Formula:
+    def _sum(self) -> tree.Formula:
         terms = [self._product()]
         while self._next_is("+", "-"):
             sign = self._take()
             term = self._product()
-            terms.append(Minus(term) if sign == "-" else term)
-        return Plus(tuple(terms)) if len(terms) > 1 else terms[0]
+            terms.append(tree.Minus(term) if sign == "-" else term)
+        return tree.Plus(tuple(terms)) if len(terms) > 1 else terms[0]
 
-    def _product(self) -> Formula:
+    def _product(self) -> tree.Formula:
         if self._next_is("-"):  # −a·b is −(a·b)
             self._deeper()
             self._take()
-            product = Minus(self._product())
+            product = tree.Minus(self._product())
             self.depth -= 1
             return product
         left = self._signed()
@@ -283,64 +276,64 @@ class _Parser:
         while self._next_is("*", "/"):
             if self._take() == "*":
                 factors.append(self._signed())
-                left = Times(tuple(factors))
+                left = tree.Times(tuple(factors))
             else:
-                left = Fraction(left, self._signed(), tight=True)
+                left = tree.Fraction(left, self._signed(), tight=True)
                 factors = [left]
         return left
 
-    def _signed(self) -> Formula:
+    def _signed(self) -> tree.Formula:
         if self._next_is("+", "-"):
             self._deeper()
             sign = self._take()
             operand = self._signed()
             self.depth -= 1
-            return operand if sign == "+" else Minus(operand)
+            return operand if sign == "+" else tree.Minus(operand)
         return self._raised()
 
-    def _raised(self) -> Formula:
+    def _raised(self) -> tree.Formula:
         base = self._atom()
         if self._next_is("^"):
             self._deeper()
             self._take()
-            result = Power(base, self._signed())
+            result = tree.Power(base, self._signed())
             self.depth -= 1
             return result
         return base
 
-    def _atom(self) -> Formula:
+    def _atom(self) -> tree.Formula:
         kind, text, column = self.tokens[self.at]
         self.at += 1
         if kind == "number":
-            return Number(text)
+            return tree.Number(text)
         if text == "(":
             return self._group()
         if text == "√":
             self._deeper()
             argument = self._atom()
             self.depth -= 1
-            return Root(argument)
+            return tree.Root(argument)
         if kind == "name":
             return self._named(text, column)
         if kind == "end":
             raise NumberError(f"{self._shown()} ends too early", column)
         raise self._no_number(column)
 
-    def _named(self, text: str, column: int) -> Formula:
+    def _named(self, text: str, column: int) -> tree.Formula:
         if text in FUNCTIONS:
             if not self._next_is("("):
                 raise NumberError(f"{text} needs a number in parentheses: {text}(2)", column)
             self.at += 1
             argument = self._group()
-            return Root(argument) if text == "sqrt" else Call(text, (argument,))
+            return tree.Root(argument) if text == "sqrt" else tree.Call(text, (argument,))
         if text in self.names:
-            return named(text)
+            return tree.named(text)
         if text == "e":
-            return Name(text)
+            return tree.Name(text)
         if text.lower() in ("pi", "π"):
-            return Name("π")
+            return tree.Name("π")
         if text.lower() in INFINITE:
-            return Number("∞")
+            return tree.Number("∞")
         if text.lower() == "nan":
             raise NumberError("nan is not a number that a calculation can go on with", column)
         if self.names:
@@ -348,7 +341,7 @@ class _Parser:
             raise NumberError(f"unknown name {visible(text)}; {hint}", column)
         raise self._no_number(column)
 
-    def _group(self) -> Formula:
+    def _group(self) -> tree.Formula:
         self._deeper()
         inside = self._sum()
         if not self._next_is(")"):

@@ -6,7 +6,7 @@ into colours, or drops them.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -19,9 +19,10 @@ from attncli.text.widths import cell_width, label_width
 Span = tuple[str, str]
 Line = list[Span]
 
-
 GAP = "  "
 
+PAPER_WIDTH = 100
+"""Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
 
 NO_CELLS: Mapping[tuple[int, int], Span] = {}
 
@@ -59,31 +60,85 @@ class Matrix(Record):
     is_blank: Callable[[int, int], bool] = lambda row, column: False
     cells: Mapping[tuple[int, int], Span] = NO_CELLS
 
+    def shade(self, row: int, column: int) -> float | None:
+        """Return how strong the background of a number is, from 0 to 1; None for no background."""
+        value = float(self.values[row, column])
+        if not self.shaded or np.isinf(value) or self.is_blank(row, column):
+            return None
+        return min(1.0, abs(value))
 
-def matrix_blocks(matrix: Matrix, full: bool, width: int | None) -> list[Block]:
-    """Return a matrix as one block, or as several with some columns each where it is too wide.
+    def shown_width(self, full: bool) -> int:
+        """Return about how many characters wide the matrix is in a document."""
+        rows, columns = (kept(size, full) for size in self.values.shape)
+        return sum(
+            2 + max((len(cell_text(self, row, column)) for row in rows), default=0)
+            for column in columns
+        )
 
-    Args:
-        matrix: what to show.
-        full: whether to show every row and column.
-        width: how many terminal columns there are; None for any number.
+
+class Layout(Record):
+    """How matrices are laid out as text.
+
+    Attributes:
+        full: whether large matrices are shown whole.
+        width: columns of the terminal; None where there is none.
+        indent: how many of them stay free.
     """
-    columns = kept(matrix.values.shape[1], full)
-    whole = _block(matrix, columns, full)
-    if width is None or whole.width <= width:
-        return [whole]
-    blocks = []
-    start = 0
-    while start < len(columns):
-        end = start + 1
-        while end < len(columns) and _block(matrix, columns[start : end + 1], full).width <= width:
-            end += 1
-        blocks.append(_block(matrix, columns[start:end], full, _range(columns[start:end])))
-        start = end
-    return blocks
+
+    full: bool = False
+    width: int | None = None
+    indent: int = 0
+
+    def fits(self, block: Block) -> bool:
+        """Return whether there is room for a block."""
+        return block.width <= (self.width or PAPER_WIDTH) - self.indent
+
+    def row(self, parts: Sequence[Matrix | str]) -> Block:
+        """Return matrices and signs side by side."""
+        return _beside([part if isinstance(part, str) else self._whole(part) for part in parts])
+
+    def together(self, matrices: Sequence[Matrix]) -> list[Line]:
+        """Return the lines of matrices side by side if they fit, else one below the other."""
+        row = self.row([part for matrix in matrices for part in (matrix, " ")][:-1])
+        if self.fits(row):
+            return row.lines
+        return [line for matrix in matrices for line in self.alone(matrix)]
+
+    def alone(self, matrix: Matrix) -> list[Line]:
+        """Return the lines of a matrix, some columns below the others where it is too wide."""
+        whole = self._whole(matrix)
+        room = self.width and self.width - self.indent
+        if room is None or whole.width <= room:
+            return whole.lines
+        lines: list[Line] = []
+        columns = kept(matrix.values.shape[1], self.full)
+        while columns:
+            count = 1
+            while count < len(columns) and self._part(matrix, columns[: count + 1]).width <= room:
+                count += 1
+            lines += self._part(matrix, columns[:count], _range(columns[:count])).lines
+            columns = columns[count:]
+        return lines
+
+    def _whole(self, matrix: Matrix) -> Block:
+        return self._part(matrix, kept(matrix.values.shape[1], self.full))
+
+    def _part(self, matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Block:
+        return _block(matrix, kept(matrix.values.shape[0], self.full), columns, note)
 
 
-def beside(parts: Sequence[Block | str]) -> Block:
+def plain(pages: Iterable[Iterable[Line]]) -> bytes:
+    """Return pages of lines without their styles, a blank line between them."""
+    texts = ("\n".join(map(plain_text, page)) for page in pages)
+    return ("\n\n".join(texts) + "\n").encode()
+
+
+def plain_text(line: Line) -> str:
+    """Return a line without its styles."""
+    return "".join(text for text, _ in line).rstrip()
+
+
+def _beside(parts: Sequence[Block | str]) -> Block:
     """Return blocks and signs side by side: first rows level, signs at the middle."""
     blocks = [part for part in parts if isinstance(part, Block)]
     top = max(block.top for block in blocks)
@@ -117,8 +172,9 @@ def _range(columns: Sequence[int | None]) -> str:
     return f"column {first}" if first == last else f"columns {first} to {last}"
 
 
-def _block(matrix: Matrix, columns: Sequence[int | None], full: bool, note: str = "") -> Block:
-    rows = kept(matrix.values.shape[0], full)
+def _block(
+    matrix: Matrix, rows: Sequence[int | None], columns: Sequence[int | None], note: str
+) -> Block:
     labels = [label_text(label) for label in matrix.row_labels]
     heads = [label_text(label) for label in matrix.column_labels]
     cells = [[cell_text(matrix, row, column) for column in columns] for row in rows]
@@ -181,12 +237,10 @@ def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
         return "faint"
     if (row, column) in matrix.cells:
         return matrix.cells[row, column][1]
-    value = float(matrix.values[row, column])
-    if np.isinf(value):
+    if np.isinf(matrix.values[row, column]):
         return "faint"
-    if not matrix.shaded:
-        return ""
-    return f"shade{min(9, max(0, int(abs(value) * 10)))}"
+    shade = matrix.shade(row, column)
+    return "" if shade is None else f"shade{min(9, int(shade * 10))}"
 
 
 def _brackets(index: int, rows: int) -> tuple[str, str]:

@@ -10,17 +10,16 @@ from attncli.explaining.exact import Exact
 from attncli.explaining.explain import Explainer, Explanation, cells, number_text
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, tex
-from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Line
-from attncli.rendering.documents import latex, markdown
-from attncli.tape.cells import cell_name
+from attncli.rendering import latex, markdown
+from attncli.rendering.blocks import Line, plain
+from attncli.rendering.page import Heading
+from attncli.rendering.selection import Selection
+from attncli.rendering.table import heading_line
+from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
-from attncli.text.numbers import DEFAULT_DECIMALS
-
-Index = tuple[int, ...]
 
 
 class Request(Record):
@@ -30,8 +29,6 @@ class Request(Record):
         trace: what was calculated.
         step: the step.
         places: the cells on paper; None for every cell.
-        decimals: the most digits after the point.
-        full: whether long sums and large matrices are written whole.
         deep: whether to go on to the operands, down to the input.
         exact: the exact numbers of the trace, where closed forms are wanted.
     """
@@ -39,17 +36,16 @@ class Request(Record):
     trace: Trace
     step: Step
     places: Sequence[Index] | None = None
-    decimals: int = DEFAULT_DECIMALS
-    full: bool = False
     deep: bool = False
     exact: Exact | None = None
 
-    def found(self, full: bool = False) -> Iterator[tuple[int, Explanation]]:
+    def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
         """Yield each explanation with how deep it lies below what was asked for.
 
-        What is part of several cells is explained once.
+        What is part of several cells is explained once. With `full` long sums are written whole
+        and the cells of a large matrix all explained.
         """
-        explainer = Explainer(self.trace, self.decimals, self.full or full)
+        explainer = Explainer(self.trace, decimals, full)
         seen: set[tuple[str, Index]] = set()
         for place in self._shown(full):
             yield from self._below(explainer, self.step, place, 0, seen)
@@ -78,65 +74,64 @@ class Request(Record):
             yield from self.places
             return
         sizes = self.step.value.shape
-        shown = [{i for i in kept(size, self.full or full) if i is not None} for size in sizes]
+        shown = [{i for i in kept(size, full) if i is not None} for size in sizes]
         whole = set(product(*shown))
         yield from (place for place in cells(self.step) if place in whole)
 
-    @property
-    def left_out(self) -> bool:
+    def leaves_out(self, full: bool) -> bool:
         """Whether cells of the step are left out of a page."""
-        return self.places is None and any(
-            None in kept(n, self.full) for n in self.step.value.shape
-        )
+        return self.places is None and any(None in kept(n, full) for n in self.step.value.shape)
 
 
-def lines(request: Request) -> Iterator[Line]:
+def lines(request: Request, selection: Selection) -> Iterator[Line]:
     """Yield the lines for a terminal."""
-    step = request.step
-    line: Line = [(step.formula, "title")]
-    if step.note is not None:
-        line.append((f"   {as_text(step.note)}", "faint"))
-    yield line
-    for depth, found in request.found():
+    yield heading_line(Heading(request.step))
+    for depth, found in request.found(selection.digits, selection.full):
         name, *rest = found.line.split(" = ", 1)
         indent = [("  " * depth, "")] if depth else []
         yield [*indent, (name, "label"), *((f" = {text}", "") for text in rest)]
-    if request.left_out:
+    if request.leaves_out(selection.full):
         yield [("Cells in the middle are left out; --full shows all.", "faint")]
 
 
-def as_table(request: Request) -> str:
+def as_table(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return the lines as plain text."""
-    return "".join("".join(text for text, _ in line).rstrip() + "\n" for line in lines(request))
+    return plain(lines(request, selection) for request in requests)
 
 
-def as_json(request: Request) -> str:
-    """Return one object: the step, and each cell with its parts and sources."""
+def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
+    """Return one object a line: the step, and each cell with its parts and sources."""
     import json
 
-    step = request.step
-    record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
-    record |= {"formula": step.formula, "axes": list(step.axes)}
-    record["cells"] = [_cell(found) for _, found in request.found(full=True)]
-    return json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n"
+    texts = []
+    for request in requests:
+        step = request.step
+        record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
+        record |= {"formula": step.formula, "axes": list(step.axes)}
+        record["cells"] = [_cell(found) for _, found in request.found(selection.digits, full=True)]
+        texts.append(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
+    return "".join(texts).encode()
 
 
-def as_latex(request: Request) -> str:
+def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return the lines as a displayed formula each, one below the other."""
-    rows = [_aligned(found, "&", latex.escaped) for _, found in request.found()]
-    body = " \\\\\n".join(rows)
-    return latex.with_scripts(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
+    texts = []
+    for request in requests:
+        found = request.found(selection.digits, selection.full)
+        body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in found)
+        texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
+    return latex.with_scripts("".join(texts)).encode()
 
 
-def as_markdown(request: Request) -> str:
-    """Return the title and the lines as formulas between dollar signs, items of a list."""
-    title = markdown.escaped(visible(request.trace.problem.title))
-    head = f"**{title}**\n\n" if title else ""
-    rows = [
-        f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n"
-        for depth, found in request.found()
-    ]
-    return head + "".join(rows)
+def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
+    """Return titles and the lines as formulas, items of a list."""
+    parts = []
+    for request in requests:
+        title = markdown.escaped(visible(request.trace.problem.title))
+        parts.append(f"**{title}**\n\n" if title else "")
+        for depth, found in request.found(selection.digits, selection.full):
+            parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
+    return "".join(parts).encode()
 
 
 def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) -> Iterator[Line]:
@@ -152,14 +147,6 @@ def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) ->
             texts = dict.fromkeys((closed, number_text(float(value), decimals)))
             rest = "".join(f" = {text}" for text in texts if text is not None)
             yield [(cell_name(step, place), "label"), (rest, "")]
-
-
-FORMATS: dict[str, Callable[[Request], str]] = {
-    "table": as_table,
-    "json": as_json,
-    "latex": as_latex,
-    "markdown": as_markdown,
-}
 
 
 def _cell(found: Explanation) -> dict[str, Any]:

@@ -1,39 +1,72 @@
-"""A trace as one plain mapping: what JSON and YAML write, and scripts read."""
+"""A trace for programs: one plain mapping, which JSON and YAML write, or NumPy's own arrays."""
 
 from __future__ import annotations
 
+import io
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
-from attncli.records import Record
-from attncli.tape.step import Step
+from attncli.rendering.selection import Selection
 
 
-class Selection(Record):
-    """What of a trace goes into a file.
+def as_json(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """Return one object a problem, one a line."""
+    import json
 
-    Attributes:
-        only: the names of the steps, all by default.
-        decimals: digits after the point; None for every digit.
-        full: whether tables show large matrices whole.
-        quiet: whether tables leave out the title.
-        exact: whether closed forms stand beside the numbers.
-        standalone: whether LaTeX is a complete document.
+    records = (record(trace, selection) for trace in traces)
+    lines = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
+    return ("\n".join(lines) + "\n").encode()
+
+
+def as_yaml(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """Return one document a problem; each row of a matrix on its own line."""
+    import yaml
+
+    text: str = yaml.dump_all(
+        [record(trace, selection, np.inf) for trace in traces],
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=True,
+        width=10**9,
+    )
+    return text.encode()
+
+
+def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
+    """Return one array a step and a matrix, and `options`, which tells matrices from steps.
+
+    Raises:
+        InputError: for several problems.
     """
+    if len(traces) > 1:
+        raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
+    trace = traces[0]
+    digits = selection.decimals
+    arrays: dict[str, Any] = {
+        step.name: step.value if digits is None else np.round(step.value, digits)
+        for step in selection.steps(trace)
+    }
+    if not selection.only:
+        import json
 
-    only: tuple[str, ...] = ()
-    decimals: int | None = None
-    full: bool = False
-    quiet: bool = False
-    exact: bool = False
-    standalone: bool = False
-
-    def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation."""
-        return [step for step in trace if not self.only or step.name in self.only]
+        problem = trace.problem
+        about = {
+            "title": problem.title,
+            "notes": problem.notes,
+            "options": problem.options(),
+            "inputs": list(problem.matrices()),
+        }
+        arrays |= problem.matrices()
+        arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
+    buffer = io.BytesIO()
+    np.savez(buffer, allow_pickle=False, **arrays)
+    return buffer.getvalue()
 
 
 def record(trace: Trace, selection: Selection, infinity: object = "Infinity") -> dict[str, Any]:

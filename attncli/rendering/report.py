@@ -1,150 +1,148 @@
-"""One student's answers as a report: step by step, the wrong cells beside the right numbers."""
+"""The page of a report: what is said of each step that a student gave, and in which order."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.check import Report, counts_of
+from attncli.checking.check import Report
 from attncli.checking.diagnosis import Finding
-from attncli.checking.judging import CORRECT, FOLLOWS, LAST_DIGIT, MISSING, WRONG, Judged
-from attncli.notation.text import text as as_text
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    MISSING,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+)
+from attncli.files.grading import Graded
 from attncli.records import Record
-from attncli.rendering.blocks import Line, Matrix, beside, matrix_blocks
+from attncli.rendering.blocks import Matrix
+from attncli.rendering.page import Heading
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import axis_labels
+from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
-from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
-from attncli.text.numbers import DEFAULT_DECIMALS, style_of
+from attncli.text.numbers import style_of
 
 MARKS = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "≈", WRONG: "✗", MISSING: ""}
 STYLES = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "near", WRONG: "wrong", MISSING: "faint"}
+SIGNS = {"last_digit": "≈", "follows": "→"}
 MOST_CELLS = 12
 """How many cells are told one by one before the rest is only counted."""
 
-PAPER_WIDTH = 100
 
-
-class ReportTable(Record):
-    """How a report is laid out.
+class Comparison(Record):
+    """One of a step's matrices that has a number which is not right.
 
     Attributes:
-        decimals: the most digits after the point of the right numbers.
-        full: whether large matrices are shown whole.
-        width: columns of the terminal; None where there is none.
+        words: which head or batch it is, or nothing.
+        yours: what the student wrote, with a mark at each number that is not right.
+        others: what the student's earlier numbers give, where that differs; the right numbers.
+        is_wrong: whether a number is wrong, rather than rounded or carried on.
     """
 
-    decimals: int = DEFAULT_DECIMALS
-    full: bool = False
-    width: int | None = None
-
-    def lines(self, report: Report) -> Iterator[Line]:
-        """Yield the lines of a report."""
-        title = report.trace.problem.title
-        yield [(visible(report.name), "title"), (f"   {visible(title)}" if title else "", "faint")]
-        yield []
-        fine: list[str] = []
-        following: list[str] = []
-        for judged in report.steps.values():
-            status = judged.status
-            if report.is_wrong(judged) or status == "last_digit":
-                yield from _fine_steps(fine, following, report)
-                fine, following = [], []
-                yield from self._step(report, judged)
-            elif status == "follows":
-                following.append(judged.step.name)
-            elif status == "correct":
-                fine.append(judged.step.name)
-        yield from _fine_steps(fine, following, report)
-        if missing := missing_cells(report):
-            yield [(f"_ left out: {missing}", "faint")]
-            yield []
-        yield [(verdict(report), "right" if report.verdict == "correct" else "wrong")]
-
-    def _step(self, report: Report, judged: Judged) -> Iterator[Line]:
-        """Yield a step with its marked cells."""
-        wrong = report.is_wrong(judged)
-        sign, style = ("✗", "wrong") if wrong else ("≈", "near")
-        title: Line = [(f"{sign} ", style), (judged.step.formula, "title")]
-        if judged.step.note is not None:
-            title.append((f"   {as_text(judged.step.note)}", "faint"))
-        yield title
-        if judged.mismatch is None and (judged.codes == WRONG).any():
-            yield from self._matrices(report, judged)
-        finding = report.findings.get(judged.step.name)
-        if finding is not None:
-            yield from sentences(finding)
-        elif (judged.codes == WRONG).any():
-            yield [(f"  {unexplained(judged)}", "")]
-        if (judged.codes == LAST_DIGIT).any():
-            for text in last_digits(judged):
-                yield [(f"  {text}", "")]
-        yield []
-
-    def _matrices(self, report: Report, judged: Judged) -> Iterator[Line]:
-        """Yield the student's matrix and the right one side by side, for each head with a slip."""
-        step = judged.step
-        if any(None in kept(size, self.full) for size in step.value.shape[-2:]):
-            for text in wrong_cells(judged, self.decimals):
-                yield [(f"  {text}", "")]
-            return
-        codes = step.on_paper(judged.codes)
-        texts = written_texts(judged)
-        right, yours = step.value, step.on_paper(judged.yours)  # type: ignore[arg-type]  # is wrong
-        shape = (1, *codes.shape) if codes.ndim == 1 else codes.shape
-        for place in np.ndindex(shape[:-2]):
-            part = codes.reshape(shape)[place]
-            if not (part == WRONG).any():
-                continue
-            if words := slice_words(step, place):
-                yield [(f"  {words}", "name")]
-            given = marked_matrix(step, texts.reshape(shape)[place], part)
-            blocks = [given, self._numbers(step, right.reshape(shape)[place], "right", right)]
-            if not same_numbers(right, yours, self.decimals):
-                own = self._numbers(step, yours.reshape(shape)[place], "from your numbers", yours)
-                blocks.insert(1, own)
-            yield from self._side_by_side(blocks)
-
-    def _numbers(self, step: Step, values: Array, name: str, together: Array) -> Matrix:
-        rows, columns = axis_labels(step)
-        return Matrix(values, name, rows, columns, style_of(together, self.decimals))
-
-    def _side_by_side(self, matrices: Sequence[Matrix]) -> Iterator[Line]:
-        room = (self.width or PAPER_WIDTH) - 2
-        parts = [matrix_blocks(matrix, self.full, None)[0] for matrix in matrices]
-        row = beside([piece for part in parts for piece in (part, " ")][:-1])
-        if row.width <= room:
-            yield from ([("  ", ""), *line] for line in row.lines)
-            return
-        for matrix in matrices:
-            for block in matrix_blocks(matrix, self.full, self.width and room):
-                yield from ([("  ", ""), *line] for line in block.lines)
+    words: str
+    yours: Matrix
+    others: tuple[Matrix, ...]
+    is_wrong: bool
 
 
-def marked_matrix(step: Step, texts: Array, codes: Array) -> Matrix:
-    """Return what a student wrote, with a mark at each number that is not right."""
-    marked = {}
-    for i, j in np.ndindex(codes.shape):
-        code = int(codes[i, j])
-        marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
-    rows, columns = axis_labels(step)
-    return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
+class WrongCell(Record):
+    """One wrong number: the name of its cell, what was written, what is right."""
+
+    name: str
+    given: str
+    right: str
 
 
-def _fine_steps(fine: list[str], following: list[str], report: Report) -> Iterator[Line]:
-    if fine:
-        yield [("✓ ", "right"), (", ".join(fine), "")]
-    if following:
-        own = following_words(report, following[0])
-        verb = "follows" if len(following) == 1 else "follow"
-        yield [("→ ", "right"), (f"{', '.join(following)} {verb} from {own}", "")]
-    if fine or following:
-        yield []
+class Remark(Record):
+    """What is said of a step that the student gave.
+
+    Attributes:
+        heading: the step.
+        sign: ✗ for a wrong step, ≈ for one off in a last digit, → for one that follows, or ✓.
+        status: the step's worst status.
+        follows: from what the numbers follow: slips, or only rounding.
+        comparisons: the matrices with a number that is not right.
+        cells: the wrong numbers one by one.
+        finding: the mistake, where one is known.
+        unexplained: the sentence for wrong numbers that no known mistake explains, or nothing.
+        last_digits: sentences on the numbers that are off in their last digit.
+    """
+
+    heading: Heading
+    sign: str
+    status: str
+    follows: str
+    comparisons: tuple[Comparison, ...]
+    cells: tuple[WrongCell, ...]
+    finding: Finding | None
+    unexplained: str
+    last_digits: tuple[str, ...]
 
 
-def following_words(report: Report, name: str) -> str:
+class ReportPage(Record):
+    """What is shown of a report.
+
+    Attributes:
+        name: the student.
+        title: of the problem.
+        sign: ✓ or ✗.
+        verdict: the one line that says it all.
+        remarks: by the name of the step, for each that has a number.
+        missing: how many cells were left out of the steps that were given, or nothing.
+    """
+
+    name: str
+    title: str
+    sign: str
+    verdict: str
+    remarks: Mapping[str, Remark]
+    missing: str
+
+
+def report_page(report: Report, selection: Selection) -> ReportPage:
+    """Return what of a report is shown."""
+    remarks = {
+        name: _remark(report, judged, selection.digits)
+        for name, judged in report.steps.items()
+        if judged.status != "missing"
+    }
+    return ReportPage(
+        visible(report.name),
+        visible(report.trace.problem.title),
+        "✓" if report.verdict == "correct" else "✗",
+        verdict(report),
+        remarks,
+        _missing_cells(report),
+    )
+
+
+def _remark(report: Report, judged: Judged, decimals: int) -> Remark:
+    name = judged.step.name
+    finding = report.findings.get(name)
+    return Remark(
+        Heading(judged.step),
+        "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
+        judged.status,
+        _follows_from(report, name),
+        tuple(_comparisons(judged, decimals)) if isinstance(judged, Compared) else (),
+        tuple(_wrong_cells(judged, decimals)) if isinstance(judged, Given) else (),
+        finding,
+        _unexplained(judged) if finding is None and judged.has(WRONG) else "",
+        tuple(_last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
+    )
+
+
+def _follows_from(report: Report, name: str) -> str:
     """Return from what the numbers of a step follow: slips, or only rounding."""
     names = list(report.steps)
     first = report.first_wrong_step
@@ -152,119 +150,79 @@ def following_words(report: Report, name: str) -> str:
     return "your numbers" if after else "your rounded numbers"
 
 
-def sentences(finding: Finding) -> Iterator[Line]:
-    """Yield what went wrong, what to do, and what else gives the same numbers."""
-    yield [("  ", ""), (visible(finding.message), "name"), (f" ({finding.id})", "faint")]
-    yield [(f"  {finding.advice}", "")]
-    if finding.also:
-        others = "; or ".join(f"{_open(o.message)} ({o.id})" for o in finding.also)
-        yield [(f"  These numbers cannot tell it from: {visible(others)}", "faint")]
-
-
-def _open(sentence: str) -> str:
-    return sentence.rstrip(".")
-
-
-def unexplained(judged: Judged) -> str:
-    """Return the sentence for a wrong step that no known mistake explains."""
+def _unexplained(judged: Judged) -> str:
     count = int((judged.codes == WRONG).sum())
     cells = "1 number is" if count == 1 else f"{count} numbers are"
     return f"{cells} wrong; no usual mistake gives them."
 
 
-def verdict(report: Report) -> str:
-    """Return the one line that says it all."""
-    counts = report.counts
-    if report.verdict == "wrong":
-        first = report.first_wrong_step
-        assert first is not None  # by the verdict
-        finding = report.findings.get(first)
-        what = f" ({finding.id})" if finding else ""
-        if not (report.steps[first].codes == WRONG).any() and finding is None:
-            what = " (off in the last digit)"
-        return f"wrong, first at {first}{what}"
-    given = sum(counts[status] for status in ("correct", "last_digit", "follows"))
-    near = counts["last_digit"]
-    note = f", {near} of them off in the last digit" if near else ""
-    return f"correct: {given} number{'s' if given != 1 else ''}{note}"
+def _comparisons(judged: Compared, decimals: int) -> Iterator[Comparison]:
+    """Yield the student's matrix and the right one for each head or batch."""
+    step = judged.step
+    rows, columns = axis_labels(step)
+    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
+    shown = {"right": right}
+    if not _same_numbers(right, step.on_paper(judged.yours), decimals):
+        shown = {"from your numbers": step.on_paper(judged.yours), "right": right}
+    for place in np.ndindex(codes.shape[:-2]):
+        part = codes[place]
+        if np.isin(part, (CORRECT, MISSING)).all():
+            continue
+        others = (
+            Matrix(np.atleast_2d(value[place]), name, rows, columns, style_of(value, decimals))
+            for name, value in shown.items()
+        )
+        yours = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part), rows, columns)
+        words = _slice_words(step, place)
+        yield Comparison(words, yours, tuple(others), bool((part == WRONG).any()))
 
 
-def missing_cells(report: Report) -> str:
-    """Return which cells were left out of steps that were given."""
-    parts = []
-    for name, judged in report.steps.items():
-        missing = counts_of(judged)["missing"]
-        if judged.written is not None and missing:
-            parts.append(f"{missing} of {judged.codes.size} cells of {name}")
-    return ", ".join(parts)
+def _marked(texts: Array, codes: Array, rows: Sequence[str], columns: Sequence[str]) -> Matrix:
+    """Return what a student wrote, with a mark at each number that is not right."""
+    marked = {}
+    for i, j in np.ndindex(codes.shape):
+        code = int(codes[i, j])
+        marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
+    return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
 
 
-def written_texts(judged: Judged) -> Array:
-    """Return what was written, as it stands on paper; `_` for a cell that was left out."""
-    assert judged.written is not None  # by the caller's status
-    texts = np.where(judged.written.missing, "_", judged.written.texts)
-    return judged.step.on_paper(texts)
+def _slice_words(step: Step, place: Sequence[int]) -> str:
+    """Return which matrix of a stack this is, such as `head 2`; "" where there is one."""
+    words = []
+    for axis, index in zip(step.axes, place, strict=False):
+        labels = step.labels.get(axis, ())
+        words.append(f"{axis} {label_text(labels[index]) if index < len(labels) else index + 1}")
+    return ", ".join(words)
 
 
-def same_numbers(right: Array, yours: Array, decimals: int) -> bool:
+def _same_numbers(right: Array, yours: Array, decimals: int) -> bool:
     """Whether two arrays look the same when they are written."""
     with np.errstate(invalid="ignore"):
         near = np.abs(right - yours) <= 0.5 * 10.0**-decimals
     return bool((near | (right == yours)).all())
 
 
-def axis_labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:
-    """Return the words of a step's rows and columns on paper."""
-    row, column = ("", *step.axes)[-2:]
-    return step.labels.get(row, ()), step.labels.get(column, ())
-
-
-def slice_words(step: Step, place: Sequence[int]) -> str:
-    """Return which matrix of a stack this is, such as `head 2`; "" where there is one."""
-    names = step.axes[: len(place)]
-    words = []
-    for axis, index in zip(names, place, strict=True):
-        labels = step.labels.get(axis, ())
-        words.append(f"{axis} {label_text(labels[index]) if index < len(labels) else index + 1}")
-    return ", ".join(words)
-
-
-def cell_name(step: Step, index: Sequence[int]) -> str:
-    """Return `weights[am, I]`, or `weights[head 2][am, I]`, for an index into the step's value."""
-    count = min(2, len(index))
-    stack, places = index[: len(index) - count], index[len(index) - count :]
-    words = []
-    for axis, place in zip(step.axes[len(stack) :], places, strict=True):
-        labels = step.labels.get(axis, ())
-        words.append(label_text(labels[place]) if place < len(labels) else str(place + 1))
-    inner = slice_words(step, stack)
-    return f"{step.name}{f'[{inner}]' if inner else ''}[{', '.join(words)}]"
-
-
-def wrong_cells(judged: Judged, decimals: int) -> Iterator[str]:
-    """Yield `scaled[am, I] is 4.67, should be 8.0829` for each wrong cell, the first of many."""
-    texts, right = written_texts(judged), judged.step.value
-    write = style_of(right, decimals)
-    places = np.argwhere(judged.step.on_paper(judged.codes) == WRONG)
-    for place in places[:MOST_CELLS]:
-        at = tuple(int(i) for i in place)
-        name = cell_name(judged.step, at)
-        yield f"{name} is {label_text(texts[at])}, should be {write(float(right[at]))}"
-    if len(places) > MOST_CELLS:
-        yield f"… and {len(places) - MOST_CELLS} more; --full shows all"
-
-
-def last_digits(judged: Judged) -> Iterator[str]:
-    """Yield the cells that are off in their last digit, and how they came about."""
-    assert judged.written is not None  # by their status
+def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
     step = judged.step
-    codes, texts = step.on_paper(judged.codes), written_texts(judged)
+    texts, right = written_texts(judged), step.value
+    write = style_of(right, decimals)
+    for place in np.argwhere(step.on_paper(judged.codes) == WRONG):
+        at = tuple(int(i) for i in place)
+        yield WrongCell(cell_name(step, at), str(texts[at]), write(float(right[at])))
+
+
+def _last_digits(judged: Given) -> Iterator[str]:
+    """Yield the cells that are off in their last digit, and how they came about."""
+    step = judged.step
+    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)
     places = [tuple(int(i) for i in p) for p in np.argwhere(codes == LAST_DIGIT)]
-    right = step.value
     count = "1 number is" if len(places) == 1 else f"{len(places)} numbers are"
-    cut_off = all(np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9 for at in places)
-    cut_off &= all(abs(values[at]) <= abs(right[at]) for at in places)
+    cut_off = all(
+        np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9
+        and abs(values[at]) <= abs(right[at])
+        for at in places
+    )
     yield f"{count} off in the last digit{' (cut off, not rounded)' if cut_off else ''}:"
     for at in places[:MOST_CELLS]:
         should_be = rounded_like(float(right[at]), float(units[at]))
@@ -284,3 +242,53 @@ def rounded_like(value: float, unit: float) -> str:
     exponent = Decimal(1).scaleb(round(float(np.log10(unit))))
     rounded = Decimal(repr(value)).quantize(exponent, rounding=ROUND_HALF_UP)
     return f"{rounded:f}"
+
+
+def written_texts(judged: Given) -> Array:
+    """Return what was written, as it stands on paper; `_` for a cell that was left out."""
+    texts = np.where(judged.written.missing, "_", judged.written.texts)
+    return judged.step.on_paper(texts)
+
+
+def _missing_cells(report: Report) -> str:
+    parts = []
+    for name, judged in report.steps.items():
+        missing = judged.counts["missing"]
+        if isinstance(judged, Given) and missing:
+            parts.append(f"{missing} of {judged.codes.size} cells of {name}")
+    return ", ".join(parts)
+
+
+def verdict(report: Report) -> str:
+    """Return the one line that says it all."""
+    counts = report.counts
+    if report.verdict == "wrong":
+        first = report.first_wrong_step
+        assert first is not None  # by the verdict
+        finding = report.findings.get(first)
+        what = f" ({finding.id})" if finding else ""
+        if not report.steps[first].has(WRONG) and finding is None:
+            what = " (off in the last digit)"
+        return f"wrong, first at {first}{what}"
+    given = sum(counts[status] for status in ("correct", "last_digit", "follows"))
+    near = counts["last_digit"]
+    note = f", {near} of them off in the last digit" if near else ""
+    return f"correct: {given} number{'s' if given != 1 else ''}{note}"
+
+
+def summary(graded: Sequence[Graded]) -> Iterator[str]:
+    """Yield how many of a class were right, and the commonest mistakes."""
+    reports = [one for one in graded if isinstance(one, Report)]
+    wrong = [report for report in reports if report.verdict == "wrong"]
+    unread = len(graded) - len(reports)
+    parts = [f"{len(reports) - len(wrong)} correct", f"{len(wrong)} wrong"]
+    if unread:
+        parts.append(f"{unread} could not be read")
+    yield f"{len(graded)} answers: {', '.join(parts)}"
+    findings = [report.findings.get(report.first_wrong_step or "") for report in wrong]
+    mistakes = Counter(finding.id for finding in findings if finding is not None)
+    steps = Counter(report.first_wrong_step or "" for report in wrong)
+    for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):
+        if counted:
+            told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
+            yield f"{name}: {told}"

@@ -1,21 +1,21 @@
-"""What of a step is shown, in any format: its matrices with their labels, and its operands.
-
-Tables and documents lay this out; neither knows how arrays stand inside.
-"""
+"""What of a step is shown on a page: its matrices with their labels, its operands, its sums."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
-from attncli.notation.text import text
+from attncli.notation.tree import Formula, named
 from attncli.records import Record
 from attncli.rendering.blocks import Matrix
-from attncli.tape.operations import MatMul, Transposed
+from attncli.rendering.provenance import Provenance
+from attncli.tape.cells import Index, place_word
+from attncli.tape.operations import MatMul
 from attncli.tape.step import (
     LEADING,
     Expression,
@@ -29,15 +29,30 @@ from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
 
-Index = tuple[int, ...]
-"""A place along batch and head, and along the query where there is a vector for every pair."""
-
 VALUES = {"key": "v", "query": "x", "state": ""}
-"""How the values that weights mix are called, by the axis along which the weights stand."""
+"""How the values that weights multiply are called, by the axis along which the weights stand."""
+
+
+class Panel(Record):
+    """One matrix of a page.
+
+    Attributes:
+        part: the step, or the operand of one, whose numbers stand there.
+        matrix: the numbers with their labels.
+        name: what it is, such as Kᵀ.
+        origin: from row and column to the step or input that the number is a cell of.
+        words: which head or batch it is, where that is not said otherwise.
+    """
+
+    part: Expression
+    matrix: Matrix
+    name: Formula
+    origin: Provenance
+    words: str = ""
 
 
 class WeightedTerm(Record):
-    """Part of a mixture: a sign, a weight, and the letter and label of a value; v_am.
+    """Part of a weighted sum: a sign, a weight, and the letter and label of a value; v_am.
 
     A part with no weight stands for those that are left out.
     """
@@ -46,6 +61,11 @@ class WeightedTerm(Record):
     weight: str
     letter: str
     word: str
+
+
+def subscripted(letter: str, word: str) -> str:
+    """Return z_I for a letter and a label; only one of them where the other is missing."""
+    return f"{letter}{'_' if letter and word else ''}{word}"
 
 
 class WeightedSum(Record):
@@ -58,18 +78,29 @@ class WeightedSum(Record):
     word: str = ""
     parts: tuple[WeightedTerm, ...] = ()
 
+    def texts(
+        self,
+        cell: Callable[[str, str], str] = subscripted,
+        product: Callable[[str, str], str] = "{}·{}".format,
+        minus: str = "−",
+        dots: tuple[str, str] = ("⋮", "…"),
+    ) -> list[str]:
+        """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
 
-def named(letter: str, word: str) -> str:
-    """Return z_I for a letter and a label; only one of them where the other is missing."""
-    return f"{letter}_{word}" if letter and word else letter + word
-
-
-def weighted_terms(mixture: WeightedSum) -> list[str]:
-    """Return the parts of a sum as text, each with its sign: `+ 0.9·v_I`."""
-    return [
-        f"{p.sign} {f'{p.weight}·{named(p.letter, p.word)}' if p.weight else '…'}"
-        for p in mixture.parts
-    ]
+        Args:
+            cell: writes a letter with a label.
+            product: writes a weight times a value.
+            minus: the sign of a negative weight.
+            dots: what stands for a sum, and for a term, that is left out.
+        """
+        if not self.letter:
+            return [dots[0]]
+        texts = [cell(self.letter, self.word)]
+        for part in self.parts:
+            term = product(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
+            sign = "+" if part.sign == "+" else minus
+            texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
+        return texts if self.parts else [*texts, "= 0"]
 
 
 class Views:
@@ -97,18 +128,14 @@ class Views:
             return step.operation.layout(self.columns)
         return ()  # a vector for every pair has no place beside a matrix
 
-    def name(self, part: Expression) -> str:
-        """Return how an operand is called: `Kᵀ`."""
-        return text(notation_of(part, self.columns))
-
     def shapes(self, step: Step) -> str:
         """Return the shapes of operands and result: `(3, 2) × (2, 3) → (3, 3)`."""
-        result = _shape_text(self._page_shape(step))
+        result = shape_text(step.value.shape)
         parts = self.layout(step)
         if len(parts) < 3:
             return result
         shown = [
-            part if isinstance(part, str) else _shape_text(self._page_shape(part))
+            part if isinstance(part, str) else shape_text(self._page_shape(part))
             for part in parts
             if part not in ("tanh(", ")")
         ]
@@ -139,54 +166,58 @@ class Views:
                 words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
 
-    def first_place(self, step: Step) -> Index:
-        """Return the place of a step's first matrix."""
-        return (0,) * (3 if len(step.trailing) == 3 else 2)
-
     def word(self, axis: str, place: int) -> str:
         """Return the label of a place along an axis, or its number from 1."""
-        labels = self.trace.labels.get(axis, ())
-        return label_text(labels[place]) if place < len(labels) else str(place + 1)
+        return label_text(place_word(self.trace.labels, axis, place))
 
-    def matrix(self, part: Expression, place: Index, name: str, joined: bool = False) -> Matrix:
-        """Return what to show of an expression at a place along batch, head and query.
+    def of_step(self, step: Step, place: Index, words: str = "", joined: bool = False) -> Panel:
+        """Return a matrix of a step or an input as it stands on paper.
 
-        With `joined` the heads of a step that was cut stand side by side, with bars between.
+        Args:
+            step: what is shown.
+            place: along batch, head and query.
+            words: which head or batch it is, where that is not said otherwise.
+            joined: whether the heads of a step that was cut stand side by side, with bars between.
         """
+        return self._panel(step, named(step.name), place, step.columns, words, joined)
+
+    def of_operand(self, part: Expression, place: Index) -> Panel:
+        """Return an operand beside a result: all in the convention, rows or columns, of the page.
+
+        A parameter that stands on paper as in row convention is turned round like its name, Wᵀ.
+        """
+        return self._panel(part, notation_of(part, self.columns), place, self.columns)
+
+    def _panel(
+        self,
+        part: Expression,
+        name: Formula,
+        place: Index,
+        turned: bool,
+        words: str = "",
+        joined: bool = False,
+    ) -> Panel:
+        joined = joined and isinstance(part, Step) and isinstance(part.operation, SplitHeads)
         array = array_of(part)
-        bars: tuple[int, ...] = ()
-        if joined and _is_cut(part) and not self.columns:
-            size = array.shape[-1]
-            bars = tuple(range(size, array.shape[1] * size, size))
-        row_axis, column_axis = (part.trailing if len(part.trailing) > 1 else ("", *part.trailing))[
-            -2:
-        ]
-        if self._turned(part):
-            row_axis, column_axis = column_axis, row_axis
-        labels = self.trace.labels
-        return Matrix(
-            self.on_sheet(part, array, place, joined),
-            name,
-            labels.get(row_axis, ()),
-            labels.get(column_axis, ()),
-            style_of(array, self.decimals),
-            bars,
+        on_page = partial(_on_page, place=place, joined=joined, turned=turned)
+        size = array.shape[-1]
+        axes = ("", *part.trailing)[-2:]
+        row_axis, column_axis = reversed(axes) if turned else axes
+        matrix = Matrix(
+            on_page(array),
+            row_labels=self.trace.labels.get(row_axis, ()),
+            column_labels=self.trace.labels.get(column_axis, ()),
+            write=style_of(array, self.decimals),
+            bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
             is_blank=_blanks(part),
         )
+        if any(None in kept(count, self.full) for count in matrix.values.shape):
+            self.elided = True
+        return Panel(part, matrix, name, Provenance(part, on_page), words)
 
-    def on_sheet(self, part: Expression, array: Array, place: Index, joined: bool) -> Array:
-        """Return one matrix of an expression's array as it stands on paper."""
-        if joined and _is_cut(part):
-            batch, heads, n, size = array.shape
-            array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
-        at = tuple(min(i, size - 1) for i, size in zip(place, array.shape, strict=False))
-        values: Array = array[at]
-        values = values[0] if values.ndim == 3 else values
-        return values.T if self._turned(part) else values
-
-    def mixture(self, step: Step, place: Index) -> Iterator[WeightedSum]:
-        """Yield each output as a sum of the values that its weights mix."""
+    def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
+        """Yield each output as a sum of the values that its weights multiply."""
         made = step.operation
         if not isinstance(made, MatMul) or made.left.trailing[-1] not in VALUES:
             return
@@ -201,10 +232,10 @@ class Views:
             letter = step.symbol[0].lower() + step.symbol[1:]
             has_word = rows and (len(matrix) > 1 or rows in self.trace.labels)
             word = self.word(rows, row) if has_word else ""
-            parts = self._mixed(matrix[row], made.left.trailing[-1], write)
+            parts = self._terms(matrix[row], made.left.trailing[-1], write)
             yield WeightedSum(letter, word, tuple(parts))
 
-    def _mixed(
+    def _terms(
         self, row: Array, axis: str, write: Callable[[float], str]
     ) -> Iterator[WeightedTerm]:
         places = [int(i) for i in np.flatnonzero(row)]
@@ -214,53 +245,26 @@ class Views:
                 continue
             weight = float(row[places[index]])
             sign = "−" if weight < 0 else "+"
-            yield WeightedTerm(
-                sign, write(abs(weight)), VALUES[axis], self.word(axis, places[index])
-            )
-
-    def _turned(self, part: Expression) -> bool:
-        if isinstance(part, Step):
-            return part.columns
-        return self.columns
+            word = self.word(axis, places[index])
+            yield WeightedTerm(sign, write(abs(weight)), VALUES[axis], word)
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
-        if isinstance(part, Step) and not isinstance(part.operation, SplitHeads):
-            return part.value.shape
-        array = array_of(part)
-        shape = without_missing_axes(array, part.leading, len(part.trailing)).shape
-        if self._turned(part):
+        """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
+        shape = without_missing_axes(array_of(part), part.leading, len(part.trailing)).shape
+        if self.columns and len(part.trailing) > 1:
             shape = (*shape[:-2], shape[-1], shape[-2])
         return shape
 
 
-def named_in(parts: Sequence[Expression | str]) -> set[str]:
-    """Return the names of the steps that stand by themselves, or transposed, in a layout."""
-    bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
-    return {part.name for part in bare if isinstance(part, Step)}
-
-
-def inputs_in(expression: Expression | None) -> Iterator[Step]:
-    """Yield the inputs in an expression, but for the mask: its −∞ show where it is."""
-    if isinstance(expression, Operation):
-        for operand in expression.operands:
-            if isinstance(operand, Operation):
-                yield from inputs_in(operand)
-            elif operand.operation is None and operand.name != "mask":
-                yield operand
-
-
-def renames(step: Step) -> bool:
-    """Return whether a step has the numbers of an input, and nothing more to say."""
-    return isinstance(step.operation, Step) and step.operation.name != step.name
-
-
-def made_from(step: Step, other: Step) -> bool:
-    """Return whether a step is made of another right away."""
-    return isinstance(step.operation, Operation) and other in step.operation.operands
-
-
-def _is_cut(part: Expression) -> bool:
-    return isinstance(part, Step) and isinstance(part.operation, SplitHeads)
+def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
+    """Return one matrix of an array (batch, head, row, column) as it stands on a page."""
+    if joined:
+        batch, heads, n, size = array.shape
+        array = np.moveaxis(array, 1, 2).reshape(batch, 1, n, heads * size)
+    at = tuple(min(i, size - 1) for i, size in zip(place, array.shape, strict=False))
+    values: Array = array[at]
+    values = values[0] if values.ndim == 3 else values
+    return values.T if turned else values
 
 
 def _blanks(part: Expression) -> Callable[[int, int], bool]:
@@ -279,5 +283,12 @@ def _shared(expression: Expression | None) -> list[RepeatHeads]:
     return []
 
 
-def _shape_text(shape: tuple[int, ...]) -> str:
+def axis_labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:
+    """Return the words of a step's rows and columns on paper."""
+    row, column = ("", *step.axes)[-2:]
+    return step.labels.get(row, ()), step.labels.get(column, ())
+
+
+def shape_text(shape: tuple[int, ...]) -> str:
+    """Return `(3, 2)`."""
     return f"({', '.join(map(str, shape))})"

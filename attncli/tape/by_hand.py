@@ -6,6 +6,7 @@ A hand that adds 0.9 · 0.15 and 0.1 · 0.2 has 0.155, and rounds to 0.16; float
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from decimal import Context, Decimal, localcontext
 from functools import total_ordering
@@ -13,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
+from attncli.arithmetic.elements import Array, Element
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 
@@ -23,8 +24,17 @@ LARGEST = 500_000
 CONTEXT = Context(prec=50, traps=[])
 
 
+OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+}
+
+
 @total_ordering
-class Digits:
+class Digits(Element):
     """A decimal number that NumPy's functions can be applied to."""
 
     __slots__ = ("decimal",)
@@ -32,35 +42,10 @@ class Digits:
     def __init__(self, decimal: Decimal) -> None:
         self.decimal = decimal
 
-    def __add__(self, other: object) -> Any:
-        return _with(other, lambda x: self.decimal + x)
-
-    def __radd__(self, other: object) -> Any:
-        return _with(other, lambda x: x + self.decimal)
-
-    def __sub__(self, other: object) -> Any:
-        return _with(other, lambda x: self.decimal - x)
-
-    def __rsub__(self, other: object) -> Any:
-        return _with(other, lambda x: x - self.decimal)
-
-    def __mul__(self, other: object) -> Any:
-        return _with(other, lambda x: self.decimal * x)
-
-    def __rmul__(self, other: object) -> Any:
-        return _with(other, lambda x: x * self.decimal)
-
-    def __truediv__(self, other: object) -> Any:
-        return _with(other, lambda x: self.decimal / x)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return _with(other, lambda x: x / self.decimal)
-
-    def __pow__(self, other: object) -> Any:
-        return _with(other, lambda x: self.decimal**x)
-
-    def __rpow__(self, other: object) -> Any:
-        return _with(other, lambda x: x**self.decimal)
+    @staticmethod
+    def combined(op: str, left: Any, right: Any) -> Digits:
+        """Return left op right in decimal digits."""
+        return Digits(OPERATIONS[op](_decimal(left), _decimal(right)))
 
     def __neg__(self) -> Digits:
         return Digits(-self.decimal)
@@ -134,12 +119,6 @@ def _decimal(number: Any) -> Decimal:
     if isinstance(number, Digits):
         return number.decimal
     return Decimal(str(number))
-
-
-def _with(other: object, work: Callable[[Decimal], Decimal]) -> Any:
-    if isinstance(other, np.ndarray):
-        return NotImplemented  # the array asks each of its elements
-    return Digits(work(_decimal(other)))
 
 
 def _work(operation: Expression, result: Array) -> float:

@@ -1,8 +1,8 @@
-"""Expressions evaluated on arrays of any elements, whole or in part."""
+"""Expressions evaluated, walked through and rewritten."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -86,14 +86,63 @@ def cut(array: Array, part: Part) -> Array:
     return array[:, :, rows, columns]
 
 
+def walk(expression: Expression, into_steps: bool = False) -> Iterator[Expression]:
+    """Yield an expression and everything that it is made of, each once, the whole before its parts.
+
+    Args:
+        expression: where to begin.
+        into_steps: whether to go on to what a step is made of; else a step is the end of a branch,
+            as it is in the formula.
+    """
+    rest, seen = [expression], {id(expression): expression}
+    while rest:
+        node = rest.pop()
+        yield node
+        if isinstance(node, Operation):
+            parts = node.operands
+        else:
+            parts = (node.operation,) if into_steps and node.operation is not None else ()
+        for part in reversed(parts):
+            if id(part) not in seen:
+                seen[id(part)] = part
+                rest.append(part)
+
+
 def sources(step: Step) -> list[Step]:
     """Return the steps and inputs that a step is made from at once."""
-    found: list[Step] = []
-    rest = [step.operation]
-    while rest:
-        part = rest.pop()
-        if isinstance(part, Step):
-            found.append(part)
-        elif part is not None:
-            rest.extend(part.operands)
-    return found
+    nodes = walk(step.operation) if step.operation is not None else ()
+    return [node for node in nodes if isinstance(node, Step)]
+
+
+def transform(expression: Expression, rule: Callable[[Step], Expression]) -> Expression:
+    """Return an expression with each step of its formula replaced by what a rule gives for it.
+
+    Where the rule gives every step back, the expression itself is returned.
+    """
+    if isinstance(expression, Step):
+        return rule(expression)
+    parts = {name: transform(part, rule) for name, part in _parts(expression)}
+    changed = {name: part for name, part in parts.items() if part is not getattr(expression, name)}
+    return replace(expression, **changed) if changed else expression
+
+
+def rewritten(
+    expression: Expression, rule: Callable[[Expression], Iterable[Expression]]
+) -> Iterator[Expression]:
+    """Yield the expressions in which one node is replaced by one of those that a rule gives for it.
+
+    The whole expression comes first, then its parts in order; a step's own making is not entered.
+    """
+    yield from rule(expression)
+    if isinstance(expression, Operation):
+        for name, part in _parts(expression):
+            for other in rewritten(part, rule):
+                yield replace(expression, **{name: other})
+
+
+def _parts(operation: Operation) -> Iterator[tuple[str, Expression]]:
+    """Yield the fields of an operation that hold an expression."""
+    for name in operation.fields:
+        part = getattr(operation, name)
+        if isinstance(part, Step | Operation):
+            yield name, part

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import lru_cache
 from typing import Any
 
 import mpmath
@@ -171,9 +172,13 @@ def broadcast(matrix: Matrix, i: int, j: int) -> Number:
 
 def powers(row: Vector, temperature: Number, base: Number) -> Vector:
     """base^(s / temperature), 0 where blocked."""
-    if base is None:
-        return [mp.mpf(0) if s == BLOCKED else mp.exp(s / temperature) for s in row]
-    return [mp.mpf(0) if s == BLOCKED else mp.power(base, s / temperature) for s in row]
+    return [mp.mpf(0) if s == BLOCKED else power(base, s / temperature) for s in row]
+
+
+@lru_cache(maxsize=10_000)
+def power(base: Number, exponent: Number) -> Number:
+    """base^exponent, e^exponent where there is no base; slow where the exponent is enormous."""
+    return mp.exp(exponent) if base is None else mp.power(base, exponent)
 
 
 def shares(row: Vector) -> Vector:

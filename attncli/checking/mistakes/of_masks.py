@@ -8,38 +8,49 @@ import numpy as np
 
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.mistakes.changes import NO_WORDS, Change, Words, made_of
-from attncli.checking.mistakes.wrong_operations import Instead, Opposite, Product
+from attncli.checking.mistakes.mistake import NO_WORDS, Words, made_of, mistake, step_mistake
+from attncli.checking.mistakes.wrong_operations import wrong
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Transposed
+from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Step
 
 
+@mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
 def mask_missing(node: Expression) -> Iterator[Expression]:
-    """The scores without a mask."""
     if isinstance(node, Masked):
         yield node.operand
 
 
+@mistake(
+    "The mask was applied the other way round: 1 means that a query may attend.",
+    "Block the cells where the mask is 0.",
+)
 def mask_inverted(node: Expression) -> Iterator[Expression]:
-    """Blocked where it may attend."""
     if isinstance(node, Masked):
-        yield replace(node, mask=Opposite(node.mask))
+        yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
 
 
+@mistake(
+    "Blocked scores were set to 0, and e^0 = 1 is not nothing.",
+    "Put −∞ in blocked cells: e^−∞ = 0.",
+)
 def mask_as_zero(node: Expression) -> Iterator[Expression]:
-    """0 for −∞ in a blocked cell."""
     if isinstance(node, Masked):
-        yield Product(node.operand, node.mask)
+        yield wrong(np.multiply, node.operand, node.mask)
 
 
+@mistake(
+    "The mask stands transposed: queries and keys have changed places in it.",
+    "Look up for each query which keys it may see.",
+)
 def mask_transposed(node: Expression) -> Iterator[Expression]:
-    """The other triangle."""
     if isinstance(node, Masked):
         yield replace(node, mask=Transposed(node.mask))
 
 
+@step_mistake("The mask is off by one key.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """One key more or less on one side of a causal mask or a window, or of the real keys."""
     made = made_of(step)
@@ -53,13 +64,13 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     others = [kept(other, n, m) for mask in given for other in _moved(mask)]
     if "window" in given[0]:  # each query without its own place
         others.append(right * (1 - np.eye(n, m)))
+    rule = "Count again which keys a query may see."
+    if given[-1].get("causal"):
+        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for numbers in others:
         keep = np.ones_like(right) if numbers is None else numbers
-        rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
-        words = {
-            "rule": rule if given[-1].get("causal") else "Count again which keys a query may see."
-        }
-        yield {step.name: replace(made, mask=Instead(made.mask, keep))}, words
+        instead = wrong(lambda mask, keep=keep: keep, made.mask)
+        yield {step.name: replace(made, mask=instead)}, {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -77,6 +88,10 @@ def _moved(mask: Mask) -> Iterator[Mask]:
                 yield {**mask, "window": (left, right + by)}
 
 
+@step_mistake(
+    "The mask was applied after the softmax, so the weights no longer sum to 1.",
+    "Put −∞ into the scores before the softmax.",
+)
 def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     """Weights of all cells, the blocked ones then set to 0."""
     if not step.name.startswith("weights"):
@@ -84,12 +99,12 @@ def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words
     masked = next((s for s in trace if isinstance(s.operation, Masked)), None)
     if masked is None or not isinstance(masked.operation, Masked):
         return
-    kept = Product(made_of(step), masked.operation.mask)
+    kept = wrong(np.multiply, made_of(step), masked.operation.mask)
     yield {masked.name: masked.operation.operand, step.name: kept}, NO_WORDS
 
 
+@mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")
 def blocked_counted(node: Expression) -> Iterator[Expression]:
-    """The sum of all exponentials, those of blocked keys too."""
     if isinstance(node, Sum) and isinstance(node.operand, Step):
         power = node.operand.operation
         if isinstance(power, Exp) and isinstance(power.operand, Step):

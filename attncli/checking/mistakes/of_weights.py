@@ -7,32 +7,66 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.attention.normalizers import Exp, Sum, Unblocked
-from attncli.checking.mistakes.changes import Change, Words, made_of
-from attncli.checking.mistakes.wrong_operations import Negative
+from attncli.checking.mistakes.mistake import Words, is_named, made_of, mistake, step_mistake
+from attncli.checking.mistakes.wrong_operations import negative, wrong
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Divide, MatMul, Scale, Transposed
-from attncli.tape.step import Expression, Step
+from attncli.tape.replay import Change
+from attncli.tape.step import Expression, Operation, Step
+
+CHAIN = ("scaled", "capped", "biased", "masked")
+"""Steps that the scores pass through, one after the other."""
 
 
-def _other_way(along: int) -> int:
-    return -3 - along  # the axes are −1 and −2
+@step_mistake("{step} was calculated from {used}, not from {right}.", "Go on from the step before.")
+def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    if not step.name.startswith((*CHAIN, "exp")):
+        return
+    made = made_of(step)
+    for name in made.fields if isinstance(made, Operation) else ():
+        right = getattr(made, name)
+        used = right
+        while is_named(used, CHAIN) and isinstance(used.operation, Operation):
+            used = used.operation.operands[0]
+            if isinstance(used, Step):
+                words = {"used": used.name, "right": right.name}
+                yield {step.name: replace(made, **{name: used})}, words
 
 
+@step_mistake(
+    "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
+)
+def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+    if not step.name.startswith("weights"):
+        return
+    for scaled in trace:
+        scale = scaled.operation
+        if isinstance(scale, Scale) and scaled.name.startswith("scaled"):
+            yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
+
+
+@mistake(
+    "The softmax runs over the wrong axis: the weights of each {other} sum to 1.",
+    "Divide so that the weights of each {one} sum to 1.",
+)
 def softmax_over_queries(node: Expression) -> Iterator[Expression]:
-    """Columns that sum to 1 for rows."""
     if isinstance(node, Sum):
         yield Transposed(replace(node, along=_other_way(node.along)))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 
 
+@mistake("The softmax runs over the whole matrix at once.", "Divide each {line} by its own sum.")
 def softmax_over_all(node: Expression) -> Iterator[Expression]:
-    """One sum for the whole matrix."""
     if isinstance(node, Sum):
         yield Sum(node, _other_way(node.along))
     elif (total := _total_of(node)) is not None and isinstance(node, Divide):
         yield replace(node, divisor=Sum(total, _other_way(total.along)))
+
+
+def _other_way(along: int) -> int:
+    return -3 - along  # the axes are −1 and −2
 
 
 def _total_of(node: Expression) -> Sum | None:
@@ -43,8 +77,11 @@ def _total_of(node: Expression) -> Sum | None:
     return None
 
 
+@mistake(
+    "The numbers were not divided by the sum of their {line}.",
+    "Divide each number by the sum of its {line}.",
+)
 def not_normalized(node: Expression) -> Iterator[Expression]:
-    """What is to be divided by its sum, undivided."""
     if isinstance(node, Divide) and _total_of(node) is not None:
         yield node.dividend
     elif isinstance(node, MatMul) and isinstance(node.left, Step):
@@ -53,8 +90,11 @@ def not_normalized(node: Expression) -> Iterator[Expression]:
             yield replace(node, left=made.dividend)
 
 
+@mistake(
+    "The scores were taken as they are: no e^ was calculated.",
+    "Take e^ of every score, then divide by the sum of the {line}.",
+)
 def not_exponentiated(node: Expression) -> Iterator[Expression]:
-    """The scores themselves divided by their sum."""
     if isinstance(node, Exp):
         yield _tempered(node)
     elif isinstance(node, Divide) and (power := _power_of(node)) is not None:
@@ -73,36 +113,35 @@ def _power_of(node: Divide) -> Exp | None:
     return made if isinstance(made, Exp) else None
 
 
+@mistake("The values were mixed by the scores: there was no softmax.", "Calculate {formula}.")
 def scores_as_weights(node: Expression) -> Iterator[Expression]:
-    """The values mixed by scores that no softmax has seen."""
     if isinstance(node, MatMul) and isinstance(node.left, Step):
         made = node.left.operation
         if isinstance(made, Divide) and (power := _power_of(made)) is not None:
             yield replace(node, left=_tempered(power))
 
 
+@mistake("The softmax was taken twice.", "Stop when every {line} sums to 1.")
 def softmax_twice(node: Expression) -> Iterator[Expression]:
-    """The softmax of the weights."""
     if isinstance(node, Divide) and (total := _total_of(node)) is not None:
         again = Exp(node)
         yield Divide(again, Sum(again, total.along))
 
 
+@mistake("The temperature was left out.", "Divide the scores by the temperature.")
 def temperature_missing(node: Expression) -> Iterator[Expression]:
-    """Temperature 1."""
     if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1.0)
 
 
+@mistake("The scores were multiplied by the temperature.", "Divide the scores by the temperature.")
 def temperature_inverted(node: Expression) -> Iterator[Expression]:
-    """Multiplied by the temperature."""
     if isinstance(node, Exp) and node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
 
 
+@step_mistake("The powers are of {used}, not of {right}.", "Use the base that is asked for.")
 def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """2, 10 or e in the place of the base."""
-    del trace
     power = made_of(step)
     if isinstance(power, Exp):
         for base in (2.0, 10.0, np.e):
@@ -111,7 +150,10 @@ def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
                 yield {step.name: replace(power, base=base)}, {"used": used, "right": right}
 
 
+@mistake(
+    "The exponents have the wrong sign.",
+    "The largest score gets the largest weight: e^s, not e^−s.",
+)
 def exponent_sign(node: Expression) -> Iterator[Expression]:
-    """e^−s for e^s."""
     if isinstance(node, Exp):
-        yield replace(node, operand=Negative(node.operand))
+        yield replace(node, operand=wrong(negative, node.operand))

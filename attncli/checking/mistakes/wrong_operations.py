@@ -1,196 +1,83 @@
-"""Operations that nobody should do: what some mistakes calculate in the place of the right one."""
+"""What nobody should do with matrices: what some mistakes calculate in the place of the right one.
+
+Arrays have the axes (batch, head, row, column); each may be one of intervals, too.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import numpy as np
 
-from attncli.arithmetic.elements import Array
-from attncli.notation.tree import Call, Formula
-from attncli.tape.step import Expression, Operation, notation_of
+from attncli.tape.step import Expression, Operation
 
 
 class Wrong(Operation):
-    """A base for what no formula is ever written of."""
+    """An operation that is any function of its operands' arrays; no formula is written of it."""
 
-    def notation(self, columns: bool) -> Formula:
-        """The name of what is done, with its operands."""
-        arguments = tuple(notation_of(part, columns) for part in self.operands)
-        return Call(type(self).__name__, arguments)
-
-
-class Product(Wrong):
-    """Each number times the number at its own place."""
-
-    left: Expression
-    right: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """Broadcasts; −∞ times 0 is 0."""
-        product: Array = arrays[0] * arrays[1]
-        return product
-
-
-class Negative(Wrong):
-    """−s for s; what is blocked stays blocked."""
-
-    operand: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
-        return np.where(arrays[0] == -np.inf, arrays[0], -arrays[0])
-
-
-class Opposite(Wrong):
-    """1 for 0 and 0 for 1."""
-
-    mask: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
-        other: Array = 1 - arrays[0]
-        return other
-
-
-class Instead(Wrong):
-    """Other numbers in the place of those that stand there."""
-
-    operand: Expression
-    numbers: Array
-
-    def apply(self, *arrays: Array) -> Array:
-        """What was given, whatever the operand."""
-        del arrays
-        return self.numbers
-
-
-class InterleavedSplit(Wrong):
-    """Feature i to head i modulo the number of heads."""
-
-    operand: Expression
-    heads: int
-
-    def apply(self, *arrays: Array) -> Array:
-        """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
-        batch, _, n, width = arrays[0].shape
-        pieces = arrays[0].reshape(batch, n, width // self.heads, self.heads)
-        return np.moveaxis(pieces, 3, 1)
-
-
-class InterleavedMerge(Wrong):
-    """The first feature of every head, then the second of every head, and so on."""
-
-    operand: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
-        batch, heads, n, width = arrays[0].shape
-        return np.moveaxis(arrays[0], 1, 3).reshape(batch, 1, n, heads * width)
-
-
-class LastHeadFirst(Wrong):
-    """The heads in the opposite order."""
-
-    operand: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """(batch, heads, n, d)."""
-        return np.flip(arrays[0], axis=1)
-
-
-class HeadsSummed(Wrong):
-    """The numbers of all heads added up."""
-
-    operand: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """(batch, heads, n, d) gives (batch, 1, n, d)."""
-        total: Array = arrays[0].sum(axis=1, keepdims=True)
-        return total
-
-
-class WithoutHead(Wrong):
-    """0 for the features of one head, where all stand side by side."""
-
-    operand: Expression
-    head: int
-    heads: int
-
-    def apply(self, *arrays: Array) -> Array:
-        """(…, n, heads · d)."""
-        width = arrays[0].shape[-1]
-        own = np.arange(width) // (width // self.heads) == self.head
-        without: Array = arrays[0] * np.where(own, 0.0, 1.0)
-        return without
-
-
-class Equal(Wrong):
-    """As much for every key."""
-
-    weights: Expression
-
-    def apply(self, *arrays: Array) -> Array:
-        """(…, n, m)."""
-        shape = arrays[0].shape
-        return np.full(shape, 1 / shape[-1])
-
-
-class DividedByLengths(Wrong):
-    """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2."""
-
-    q: Expression
-    k: Expression
-    times_q: int
-    times_k: int
-
-    def apply(self, *arrays: Array) -> Array:
-        """(…, n, d) and (…, m, d) give (…, n, m)."""
-        q, k = arrays
-        found = q @ np.swapaxes(k, -1, -2)
-        lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
-        lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
-        for _ in range(self.times_q):
-            found = found / lengths_q
-        for _ in range(self.times_k):
-            found = found / lengths_k
-        return found
-
-
-class UnsquaredDistance(Wrong):
-    """−‖q − k‖ / (2·width²), from the exponent of a Gaussian."""
-
-    exponent: Expression
-    width: float
-
-    def apply(self, *arrays: Array) -> Array:
-        """Any shape; no exponent is above 0."""
-        over = 2 * self.width**2
-        distance: Array = np.sqrt(-arrays[0] * over) / -over
-        return distance
-
-
-class TakingTurns(Wrong):
-    """Key/value heads in turns: 1, 2, 1, 2 for 1, 1, 2, 2."""
-
-    operand: Expression
-    times: int
-
-    def apply(self, *arrays: Array) -> Array:
-        """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
-        return np.concatenate([arrays[0]] * self.times, axis=1)
-
-
-class Reversed(Wrong):
-    """[k; q] for [q; k]: the two parts of every joined vector the other way round."""
-
-    pairs: Operation
+    function: Callable[..., Any]
+    parts: tuple[Expression, ...]
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """Those of the pairs."""
-        return self.pairs.operands
+        """Those that it was made with."""
+        return self.parts
 
-    def apply(self, *arrays: Array) -> Array:
-        """As `ConcatenatePairs`, (…, n, d_q) and (…, m, d_k) give (…, n, m, d_k + d_q)."""
-        size = arrays[0].shape[-1]
-        joined = self.pairs.apply(*arrays)
-        return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
+    def apply(self, *arrays: Any) -> Any:
+        """As the function does."""
+        return self.function(*arrays)
+
+
+def wrong(function: Callable[..., Any], *operands: Expression) -> Wrong:
+    """Return the operation that a function of arrays is."""
+    return Wrong(function, operands)
+
+
+def negative(array: Any) -> Any:
+    """−s for s; what is blocked stays blocked."""
+    return np.where(array == -np.inf, array, -array)
+
+
+def interleaved(array: Any, heads: int) -> Any:
+    """Feature i to head i modulo the number of heads: (batch, 1, n, h·d) → (batch, h, n, d)."""
+    batch, _, n, width = array.shape
+    return np.moveaxis(array.reshape(batch, n, width // heads, heads), 3, 1)
+
+
+def merged_in_turns(array: Any) -> Any:
+    """The first feature of every head, then the second: (batch, h, n, d) → (batch, 1, n, h·d)."""
+    batch, heads, n, width = array.shape
+    return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)
+
+
+def heads_added(array: Any) -> Any:
+    """The sum over all heads: (batch, h, n, d) → (batch, 1, n, d)."""
+    return array.sum(axis=1, keepdims=True)
+
+
+def without_head(array: Any, head: int, heads: int) -> Any:
+    """0 for the features of one head where all stand side by side, (…, n, h·d)."""
+    width = array.shape[-1]
+    return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)
+
+
+def divided_by_lengths(q: Any, k: Any, times_q: int, times_k: int) -> Any:
+    """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2: (…, n, d), (…, m, d) → (…, n, m)."""
+    found = q @ np.swapaxes(k, -1, -2)
+    lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
+    lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
+    for lengths in (*[lengths_q] * times_q, *[lengths_k] * times_k):
+        found = found / lengths
+    return found
+
+
+def unsquared_distance(exponent: Any, width: float) -> Any:
+    """−‖q − k‖ / (2·width²), from the exponent of a Gaussian, which is not above 0."""
+    over = 2 * width**2
+    return np.sqrt(-exponent * over) / -over
+
+
+def other_half_first(joined: Any, size: int) -> Any:
+    """[k; q] for the last axis [q; k], in which q has a size."""
+    return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)

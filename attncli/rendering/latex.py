@@ -11,14 +11,15 @@ import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 
-from attncli.notation.tex import ascii_text
-from attncli.notation.tex import number as tex_number
+from attncli.mechanisms.trace import Trace
+from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
+from attncli.notation.tree import Formula
+from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.documents import tex
-from attncli.rendering.documents.sheets import Entry, Figure, Panel, Sheet, shown_width
-from attncli.rendering.views import WeightedSum
-from attncli.tape.step import Step
+from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import Panel
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
@@ -69,11 +70,17 @@ CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULL
 RIGHT_TO_LEFT = ("arabic", "hebrew")
 
 MACROS = r"""\ifdefined\attnline\else
-% A line of mathematics; one that is too wide is made smaller.
+% A line of mathematics, made smaller where it is too wide; with #2 what may part it from the next.
 \newsavebox\attnbox
-\newcommand\attnline[1]{\par\smallskip\noindent\sbox\attnbox{$\displaystyle #1$}%
+\newcommand\attnmaths[2]{\par\smallskip\noindent\sbox\attnbox{$\displaystyle #1$}%
   \ifdim\wd\attnbox>\linewidth\resizebox{\linewidth}{!}{\usebox\attnbox}\else\usebox\attnbox\fi
-  \par\smallskip}
+  \par#2\smallskip#2}
+\newcommand\attnline[1]{\attnmaths{#1}{}}
+% The heading of a step, which stays on the page of what follows.
+\newcommand\attnhead[1]{\attnmaths{#1}{\nobreak}}
+% A weight, shaded by its size in percent; as wide and as high as the row without.
+\definecolor{attnblue}{RGB}{145,190,250}
+\newcommand\attnshade[2]{{\fboxsep=0pt\colorbox{attnblue!#1}{\strut$#2$}}}
 \fi
 """
 # The macro for other scripts: its font and its text, and what stands there with pdfLaTeX.
@@ -98,6 +105,7 @@ PREAMBLE = r"""\documentclass{article}
 \usepackage{amsmath}
 \usepackage{blkarray}
 \usepackage{graphicx}
+\usepackage{xcolor}
 \usepackage[margin=2.2cm]{geometry}
 \setlength\parindent{0pt}
 \setlength\parskip{3pt plus 2pt}
@@ -108,10 +116,21 @@ FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
 """
 
 
-def fragment(sheet: Sheet, full: bool) -> str:
-    """Return a document's body with the macros that it needs; with `full` large matrices whole."""
-    body = "".join(f"{part}\n" for part in _Writer(sheet, full).parts())
-    head = "% Needs \\usepackage{amsmath,blkarray,graphicx}; compile with pdflatex or xelatex.\n"
+def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
+    """Return what one's own document takes in, or a document that stands alone."""
+    pages = (_Writer(page_of(trace, selection), selection.full).parts() for trace in shown)
+    bodies = ["".join(f"{part}\n" for part in parts) for parts in pages]
+    if selection.standalone:
+        return _standalone("\\newpage\n".join(bodies)).encode()
+    return "\n".join(map(_fragment, bodies)).encode()
+
+
+def _fragment(body: str) -> str:
+    """Return the body of a document with the macros that it needs."""
+    head = (
+        "% Needs \\usepackage{amsmath,blkarray,graphicx,xcolor}; "
+        "compile with pdflatex or xelatex.\n"
+    )
     if scripts := _scripts_in(body):
         head += (
             f"% Some text is in another script ({', '.join(scripts)}): with xelatex it shows\n"
@@ -125,10 +144,8 @@ def with_scripts(body: str) -> str:
     return f"{SCRIPTS}{body}" if _scripts_in(body) else body
 
 
-def standalone(sheets: Sequence[Sheet], full: bool) -> str:
-    """Return a complete document of one or several problems."""
-    pages = ("".join(f"{part}\n" for part in _Writer(sheet, full).parts()) for sheet in sheets)
-    body = "\\newpage\n".join(pages)
+def _standalone(body: str) -> str:
+    """Return a complete document."""
     head = "% Compile with pdflatex or xelatex.\n"
     fonts = ""
     if scripts := _scripts_in(body):
@@ -191,27 +208,26 @@ def _scripts_in(body: str) -> list[str]:
 
 
 class _Writer:
-    def __init__(self, sheet: Sheet, full: bool) -> None:
-        self.sheet = sheet
+    """Writes the page of a trace."""
+
+    def __init__(self, page: Page, full: bool) -> None:
+        self.page = page
         self.full = full
 
     def parts(self) -> Iterator[str]:
         """Yield the lines of the body."""
-        if self.sheet.title:
-            yield rf"\section*{{{escaped(self.sheet.title)}}}"
-        if self.sheet.notes:
-            yield from self.paragraphs(self.sheet.notes.splitlines())
-        group = ""
-        for entry in self.sheet.entries:
-            if entry.group != group:
-                group = entry.group
-                if group:
-                    yield rf"\subsection*{{{escaped(group)}}}"
+        if self.page.title:
+            yield rf"\section*{{{escaped(self.page.title)}}}"
+        if self.page.notes:
+            yield from self.paragraphs(self.page.notes.splitlines())
+        for entry in self.page.entries:
+            if entry.group:
+                yield rf"\subsection*{{{escaped(entry.group)}}}"
             yield from self.entry(entry)
-        if self.sheet.closing:
-            yield from self.paragraphs(self.sheet.closing)
-        if self.sheet.warnings:
-            yield from self.paragraphs([f"Warning: {text}" for text in self.sheet.warnings])
+        if self.page.closing:
+            yield from self.paragraphs(self.page.closing)
+        if self.page.warnings:
+            yield from self.paragraphs([f"Warning: {text}" for text in self.page.warnings])
 
     def paragraphs(self, lines: Sequence[str]) -> Iterator[str]:
         """Yield lines of text as lines of a ragged paragraph, in which none is too long."""
@@ -221,35 +237,37 @@ class _Writer:
     def entry(self, entry: Entry) -> Iterator[str]:
         for panel in entry.inputs:
             yield from self.named(panel)
-        for step in entry.steps:
-            yield _line(self.formula(step))
-            if entry.figures:
-                yield r"\nopagebreak"
+        for heading in entry.headings:
+            yield rf"\{'attnhead' if entry.figures else 'attnline'}{{{self.heading(heading)}}}"
         for figure in entry.figures:
             yield from self.figure(figure)
 
-    def formula(self, step: Step) -> str:
-        text = as_tex(step.notation, escaped)
-        return rf"{text} \qquad {as_tex(step.note, escaped)}" if step.note else text
+    def heading(self, heading: Heading) -> str:
+        step = heading.step
+        note = rf" \qquad {self.maths(step.note)}" if step.note else ""
+        return f"{self.maths(step.notation)}{note}"
+
+    def maths(self, formula: Formula) -> str:
+        return as_tex(formula, escaped)
 
     def figure(self, figure: Figure) -> Iterator[str]:
         if figure.name:
             yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
-        panels = [part for part in figure.operands if isinstance(part, Panel)]
-        together = shown_width([*panels, *figure.results], self.full) <= WIDEST
+        panels = [*figure.panels, *figure.results]
+        together = sum(panel.matrix.shown_width(self.full) for panel in panels) <= WIDEST
         if figure.operands and together:
-            parts = [*figure.operands, "=", *figure.results]
-            yield _line("".join(self.parts_of(parts)))
+            yield _line("".join(self.beside([*figure.operands, "=", *figure.results])))
         elif together:
-            yield _line(r" \quad ".join(self.parts_of(figure.results)))
+            yield _line(r" \quad ".join(self.beside(figure.results)))
         else:
-            for panel in [*panels, *figure.results]:
+            for panel in panels:
                 yield from self.named(panel)
-        if figure.mixture:
-            lines = [f"${_mixture(mixture)}$" for mixture in figure.mixture]
-            yield _ragged(lines)
+        if figure.sums:
+            # A line may break at every sign.
+            sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
+            yield _ragged([f"${' '.join(texts)}$" for texts in sums])
 
-    def parts_of(self, parts: Sequence[Panel | str]) -> Iterator[str]:
+    def beside(self, parts: Sequence[Panel | str]) -> Iterator[str]:
         """Yield matrices and signs that stand side by side, with their first rows level."""
         top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
         for part in parts:
@@ -259,14 +277,13 @@ class _Writer:
         if panel.words:
             yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
         array = self.array(panel.matrix, bool(panel.matrix.column_labels))
-        yield _line(f"{as_tex(panel.name, escaped)} = {array}")
+        yield _line(f"{self.maths(panel.name)} = {array}")
 
     def array(self, matrix: Matrix, top: bool) -> str:
         """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
-        columns = kept(matrix.values.shape[1], self.full)
-        rows = kept(matrix.values.shape[0], self.full)
+        rows, columns = (kept(size, self.full) for size in matrix.values.shape)
         style = tex.column_style(matrix, columns)
-        lines = [" & ".join(tex_number(cell_text(matrix, r, c)) for c in columns) for r in rows]
+        lines = [" & ".join(_number(matrix, r, c) for c in columns) for r in rows]
         labels = [_label(matrix.row_labels, r, r"\vdots") for r in rows]
         if not top:
             column = r" \\ ".join(labels)
@@ -291,18 +308,16 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
     return left_out if place is None else rf"\text{{{escaped(labels[place])}}}"
 
 
-def _mixture(mixture: WeightedSum) -> str:
-    """Return an output as a sum, in which a line may break at every sign."""
-    if not mixture.letter:
-        return r"\vdots"
-    text = f"{_cell(mixture.letter, mixture.word)} ="
-    for number, part in enumerate(mixture.parts):
-        sign = (
-            part.sign.replace("−", "-") + " " if number else part.sign.strip("+").replace("−", "-")
-        )
-        shown = rf"{tex_number(part.weight)}\,{_cell(part.letter, part.word)}"
-        text += f" {sign}{shown if part.weight else SYMBOLS['…']}"
-    return text if mixture.parts else f"{text} 0"
+def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
+    """Return what stands in a cell; a weight with its size in percent, which shades it."""
+    shown = number(cell_text(matrix, row, column))
+    shade = None if row is None or column is None else matrix.shade(row, column)
+    percent = round(100 * shade) if shade else 0
+    return rf"\attnshade{{{percent}}}{{{shown}}}" if percent else shown
+
+
+def _product(weight: str, value: str) -> str:
+    return rf"{number(weight)}\,{value}"
 
 
 def _cell(letter: str, word: str) -> str:

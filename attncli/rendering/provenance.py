@@ -1,16 +1,17 @@
-"""Where the numbers of a matrix in a document are from."""
+"""Where the numbers of a shown matrix are from."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.rendering.views import Index, Views
-from attncli.tape.cells import place_of
+from attncli.tape.cells import Index, place_of
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate
 
-Cell = tuple[str, tuple[int, ...]]
+Source = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
 
@@ -19,19 +20,21 @@ class Provenance:
 
     The operations themselves tell: they are given numbered bytes in place of numbers, which can
     be moved (transposed, cut, repeated, put side by side) but not calculated with.
+
+    Args:
+        part: the step or the operand that is shown.
+        on_page: cuts the shown matrix out of an array of that expression.
     """
 
-    def __init__(self, views: Views, part: Expression, place: Index, joined: bool) -> None:
-        self.views = views
+    def __init__(self, part: Expression, on_page: Callable[[Array], Array]) -> None:
         self.part = part
-        self.place = place
-        self.joined = joined
+        self.on_page = on_page
         self.steps: list[Step] = []
         self.ends: list[int] = []  # the number of the last cell of each step
         self.found: Array | None = None
         self.looked = False
 
-    def __call__(self, row: int, column: int) -> Cell | None:
+    def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
         if not self.looked:
             self.looked = True
@@ -50,8 +53,7 @@ class Provenance:
             moved = evaluate(self.part, self._numbered)
         except TypeError:  # NumPy knows no sum or product of bytes
             return None
-        shown = self.views.on_sheet(self.part, moved, self.place, self.joined)
-        return np.ascontiguousarray(shown).view(np.int64)
+        return np.ascontiguousarray(self.on_page(moved)).view(np.int64)
 
     def _numbered(self, step: Step) -> Array:
         start = (self.ends[-1] if self.ends else 0) + 1

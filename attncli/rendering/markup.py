@@ -1,4 +1,4 @@
-"""The pieces of a page: its frame, a formula, a matrix as a table.
+"""The pieces of a document in HTML: its frame, text, a matrix as a table.
 
 What is written is HTML and well-formed XML at once; it asks for nothing from anywhere.
 """
@@ -6,38 +6,27 @@ What is written is HTML and well-formed XML at once; it asks for nothing from an
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
-from attncli.records import Record
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
-FOLDER = Path(__file__).parent / "page"
+MARKS = ("wrong", "near")
+"""The styles of marked cells that the page knows."""
+
+FOLDER = Path(__file__).parent / "web"
+
+ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
+"""A right-to-left word that is kept apart from the numbers of its line."""
 
 
-class Mark(Record):
-    """What a cell of a table has besides its number.
-
-    Attributes:
-        number: which number of the page it is; the same number may stand in several tables.
-        classes: its style.
-        markup: what stands after the number, as markup.
-    """
-
-    number: int | None = None
-    classes: tuple[str, ...] = ()
-    markup: str = ""
-
-
-UNMARKED = Mark()
-
-
-def page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
+def whole_page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
     """Return a whole page.
 
     Args:
@@ -63,15 +52,21 @@ def page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
 
 
 def text(words: str) -> str:
-    """Return text as markup that shows it as it is written."""
-    return escape(visible(words))
+    """Return text as markup that shows it as it is written.
+
+    >>> text("<z>")
+    '&lt;z&gt;'
+    """
+    parts = [escape(visible(part)) for part in ISOLATED.split(words)]
+    parts[1::2] = [f"<bdi>{part}</bdi>" for part in parts[1::2]]
+    return "".join(parts)
 
 
 def matrix_table(
     matrix: Matrix,
     caption: str,
     full: bool,
-    mark: Callable[[int, int], Mark] = lambda row, column: UNMARKED,
+    number: Callable[[int, int], int | None] = lambda row, column: None,
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
 
@@ -79,7 +74,8 @@ def matrix_table(
         matrix: what to show; weights (`shaded`) have a background by their size.
         caption: as markup, or nothing.
         full: whether to show every row and column.
-        mark: what the cell at a row and column has besides its number.
+        number: which cell of the page stands at a row and column; the same one may stand in
+            several tables. None for one that nothing is said of.
     """
     rows, columns = (kept(size, full) for size in matrix.values.shape)
     lines = [f"<caption>{caption}</caption>"] if caption else []
@@ -92,7 +88,7 @@ def matrix_table(
     for row in rows:
         first = _head(matrix.row_labels, row, "row", "⋮") if lead else ""
         cells = "".join(
-            _cell(matrix, row, column, _edges(i, columns, rows, matrix), mark)
+            _cell(matrix, row, column, _edges(i, columns, matrix), number)
             for i, column in enumerate(columns)
         )
         lines.append(f"<tr>{first}{cells}</tr>")
@@ -109,7 +105,7 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
     return f'<th scope="{scope}"{way}>{text(label)}</th>'
 
 
-def _edges(index: int, columns: Sequence[object], rows: Sequence[object], matrix: Matrix) -> str:
+def _edges(index: int, columns: Sequence[object], matrix: Matrix) -> list[str]:
     """Return the classes of the cells at the brackets and beside the bars."""
     names = []
     if index == 0:
@@ -118,33 +114,32 @@ def _edges(index: int, columns: Sequence[object], rows: Sequence[object], matrix
         names.append("last")
     if columns[index] in matrix.bars:
         names.append("bar")
-    return " ".join(names)
+    return names
 
 
 def _cell(
     matrix: Matrix,
     row: int | None,
     column: int | None,
-    edges: str,
-    mark: Callable[[int, int], Mark],
+    classes: list[str],
+    number: Callable[[int, int], int | None],
 ) -> str:
     shown = escape(cell_text(matrix, row, column)).replace("-", "−")
-    classes = edges.split()
-    marked, style = UNMARKED, ""
+    attributes = ""
     if row is None or column is None or matrix.is_blank(row, column):
         classes.append("off")
     else:
-        marked = mark(row, column)
-        value = float(matrix.values[row, column])
-        if np.isinf(value):
+        if np.isinf(matrix.values[row, column]):
             classes.append("off")
-        elif matrix.shaded and value != 0:
+        if shade := matrix.shade(row, column):
             classes.append("w")
-            style = f' style="--w:{min(1.0, abs(value)):.2f}"'.replace("0.", ".")
-    classes += marked.classes
+            attributes += f' style="--w:{shade:.2f}"'.replace("0.", ".")
+        if (row, column) in matrix.cells and matrix.cells[row, column][1] in MARKS:
+            classes.append(matrix.cells[row, column][1])
+        if (which := number(row, column)) is not None:
+            attributes += f' data-c="{which}"'
     kind = f' class="{" ".join(classes)}"' if classes else ""
-    number = "" if marked.number is None else f' data-c="{marked.number}"'
-    return f"<td{kind}{style}{number}>{shown}{marked.markup}</td>"
+    return f"<td{kind}{attributes}>{shown}</td>"
 
 
 def _minified(style: str) -> str:

@@ -1,0 +1,106 @@
+"""When a written number agrees with the number, or the interval, that should stand there.
+
+A written number stands for every number that rounds to it, so it need not be equal. How far it may
+be off is said once, here, as a sum of parts that each have a reason.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, interval
+from attncli.tape.replay import Values
+
+ROUNDED = 0.5
+"""How many units of its last digit a number is off at most that was rounded as it should be.
+
+A half may be rounded either way: up as people do, to even as programs do.
+"""
+
+CUT_OFF = 1.0
+"""The same for a number whose further digits were cut off, or that was rounded the wrong way."""
+
+SHARE = 1e-9
+"""Which share of itself a number may be off because floats of 64 bits lose digits."""
+
+SHARE_OF_SINGLES = 1e-6
+"""The same where the calculation is one of floats of 32 bits, which hold seven digits."""
+
+SHARE_OF_WRITTEN_SINGLES = 3e-6
+"""The same where the written digits are those of such floats: another program's, in its order."""
+
+NEAR_ZERO = 1e-3
+"""Which part of that share any number is granted of the largest one of its matrix, or of 1.
+
+A sum whose terms cancel misses 0 by a share of the terms, not of 0. The largest number counts as 1
+at most: beside e^60 any other number is small, and not the less wrong for that.
+"""
+
+
+def tolerance(
+    unit: Array | float, expected: Values, share: float = SHARE, units: float = ROUNDED
+) -> Array:
+    """Return how far each written number of a matrix may be from what is expected.
+
+    Args:
+        unit: one unit of the last written digit of each number; 0 for what is exact.
+        expected: the numbers of the matrix that should stand there.
+        share: which share of itself a number may be off because of floats.
+        units: how many units the rounding may take.
+    """
+    ends = interval(expected)
+    size = np.maximum(np.abs(ends.low), np.abs(ends.high))
+    size = np.where(np.isfinite(size), size, 0.0)
+    near_zero = NEAR_ZERO * min(size.max(initial=0.0), 1.0)
+    found: Array = units * unit + share * (size + near_zero)
+    return found
+
+
+def agrees(
+    written: Array,
+    unit: Array | float,
+    expected: Values,
+    share: float = SHARE,
+    units: float = ROUNDED,
+) -> Array:
+    """Return which written numbers may stand for the numbers, or intervals, that are expected.
+
+    Args:
+        written: the numbers; nan, a cell that was left out, agrees with nothing.
+        unit: as for `tolerance`, as are the others.
+        expected: numbers or intervals that broadcast with what was written.
+        share: see there.
+        units: see there.
+    """
+    ends, more = interval(expected), tolerance(unit, expected, share, units)
+    with np.errstate(invalid="ignore"):
+        found: Array = (written >= ends.low - more) & (written <= ends.high + more)
+    return found
+
+
+def is_same(written: Array, right: Array, share: float = SHARE) -> Array:
+    """Return which numbers are the right ones but for what floats lose, with every digit."""
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        found: Array = (written == right) | (np.abs(written - right) <= share * np.abs(right))
+    return found
+
+
+def is_exact(numbers: Array, unit: Array, share: float = SHARE) -> bool:
+    """Return whether no number has more digits than were written.
+
+    Then nothing was rounded, and a number that is off in its last digit is wrong.
+    """
+    kept = np.isfinite(numbers) & (unit > 0)
+    if not kept.any():
+        return False
+    units = np.where(kept, unit, 1.0)
+    written = np.round(numbers / units) * units
+    return bool(agrees(written, 0.0, numbers, share)[kept].all())
+
+
+def is_known(expected: Interval, unit: Array, share: float = SHARE) -> bool:
+    """Return whether intervals are single numbers that have no more digits than were written."""
+    with np.errstate(invalid="ignore"):  # both ends may be infinite
+        wide = expected.high - expected.low > tolerance(0.0, expected, share)
+    return not wide.any() and is_exact(expected.low, unit, share)

@@ -1,0 +1,106 @@
+"""What was found of one step of a student's answers; each kind holds what is known of it."""
+
+from __future__ import annotations
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval
+from attncli.checking.agreement import ROUNDED, agrees
+from attncli.checking.answers import ShapeMismatch, Written
+from attncli.records import Record
+from attncli.tape.replay import Values
+from attncli.tape.step import Step
+
+STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
+CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
+
+
+class Judged(Record):
+    """One step of a student's answers. Arrays have the layout of the step's array.
+
+    Attributes:
+        step: the step of the right calculation.
+        codes: the status of each cell, an index of `STATUSES`.
+    """
+
+    step: Step
+    codes: Array
+
+    def has(self, code: int) -> bool:
+        """Return whether any cell has a status."""
+        return bool((self.codes == code).any())
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """How many cells have each status."""
+        return {status: int((self.codes == code).sum()) for code, status in enumerate(STATUSES)}
+
+    @property
+    def status(self) -> str:
+        """The status of the step: that of its worst cell."""
+        for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
+            if self.has(code):
+                return STATUSES[code]
+        return "missing"
+
+
+class NotGiven(Judged):
+    """A step of which nothing was handed in."""
+
+
+class Misshapen(Judged):
+    """A step that was handed in with the wrong shape; no cell of it can be judged.
+
+    Attributes:
+        mismatch: what was written, and what is wrong with its shape.
+    """
+
+    mismatch: ShapeMismatch
+
+    @property
+    def status(self) -> str:
+        """Wrong as a whole."""
+        return "wrong"
+
+
+class Given(Judged):
+    """A step whose numbers are all right, as far as they were handed in.
+
+    Attributes:
+        written: the student's numbers.
+        unit: one unit of the last digit that says something, of each number.
+    """
+
+    written: Written
+    unit: Array
+
+    def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
+        """Return which of the student's numbers may stand for what is expected."""
+        return agrees(self.written.values, self.unit, expected, self.written.share, units)
+
+
+class Compared(Given):
+    """A step with a number that is not right, so that the student's earlier numbers were asked.
+
+    Attributes:
+        yours: what the student's own earlier numbers give.
+        follows: the ranges of that, as each written number stands for all that round to it.
+    """
+
+    yours: Array
+    follows: Interval
+
+
+class Finding(Record):
+    """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
+
+    Attributes:
+        id: its name in the catalogue.
+        message: what was done, in one sentence.
+        advice: what to do.
+        also: other mistakes that give the same numbers.
+    """
+
+    id: str
+    message: str
+    advice: str
+    also: tuple[Finding, ...] = ()

@@ -1,0 +1,71 @@
+"""A step with wrong cells: what other numbers would explain it, and what its places are called."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval
+from attncli.checking.agreement import agrees
+from attncli.checking.judged import WRONG, Compared
+from attncli.checking.judging import Judge
+from attncli.records import Record
+from attncli.tape.cells import Index, cell_name, place_of, place_word
+from attncli.text.escapes import label_text
+
+AGAIN = "Calculate it again."
+
+
+class WrongStep(Record):
+    """A step in which a slip is looked for. Arrays have the layout of the step's array.
+
+    Attributes:
+        judge: with every step up to this one judged.
+        judged: the step.
+    """
+
+    judge: Judge
+    judged: Compared
+
+    @property
+    def cells(self) -> list[Index]:
+        """The places of the wrong cells."""
+        return [tuple(place) for place in np.argwhere(self.judged.codes == WRONG).tolist()]
+
+    @property
+    def given(self) -> Array:
+        """The student's numbers."""
+        return self.judged.written.values
+
+    def is_given_by(self, numbers: Array, chosen: Array | None = None) -> bool:
+        """Return whether the wrong cells, or those chosen, are what other numbers round to.
+
+        The numbers are as uncertain as what follows from the student's earlier ones.
+        """
+        follows = self.judged.follows
+        with np.errstate(invalid="ignore"):  # −∞ − (−∞), and then nothing agrees
+            spread = follows.high - follows.low
+            found = self.judged.agrees(Interval(numbers - spread, numbers + spread))
+        return bool(found[self.judged.codes == WRONG if chosen is None else chosen].all())
+
+    def would_be_right(
+        self, values: Array, chosen: Array | None = None, unit: Array | None = None
+    ) -> bool:
+        """Return whether other values in the wrong cells, or those chosen, would follow."""
+        unit = self.judged.unit if unit is None else unit
+        found = agrees(values, unit, self.judged.follows, self.judged.written.share)
+        return bool(found[self.judged.codes == WRONG if chosen is None else chosen].all())
+
+    def cell(self, place: Index) -> str:
+        """Return the name of a cell."""
+        return cell_name(self.judged.step, place_of(self.judged.step, place))
+
+    def noun(self, axis: int) -> str:
+        """Return what a line across an axis of the layout is on paper: a row or a column."""
+        return "row" if (axis == -2) != self.judged.step.columns else "column"
+
+    def line(self, axis: int, line: int) -> str:
+        """Return the name of a row or column: its label, or its number from 1."""
+        trailing = self.judged.step.trailing
+        axis_name = trailing[axis] if len(trailing) >= -axis else ""
+        return label_text(place_word(self.judged.step.labels, axis_name, line))

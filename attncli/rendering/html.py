@@ -1,0 +1,259 @@
+"""One HTML page: formulas, matrices with weights shaded by size, and how each number was made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+
+from attncli.checking.check import Report
+from attncli.explaining.explain import Explainer, Explanation
+from attncli.files.grading import Graded, Unread
+from attncli.mechanisms.trace import Trace
+from attncli.notation.mathml import mathml
+from attncli.notation.text import text as as_text
+from attncli.rendering.markup import matrix_table, text, whole_page
+from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.provenance import Source
+from attncli.rendering.report import Remark, ReportPage, report_page
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import Panel
+from attncli.tape.step import Operation, Step
+
+LARGEST = 1500
+"""A step is explained cell by cell where no matrix that takes part has more numbers than this."""
+
+MOST = 400
+"""And where no more of its cells than this are shown: with more, the page becomes slow."""
+
+HINT = (
+    "Point at a number, tap it, or go to it with Tab and the arrow keys, "
+    "to see how it was made and from which others."
+)
+
+
+KINDS = {"✗": "wrong", "≈": "near"}
+"""The style of a remark by its sign; that of the others is `right`."""
+
+
+def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
+    """Return one page of all problems, which needs nothing else."""
+    return _document(shown, selection)
+
+
+def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
+    """Return the page of the problem with a student's answers, for each student in turn."""
+    found = [one for one in graded if isinstance(one, Report)]
+    unread = "".join(_unread(one) for one in graded if isinstance(one, Unread))
+    if not found:
+        return whole_page("Answers", unread, {}).encode()
+    said = [report_page(report, selection) for report in found]
+    return _document([report.trace for report in found], selection, said, unread)
+
+
+def _unread(one: Unread) -> str:
+    first = str(one.error).partition("\n")[0]
+    return f'<p class="verdict">? {text(one.name)}: {text(first)}</p>\n'
+
+
+def _document(
+    shown: Sequence[Trace],
+    selection: Selection,
+    said: Sequence[ReportPage] = (),
+    unread: str = "",
+) -> bytes:
+    numbers: dict[tuple[int, Source], int] = {}
+    made: dict[int, Sequence[object]] = {}
+    articles = []
+    title = ""
+    for index, trace in enumerate(shown):
+        page = page_of(trace, selection)
+        writer = _Writer(index, trace, page, selection.full, numbers, said[index] if said else None)
+        parts = "".join(writer.parts("" if index else unread))
+        articles.append(f"<article>\n{parts}</article>\n")
+        made |= writer.explanations()
+        title = title or page.title
+    return whole_page(title, "".join(articles), made).encode()
+
+
+class _Writer:
+    """Writes one problem; `numbers` are those of the cells of all problems of the document."""
+
+    def __init__(
+        self,
+        index: int,
+        trace: Trace,
+        page: Page,
+        full: bool,
+        numbers: dict[tuple[int, Source], int],
+        said: ReportPage | None,
+    ) -> None:
+        self.index = index
+        self.trace = trace
+        self.page = page
+        self.full = full
+        self.numbers = numbers
+        self.said = said
+        self.shown: dict[Source, int] = {}
+        self.explainer = Explainer(trace, page.decimals, full)
+        self.level = 3 if any(entry.group for entry in page.entries) else 2
+
+    def parts(self, unread: str) -> Iterator[str]:
+        """Yield the pieces of the article; `unread` tells of answers that could not be read."""
+        if self.page.title:
+            yield f'<h1 dir="auto">{text(self.page.title)}</h1>\n'
+        for line in self.page.notes.splitlines():
+            yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
+        if said := self.said:
+            verdict = f"{said.sign} {text(said.name)}: {text(said.verdict)}"
+            yield f'<p class="verdict" dir="auto">{verdict}</p>\n'
+        yield unread
+        if not self.index:
+            yield f'<p class="hint">{HINT}</p>\n'
+        for entry in self.page.entries:
+            if entry.group:
+                yield f"<h2>{text(entry.group)}</h2>\n"
+            yield from self.entry(entry)
+        for line in self.page.closing:
+            yield f'<p class="notes">{text(line)}</p>\n'
+        if self.page.warnings:
+            lines = "".join(f"<p>{text(line)}</p>" for line in self.page.warnings)
+            yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
+
+    def entry(self, entry: Entry) -> Iterator[str]:
+        names = [heading.step.name for heading in entry.headings]
+        place = f"{names[0]}-{self.index + 1}" if self.index else names[0]
+        title = f"<h{self.level}>{', '.join(map(text, names))}</h{self.level}>"
+        yield f'<section class="step" id="{text(place)}">{title}\n'
+        if entry.inputs:
+            yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
+        yield f'<div class="formula">{"".join(map(self.heading, entry.headings))}</div>\n'
+        for figure in entry.figures:
+            yield from self.figure(figure)
+        for name in names:
+            if self.said and name in self.said.remarks:
+                yield from _remark(self.said.remarks[name], self.full)
+        yield "</section>\n"
+
+    def heading(self, heading: Heading) -> str:
+        step = heading.step
+        note = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
+        return f"{mathml(step.notation, block=True)}{note}"
+
+    def figure(self, figure: Figure) -> Iterator[str]:
+        pieces: list[str] = []
+        sign = ""
+        alone = len(figure.results) == 1 and not figure.operands
+        for part in (*figure.operands, *("=" for _ in figure.operands[:1]), *figure.results):
+            if isinstance(part, Panel):
+                pieces.append(f"{sign}{self.panel(part, caption=not alone)}")
+                sign = ""
+            elif part == ")":  # closes what stands before it
+                pieces[-1] = f'{pieces[-1]}<span class="sign">)</span>'
+            else:
+                sign += f'<span class="sign">{text(part)}</span>'
+        panels = (*figure.panels, *figure.results)
+        tall = any(panel.matrix.column_labels for panel in panels)
+        yield _row(pieces, figure.name, tall)
+        if figure.sums:
+            texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
+            lines = "".join(f"<li>{text}</li>" for text in texts)
+            yield f'<ul class="mixture">{lines}</ul>\n'
+
+    def panel(self, panel: Panel, caption: bool) -> str:
+        words = f", {text(panel.words)}" if panel.words else ""
+        title = f"{mathml(panel.name)}{words}" if caption else ""
+        return matrix_table(panel.matrix, title, self.full, lambda r, c: self.number(panel, r, c))
+
+    def number(self, panel: Panel, row: int, column: int) -> int | None:
+        """Return which cell of the document this is, so that it can be lit and explained."""
+        cell = panel.origin(row, column)
+        if cell is None:
+            return None
+        self.shown[cell] = self.numbers.setdefault((self.index, cell), len(self.numbers) + 1)
+        return self.shown[cell]
+
+    def explanations(self) -> dict[int, Sequence[object]]:
+        """Return how each number that is shown was made."""
+        made: dict[int, Sequence[object]] = {}
+        counts = Counter(name for name, _ in self.shown)
+        for (name, place), number in self.shown.items():
+            step = self.trace.steps.get(name)
+            if step is not None and counts[name] <= MOST and _is_small(step):
+                made[number] = self._short(self.explainer.explain(step, place))
+        return made
+
+    def _short(self, found: Explanation) -> Sequence[object]:
+        sources = sorted(
+            self.shown[source.step, source.index]
+            for source in found.sources
+            if (source.step, source.index) in self.shown
+        )
+        is_rounded = found.chain.last == "≈"
+        short: list[object] = [list(map(as_text, found.chain.parts)), _runs(sources)]
+        if is_rounded or found.reason:
+            short.append(1 if is_rounded else 0)
+        return [*short, found.reason] if found.reason else short
+
+
+def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
+    """Return pieces side by side, as far as there is room."""
+    title = f"<h4>{text(name)}</h4>" if name else ""
+    parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
+    return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
+
+
+def _remark(remark: Remark, full: bool) -> Iterator[str]:
+    """Yield what is said of a step that the student gave."""
+    yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
+    if remark.status == "correct":
+        yield "<p>✓ your numbers are right</p>"
+    elif remark.status == "follows":
+        yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
+    for comparison in remark.comparisons:
+        caption = ", ".join(filter(None, ("yours", text(comparison.words))))
+        table = matrix_table(comparison.yours, caption, full)
+        yield f'<div class="figure"><div class="part">{table}</div></div>'
+    if finding := remark.finding:
+        yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
+        if finding.also:
+            others = "; or ".join(other.message.rstrip(".") for other in finding.also)
+            yield f"<p>These numbers cannot tell it from: {text(others)}.</p>"
+    if remark.unexplained:
+        yield f"<p>✗ {text(remark.unexplained)}</p>"
+    yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)
+    yield "</div>\n"
+
+
+def _is_small(step: Step) -> bool:
+    made = step.operation
+    operands = made.operands if isinstance(made, Operation) else ()
+    sizes = [o.array.size if isinstance(o, Step) else _size(o) for o in operands]
+    return max([step.array.size, *sizes]) <= LARGEST
+
+
+def _size(operation: Operation) -> int:
+    return max(
+        (o.array.size if isinstance(o, Step) else _size(o) for o in operation.operands), default=0
+    )
+
+
+def _runs(numbers: Sequence[int]) -> str:
+    """Return rising numbers as runs.
+
+    >>> _runs([1, 2, 3, 7])
+    '1-3 7'
+    """
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in runs)
+
+
+def _cell(letter: str, word: str) -> str:
+    if not letter or not word:  # a state by its own name, h_1
+        letter, _, word = (letter or word).partition("_")
+    below = f"<sub>{text(word)}</sub>" if word else ""
+    return f"<i>{text(letter)}</i>{below}"

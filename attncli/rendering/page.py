@@ -1,0 +1,239 @@
+"""The page of a trace: what is shown, and in which order. Each format writes it in its own way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
+
+import numpy as np
+
+from attncli.attention.heads import SplitHeads
+from attncli.attention.normalizers import Sum
+from attncli.mechanisms.trace import Trace, furthest
+from attncli.records import Record
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import Panel, Views, WeightedSum
+from attncli.tape.cells import cell_name
+from attncli.tape.operations import Transposed
+from attncli.tape.step import Expression, Operation, Step
+from attncli.text.escapes import visible
+
+MOST_DECIMALS = 17
+"""Digits that tell every float from its neighbours."""
+
+
+class Heading(Record):
+    """The line over a step's numbers.
+
+    Attributes:
+        step: the step.
+        shapes: of operands and result, such as `(3, 2) × (2, 3) → (3, 3)`.
+    """
+
+    step: Step
+    shapes: str = ""
+
+
+class Figure(Record):
+    """Operands and results that stand together.
+
+    Attributes:
+        name: which head, batch or query it is, or nothing.
+        operands: panels and signs, such as × and +; () for none.
+        results: the step's matrix, and its sums where they stand beside it.
+        sums: each output as a sum of the values that its weights stand for.
+    """
+
+    name: str
+    operands: tuple[Panel | str, ...]
+    results: tuple[Panel, ...]
+    sums: tuple[WeightedSum, ...] = ()
+
+    @property
+    def panels(self) -> list[Panel]:
+        """The operands without the signs."""
+        return [part for part in self.operands if isinstance(part, Panel)]
+
+
+class Entry(Record):
+    """A step, or several that stand together: renamed inputs, or a step with its sums.
+
+    Attributes:
+        group: the title over this entry and those that follow, such as a time step; or nothing.
+        headings: one for each step.
+        inputs: matrices of the problem that it is made of and that were not shown before.
+        figures: one for each head or batch; () for renamed inputs, whose numbers are known.
+    """
+
+    group: str
+    headings: tuple[Heading, ...]
+    inputs: tuple[Panel, ...]
+    figures: tuple[Figure, ...]
+
+
+class Page(Record):
+    """What is shown of a trace.
+
+    Attributes:
+        title: of the problem, or nothing.
+        notes: lines of text.
+        entries: the steps.
+        closing: what rounding did, and what was left out.
+        warnings: what the reader should know.
+        decimals: the most digits after the point.
+    """
+
+    title: str
+    notes: str
+    entries: tuple[Entry, ...]
+    closing: tuple[str, ...]
+    warnings: tuple[str, ...]
+    decimals: int
+
+
+def page_of(
+    trace: Trace,
+    selection: Selection,
+    suffices: Callable[[Figure], bool] = lambda figure: bool(figure.operands),
+) -> Page:
+    """Return what of a trace is shown.
+
+    Args:
+        trace: what was calculated.
+        selection: which steps, and how many decimals.
+        suffices: whether a figure by itself shows what its step is made of: operands that have
+            room beside the result, or none where the result is an input that was only cut. The
+            inputs of a step whose figure does not are shown before it.
+    """
+    steps = selection.steps(trace)
+    decimals = enough_decimals(trace, selection.digits)
+    views = Views(trace, decimals, selection.full)
+    entries = tuple(_Walk(views, suffices).entries(steps))
+    whole = not selection.quiet and not selection.only
+    closing = []
+    if trace.unrounded is not None and not selection.quiet and trace.last in steps:
+        closing.append(closing_line(trace))
+    if views.elided:
+        closing.append("Rows and columns marked … are left out; --full shows all.")
+    return Page(
+        visible(trace.problem.title) if whole else "",
+        "\n".join(map(visible, trace.problem.notes.splitlines())) if whole else "",
+        entries,
+        tuple(closing),
+        () if selection.quiet else tuple(map(visible, trace.warnings)),
+        decimals,
+    )
+
+
+class _Walk:
+    """Goes through the steps, remembering which inputs the reader has seen."""
+
+    def __init__(self, views: Views, suffices: Callable[[Figure], bool]) -> None:
+        self.views = views
+        self.suffices = suffices
+        self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
+
+    def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
+        group = ""
+        for together in _together(steps):
+            headings = tuple(Heading(step, self.views.shapes(step)) for step in together)
+            figures: tuple[Figure, ...] = ()
+            sources: Sequence[Step] = ()
+            if _renames(together[0]):
+                sources = [s.operation for s in together if isinstance(s.operation, Step)]
+            elif len(together) == 2:
+                figures = tuple(self._with_sums(*together))
+            else:
+                figures = tuple(self._figures(*together))
+                sources = self._sources(together[0], figures[0])
+            inputs = tuple(self._inputs(sources))
+            title = "" if together[0].group == group else together[0].group
+            group = together[0].group
+            yield Entry(title, headings, inputs, figures)
+
+    def _figures(self, step: Step) -> Iterator[Figure]:
+        parts = self.views.layout(step)
+        for place, name in self.views.slices(step):
+            operands = (p if isinstance(p, str) else self.views.of_operand(p, place) for p in parts)
+            result = self.views.of_step(step, place, joined=True)
+            sums = tuple(self.views.weighted_sums(step, place))
+            yield Figure(name, tuple(operands), (result,), sums)
+
+    def _with_sums(self, step: Step, sums: Step) -> Iterator[Figure]:
+        for place, name in self.views.slices(step):
+            results = (self.views.of_step(step, place), self.views.of_step(sums, place))
+            yield Figure(name, (), results)
+
+    def _sources(self, step: Step, first: Figure) -> list[Step]:
+        """Return the inputs that a step is made of and that do not stand in its figure."""
+        made = step.operation
+        if self.suffices(first):
+            parts = [panel.part for panel in first.panels]
+            bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
+            self.seen |= {part.name for part in bare if isinstance(part, Step)}
+            if isinstance(made, SplitHeads) and isinstance(made.operand, Step):
+                return []
+        return list(_inputs_in(made))
+
+    def _inputs(self, sources: Sequence[Step]) -> Iterator[Panel]:
+        for step in sources:
+            if step.name not in self.seen:
+                self.seen.add(step.name)
+                for place, name in self.views.slices(step):
+                    yield self.views.of_step(step, place, name)
+
+
+def _together(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+    """Yield the steps of each entry: renamed inputs in a row, a step with its sums, or one."""
+    while steps:
+        count = len(list(takewhile(_renames, steps))) or (2 if _is_summed(*steps[:2]) else 1)
+        yield steps[:count]
+        steps = steps[count:]
+
+
+def _renames(step: Step) -> bool:
+    """Return whether a step has the numbers of an input, and nothing more to say."""
+    return isinstance(step.operation, Step) and step.operation.name != step.name
+
+
+def _is_summed(step: Step, following: Step | None = None) -> bool:
+    """Return whether the step that follows is the sums of a step."""
+    made = following.operation if following else None
+    return isinstance(made, Sum) and step in made.operands
+
+
+def _inputs_in(expression: Expression | None) -> Iterator[Step]:
+    """Yield the inputs in an expression, but for the mask: its −∞ show where it is."""
+    if isinstance(expression, Operation):
+        for operand in expression.operands:
+            if isinstance(operand, Operation):
+                yield from _inputs_in(operand)
+            elif operand.operation is None and operand.name != "mask":
+                yield operand
+
+
+def enough_decimals(trace: Trace, least: int) -> int:
+    """Return so many decimals that every number that was rounded by hand is shown whole.
+
+    A reader works on with what is shown, so it must be what the next step used.
+    """
+    if trace.problem.round is None:
+        return least
+    from decimal import Decimal
+
+    needed = least
+    for step in trace:
+        for number in step.array[np.isfinite(step.array)].tolist():
+            exponent = Decimal(repr(number)).normalize().as_tuple().exponent
+            needed = max(needed, -int(exponent))
+    return min(needed, MOST_DECIMALS)
+
+
+def closing_line(trace: Trace) -> str:
+    """Return how far rounded steps have led the output away."""
+    distance, place = furthest(trace)
+    name = trace.last.name
+    if distance == 0:
+        return f"rounded steps: the {name} is as without rounding"
+    cell = cell_name(trace.last, place).removeprefix(name)
+    return f"rounded steps: the {name} is off by at most {distance:.2g} (at {cell})"

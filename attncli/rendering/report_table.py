@@ -1,0 +1,148 @@
+"""Reports as lines on a terminal: the wrong cells beside the right numbers, a line a student."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from attncli.checking.check import Report
+from attncli.checking.diagnosis import Finding
+from attncli.files.grading import Graded, Unread
+from attncli.rendering.blocks import Layout, Line, plain
+from attncli.rendering.report import (
+    MOST_CELLS,
+    Comparison,
+    Remark,
+    ReportPage,
+    report_page,
+    summary,
+    verdict,
+)
+from attncli.rendering.selection import Selection
+from attncli.rendering.table import heading_line
+from attncli.text.elision import kept
+from attncli.text.escapes import label_text, visible
+from attncli.text.widths import cell_width
+
+STYLES = {"✓": "right", "→": "right", "≈": "near", "✗": "wrong"}
+
+
+def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
+    """Return plain text, as on a terminal of any width."""
+    return plain(pages(graded, selection, None))
+
+
+def pages(
+    graded: Sequence[Graded], selection: Selection, width: int | None
+) -> Iterator[Iterator[Line]]:
+    """Yield the pages of a terminal: a report for one student, a line each for several."""
+    if selection.quiet:
+        yield (_verdict_line(one, len(graded) > 1) for one in graded)
+    elif len(graded) > 1:
+        yield _class_lines(graded)
+    else:
+        writer = _Writer(Layout(selection.full, width, indent=2))
+        yield from (
+            writer.page(report_page(one, selection)) for one in graded if isinstance(one, Report)
+        )
+
+
+class _Writer:
+    """Writes one report as lines."""
+
+    def __init__(self, layout: Layout) -> None:
+        self.layout = layout
+
+    def page(self, page: ReportPage) -> Iterator[Line]:
+        yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
+        yield []
+        fine: list[Remark] = []
+        for remark in page.remarks.values():
+            if remark.sign in "✓→":
+                fine.append(remark)
+                continue
+            yield from _fine(fine)
+            fine = []
+            yield from self.remark(remark)
+        yield from _fine(fine)
+        if page.missing:
+            yield [(f"_ left out: {page.missing}", "faint")]
+            yield []
+        yield [(page.verdict, STYLES[page.sign])]
+
+    def remark(self, remark: Remark) -> Iterator[Line]:
+        """Yield a step with its marked cells."""
+        yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.heading)]
+        wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
+        if any(self.is_elided(comparison) for comparison in wrong):
+            for cell in remark.cells[:MOST_CELLS]:
+                text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
+                yield [(f"  {text}", "")]
+            if (more := len(remark.cells) - MOST_CELLS) > 0:
+                yield [(f"  … and {more} more; --full shows all", "")]
+        else:
+            for comparison in wrong:
+                yield from self.comparison(comparison)
+        if remark.finding is not None:
+            yield from _sentences(remark.finding)
+        for text in (remark.unexplained, *remark.last_digits):
+            if text:
+                yield [(f"  {text}", "")]
+        yield []
+
+    def is_elided(self, comparison: Comparison) -> bool:
+        shape = comparison.yours.values.shape
+        return any(None in kept(size, self.layout.full) for size in shape)
+
+    def comparison(self, comparison: Comparison) -> Iterator[Line]:
+        if comparison.words:
+            yield [(f"  {comparison.words}", "name")]
+        for line in self.layout.together([comparison.yours, *comparison.others]):
+            yield [("  ", ""), *line]
+
+
+def _fine(remarks: Sequence[Remark]) -> Iterator[Line]:
+    """Yield the steps in a row that are right, and those that follow, in a line each."""
+    right = [remark.heading.step.name for remark in remarks if remark.sign == "✓"]
+    following = [remark for remark in remarks if remark.sign == "→"]
+    if right:
+        yield [("✓ ", "right"), (", ".join(right), "")]
+    if following:
+        names = ", ".join(remark.heading.step.name for remark in following)
+        verb = "follows" if len(following) == 1 else "follow"
+        yield [("→ ", "right"), (f"{names} {verb} from {following[0].follows}", "")]
+    if remarks:
+        yield []
+
+
+def _sentences(finding: Finding) -> Iterator[Line]:
+    """Yield what went wrong, what to do, and what else gives the same numbers."""
+    yield [("  ", ""), (visible(finding.message), "name"), (f" ({finding.id})", "faint")]
+    yield [(f"  {finding.advice}", "")]
+    if finding.also:
+        others = "; or ".join(f"{o.message.rstrip('.')} ({o.id})" for o in finding.also)
+        yield [(f"  These numbers cannot tell it from: {visible(others)}", "faint")]
+
+
+def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
+    """Yield a line a student, then the summary."""
+    width = max(cell_width(visible(one.name)) for one in graded)
+    for one in graded:
+        name = visible(one.name)
+        padded = (name + " " * (width - cell_width(name)), "")
+        if isinstance(one, Unread):
+            yield [("? ", "near"), padded, ("  could not be read", "near")]
+        elif one.verdict == "correct":
+            yield [("✓ ", "right"), padded, (f"  {verdict(one)}", "")]
+        else:
+            finding = one.findings.get(one.first_wrong_step or "")
+            told = [(f"  {visible(finding.message)}", "")] if finding else []
+            yield [("✗ ", "wrong"), padded, (f"  {verdict(one)}", "wrong"), *told]
+    yield []
+    for text in summary(graded):
+        yield [(text, "")]
+
+
+def _verdict_line(graded: Graded, several: bool) -> Line:
+    """Return only what is said of a student, after the name where there are several."""
+    said = "could not be read" if isinstance(graded, Unread) else verdict(graded)
+    return [(f"{visible(graded.name)}: {said}" if several else said, "")]

@@ -1,0 +1,42 @@
+"""What of a trace or a report is written, whatever the format."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from attncli.records import Record
+from attncli.text.numbers import DEFAULT_DECIMALS
+
+if TYPE_CHECKING:
+    from attncli.mechanisms.trace import Trace
+    from attncli.tape.step import Step
+
+
+class Selection(Record):
+    """What is written.
+
+    Attributes:
+        only: the names of the steps, all by default.
+        decimals: digits after the point; None for every digit in files for programs, and for
+            `DEFAULT_DECIMALS` on pages.
+        full: whether pages show large matrices whole.
+        quiet: whether pages leave out the title and the warnings.
+        exact: whether closed forms stand beside the numbers.
+        standalone: whether LaTeX is a complete document.
+    """
+
+    only: tuple[str, ...] = ()
+    decimals: int | None = None
+    full: bool = False
+    quiet: bool = False
+    exact: bool = False
+    standalone: bool = False
+
+    @property
+    def digits(self) -> int:
+        """The most digits after the point on a page."""
+        return DEFAULT_DECIMALS if self.decimals is None else self.decimals
+
+    def steps(self, trace: Trace) -> list[Step]:
+        """Return the steps in the order of computation."""
+        return [step for step in trace if not self.only or step.name in self.only]

@@ -1,0 +1,136 @@
+"""A calculation worked again, with other numbers or other operations in some of its steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Generic, TypeAlias, TypeVar, cast
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import evaluate, sources
+
+Values: TypeAlias = Array | Interval
+"""What a step may hold in a replay, in the layout of its array."""
+
+V = TypeVar("V", bound=Values)
+
+Change: TypeAlias = Mapping[str, Expression]
+"""Other operations for some steps, by the name of the step."""
+
+
+class Replay(Generic[V]):
+    """A calculation worked again on numbers of somebody else.
+
+    The value of a step, `replay(step)`, is
+
+    - for an input, its array;
+    - what `known` gives for it, if that is not None: a known number stands, whatever the numbers
+      before it would lead to;
+    - otherwise what its operation makes of the replay's values of the steps before it, after
+      `settle`, which may round it before the next step uses it.
+
+    Operations take numbers and intervals alike, so the values may be either. Each value is worked
+    out once, when it is first asked for, and in the order of computation (not by recursion, which
+    a calculation over a thousand time steps would exhaust).
+
+    Args:
+        steps: the calculation, in the order of computation.
+        known: gives the value of a step whose numbers are known, None for any other.
+        settle: takes a step and the value that was worked out for it, and returns the value that
+            later steps use.
+        worked: values of steps that are not known, where they have been worked out before.
+    """
+
+    def __init__(
+        self,
+        steps: Iterable[Step],
+        known: Callable[[Step], V | None] = lambda step: None,
+        settle: Callable[[Step, V], V] = lambda step, value: value,
+        worked: Mapping[str, V] | None = None,
+    ) -> None:
+        self._steps = list(steps)
+        self._rest = iter(self._steps)
+        self._known = known
+        self._settle = settle
+        self._values: dict[str, V] = dict(worked or {})
+
+    def __call__(self, step: Step) -> V:
+        """Return the value of a step, or of an input."""
+        if step.operation is None:
+            return cast(V, step.array)  # operations take arrays and intervals together
+        while step.name not in self._values:
+            self._work(next(self._rest))
+        return self._values[step.name]
+
+    def _work(self, step: Step) -> None:
+        if step.name not in self._values:
+            known = self._known(step)
+            value = self._settle(step, self.result(step)) if known is None else known
+            self._values[step.name] = value
+
+    def result(self, step: Step) -> V:
+        """Return what a step's operation makes of the values before it, even if it is known."""
+        found: V = self(step) if step.operation is None else evaluate(step.operation, self)
+        return found
+
+    def changed(self, step: Step, change: Change) -> V | None:
+        """Return what a step becomes when it, or steps before it, are made by other operations.
+
+        Worked again are the steps that the change names and those that are made from them. Of the
+        steps before the asked one only those are touched whose numbers are not known. The result
+        itself is not settled.
+
+        Returns:
+            None where nothing changes, or where the shapes of the operands do not go together.
+        """
+        before = self.unknown_before(step) if change.keys() - {step.name} else []
+        made: dict[str, V] = {}
+
+        def is_made(source: Step) -> bool:  # an input may have the name of a step
+            return source.operation is not None and source.name in made
+
+        def value(source: Step) -> V:
+            return made[source.name] if is_made(source) else self(source)
+
+        try:
+            for source in (*before, step):
+                expression = change.get(source.name)
+                if expression is None and any(map(is_made, sources(source))):
+                    expression = source.operation
+                if expression is not None:
+                    found = evaluate(expression, value)
+                    made[source.name] = found if source is step else self._settle(source, found)
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return None
+        return made.get(step.name)
+
+    def unknown_before(self, step: Step) -> list[Step]:
+        """Return the steps between a step and those that are known, in the order of computation."""
+        wanted = {source.name for source in sources(step)}
+        found = []
+        places = [other.name for other in self._steps]
+        for other in reversed(self._steps[: places.index(step.name)]):
+            if other.name in wanted and self._known(other) is None:
+                found.append(other)
+                wanted.update(source.name for source in sources(other))
+        return found[::-1]
+
+
+def fitted(values: V | None, step: Step) -> V | None:
+    """Return values in the shape of a step's array, repeated where they have the size 1.
+
+    Returns:
+        None where there are none, or where they have another shape or number of axes.
+    """
+    if values is None or values.shape == step.array.shape:
+        return values
+    if values.ndim != step.array.ndim:
+        return None
+    try:
+        wide: V = np.broadcast_to(values, step.array.shape)  # type: ignore[arg-type, assignment]
+    except ValueError:
+        return None
+    return wide

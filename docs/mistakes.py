@@ -1,0 +1,30 @@
+"""Write `mistakes.md`, the list of all that `attn check` names: `python docs/mistakes.py`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from attncli.checking.mistakes.catalogue import MISTAKES
+
+PAGE = Path(__file__).with_suffix(".md")
+
+START = """# The mistakes that `attn check` names
+
+In the order in which they are preferred: the simpler first. Words in braces are filled in. No
+mistake is named whose calculation does not give the student's numbers. Where none fits, slips are
+looked for: one number, one row or column, a sign, swapped digits, lines that have changed places, a
+common factor. This page is written by `docs/mistakes.py`.
+
+| id | what was done | what to do |
+|---|---|---|
+"""
+
+
+def text() -> str:
+    """Return the page: a row for each mistake of the catalogue."""
+    rows = (f"| `{m.id}` | {m.sentence} | {m.advice} |\n" for m in MISTAKES.values())
+    return START + "".join(rows)
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")

@@ -1,0 +1,122 @@
+"""A written number agrees with what should stand there: each part of the tolerance by itself."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from attncli.arithmetic.intervals import Interval
+from attncli.checking.agreement import (
+    CUT_OFF,
+    SHARE,
+    agrees,
+    is_exact,
+    is_known,
+    is_same,
+    tolerance,
+)
+from attncli.checking.digits import decimal_of, habit_of, share_of_floats, significant
+
+INF = np.inf
+
+
+def one(written: float, unit: float, low: float, high: float | None = None, **more: Any) -> bool:
+    ends = Interval(np.array([low]), np.array([low if high is None else high]))
+    return bool(agrees(np.array([written]), np.array([unit]), ends, **more)[0])
+
+
+def test_half_a_unit_of_the_last_digit() -> None:
+    assert one(0.98, 0.01, 0.9755588)
+    assert one(0.5, 0.1, 0.45)  # a half may be rounded either way
+    assert one(0.4, 0.1, 0.45)
+    assert not one(0.97, 0.01, 0.9755588)
+    assert not one(0.5, 0.1, 0.4499)
+
+
+def test_a_whole_unit_where_digits_were_cut_off() -> None:
+    assert one(0.97, 0.01, 0.9799999, units=CUT_OFF)
+    assert not one(0.96, 0.01, 0.9755588, units=CUT_OFF)
+
+
+def test_the_share_that_floats_lose() -> None:
+    assert one(1 / 3, 0, 1 / 3 + 1e-12)
+    assert one(1e9 / 3, 0, 1e9 / 3 + 0.1)  # 0.1 of 3e8 is less than a billionth
+    assert not one(1 / 3, 0, 0.33333)
+    assert one(1 / 3, 0, 1 / 3 + 1e-7, share=1e-6)
+
+
+def test_the_little_for_a_zero_that_a_sum_misses() -> None:
+    """0.1 + 0.2 − 0.3 is 5.6e-17; beside numbers of 1 that is nothing, beside e^60 0.01 is not."""
+    expected = np.array([0.1 + 0.2 - 0.3, 1.0])
+    assert agrees(np.array([0.0, 1.0]), np.zeros(2), expected).all()
+    huge = np.array([0.01, np.exp(60)])
+    assert agrees(np.array([0.0, np.exp(60)]), np.zeros(2), huge).tolist() == [False, True]
+    small = np.array([2.10e-8, 4e4])
+    assert not agrees(np.array([2.06e-8, 4e4]), np.array([1e-10, 100]), small)[0]
+
+
+def test_the_whole_of_an_interval_agrees() -> None:
+    assert one(5, 1, 5.4, 9)
+    assert one(9, 1, 5.4, 8.6)
+    assert not one(4, 1, 5.4, 9)
+    assert one(-INF, 1, -INF)
+    assert not one(-INF, 1, -5)
+    assert not one(-5, 1, -INF)
+    assert one(12, 1, -INF, INF)
+    assert not one(np.nan, 1, -INF, INF)
+
+
+def test_the_tolerance_is_the_sum_of_its_parts() -> None:
+    found = tolerance(np.array([0.01, 0.0]), np.array([0.5, -INF]), share=1e-6, units=0.5)
+    assert found.tolist() == pytest.approx([0.005 + 1e-6 * (0.5 + 5e-4), 1e-6 * 5e-4], rel=1e-12)
+
+
+def test_exact_numbers_have_no_more_digits_than_were_written() -> None:
+    assert is_exact(np.array([14.0, 10.5]), np.array([1.0, 0.1]))
+    assert not is_exact(np.array([14.0, 10.55]), np.array([1.0, 0.1]))
+    assert not is_exact(np.array([1.0]), np.array([0.0]))  # nothing was written in digits
+    assert is_exact(np.array([-INF, 3.0]), np.array([1.0, 1.0]))
+
+
+def test_known_is_what_has_no_width_and_no_more_digits() -> None:
+    unit = np.array([0.1])
+    assert is_known(Interval(np.array([0.5]), np.array([0.5])), unit)
+    assert not is_known(Interval(np.array([0.5]), np.array([0.6])), unit)
+    assert not is_known(Interval(np.array([0.55]), np.array([0.55])), unit)
+
+
+def test_the_same_float_is_told_from_its_rounding() -> None:
+    right = np.array([0.9755588, -INF, 1.27e-14])
+    written = np.array([0.9755588 + 1e-12, -INF, 1.271e-14])
+    assert is_same(written, right).tolist() == [True, True, False]
+
+
+def test_digits_of_written_numbers() -> None:
+    assert decimal_of("−0.50") == (-0.5, 0.01)
+    assert not any(decimal_of(text) for text in ("1e400", "9e308", ".", "-", "2/3", "?", ""))
+    assert significant(["0.050", "1200", "1.5e-7"]) == 2
+    ordinary = np.array([0.25, 0.1234])
+    assert share_of_floats(ordinary, np.array([0.01, 1e-4]), ordinary) == SHARE
+    assert share_of_floats(ordinary, np.array([0.01, 1e-4]), ordinary.astype(np.float32)) > SHARE
+    single = np.array([0.18634204]).astype(np.float32).astype(float)  # 0.18634204566478729
+    assert share_of_floats(single, np.array([1e-16]), ordinary) > 1e-6
+
+
+def test_a_habit_is_told_by_numbers_with_a_point() -> None:
+    assert habit_of(["1", "2"], [1, 1]).finest == 0
+    decimals = habit_of(["0.98", "12.50", "3"], [0.01, 0.01, 1])
+    assert (decimals.finest, decimals.digits) == (0.01, 17)
+    mixed = habit_of(["0.123", "4.57", "12.1"], [0.001, 0.01, 0.1])
+    assert (mixed.finest, mixed.digits) == (0.001, 3)
+
+
+def test_a_number_that_was_left_out_may_have_been_rounded_or_not() -> None:
+    """4/√3 = 2.3094 in two decimals is 2.31, and a tenth of half a unit is spare."""
+    habit = habit_of(["0.25"], [0.01])
+    found = habit.perhaps_rounded(np.array([4 / 3**0.5]))
+    assert isinstance(found, Interval)
+    assert found.low.item() == 4 / 3**0.5
+    assert found.high.item() == pytest.approx(2.31 + 0.1 * 0.005)
+    assert habit.perhaps_rounded(np.array([2.5])).tolist() == [2.5]  # type: ignore[union-attr]

@@ -1,0 +1,225 @@
+"""One page: every format writes the numbers of the same page, and nothing beside them."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import attncli
+from attncli.checking.check import check
+from attncli.files.load import load_answers
+from attncli.notation.text import text
+from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.formats import FORMATS, formats_of
+from attncli.rendering.page import Figure, Page, page_of
+from attncli.rendering.report import report_page
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import Panel
+from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, environment
+
+Row = tuple[str, ...]
+
+
+def same(text: str) -> str:
+    """Return a number of any format as Python writes it; nothing for an empty cell."""
+    text = text.strip().replace("−", "-").replace(r"-\infty", "-∞").replace("∞", "inf")
+    text = re.sub(r" \\cdot 10\^\{(-?\d+)\}", r"e\1", text)
+    return repr(float(text)) if text else ""
+
+
+def row_of(texts: list[str]) -> Row:
+    return tuple(number for number in map(same, texts) if number)
+
+
+def in_table(text: str) -> Iterator[Row]:
+    """Yield the rows between brackets of any height."""
+    for inside in re.findall(r"[⎡⎢⎣\[]([-−\d.e+∞│ ]*)[⎤⎥⎦\]]", text):
+        yield row_of(re.split(r"[ │]+", inside))
+
+
+def in_mathematics(text: str) -> Iterator[Row]:
+    """Yield the rows of arrays with brackets; labels stand outside, or in text of their own."""
+    inner = (
+        r"\[\\begin\{array\}\{[cr|]+\} (.*?) \\end\{array\}|\\begin\{block\}\{.*?\}\n(.*?) \\\\\n"
+    )
+    for array, block in re.findall(inner + r"\\end\{block\}", text, re.DOTALL):
+        for line in re.split(r" \\\\\s", array or block):
+            cells = re.split(r" ?& ?", re.sub(r"\\attnshade\{\d+\}\{(.*?)\}", r"\1", line))
+            yield row_of(cells[1:] if "text" in cells[0] else cells)
+
+
+def in_markdown(text: str) -> Iterator[Row]:
+    """Yield the rows of arrays and of tables."""
+    yield from in_mathematics(text)
+    for rule, body in re.findall(r"^\| (:?-)-.*\n((?:\|.*\n)+)", text, re.MULTILINE):
+        for line in body.splitlines():
+            cells = re.split(r"(?<!\\)\|", line)[1:-1]
+            yield row_of(cells[1:] if rule == ":-" else cells)
+
+
+def in_html(text: str) -> Iterator[Row]:
+    for row in ElementTree.fromstring(text.partition("\n")[2]).iter("tr"):
+        if cells := ["".join(cell.itertext()) for cell in row.iter("td")]:
+            yield row_of(cells)
+
+
+READERS: dict[str, Callable[[str], Iterator[Row]]] = {
+    "table": in_table,
+    "markdown": in_markdown,
+    "latex": in_mathematics,
+    "html": in_html,
+}
+
+
+def rows(panel: Panel) -> list[Row]:
+    n, m = panel.matrix.values.shape
+    return [row_of([cell_text(panel.matrix, i, j) for j in range(m)]) for i in range(n)]
+
+
+def results(figure: Figure) -> list[list[Row]]:
+    """Return the rows of results, alone and, where there are sums, with the sums beside them."""
+    alone = [rows(panel) for panel in figure.results]
+    ways = [[row for part in alone for row in part]]
+    if len({len(part) for part in alone}) == 1:
+        ways.append([sum(parts, ()) for parts in zip(*alone, strict=True)])
+    return ways
+
+
+def known(page: Page) -> set[Row]:
+    """Return every row that a page may show."""
+    found: set[Row] = set()
+    for entry in page.entries:
+        for panel in (*entry.inputs, *(p for figure in entry.figures for p in figure.panels)):
+            found |= set(rows(panel))
+        for figure in entry.figures:
+            found |= {row for way in results(figure) for row in way}
+    return found
+
+
+@pytest.mark.parametrize("form", READERS)
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_every_format_shows_the_numbers_of_the_page(path: Path, form: str) -> None:
+    compared = 0
+    for problem in attncli.load_all(str(path)):
+        trace = attncli.compute(problem)
+        page = page_of(trace, Selection(full=True))
+        text = FORMATS[form].traces([trace], Selection(full=True)).decode()
+        shown = set(READERS[form](text))
+        assert shown - known(page) <= {()}, "no number stands on no page"
+        for entry in page.entries:
+            for figure in entry.figures:
+                assert any(all(row in shown for row in way) for way in results(figure))
+                compared += len(figure.results)
+    assert compared >= 3
+
+
+def test_a_missing_number_would_be_noticed() -> None:
+    """The comparison above is not one of nothing with nothing."""
+    trace = attncli.compute(attncli.load(str(SAMPLES / "i_am_good.yaml")))
+    for form, reader in READERS.items():
+        text = FORMATS[form].traces([trace], Selection()).decode()
+        rows_of_weights = [("0.9756", "0.0179", "0.0066"), ("0.2676", "0.7275", "0.0049")]
+        assert set(rows_of_weights) <= set(reader(text)), form
+        assert ("0.9756", "0.0179", "0.0066") not in set(reader(text.replace("0.0066", "0.0067")))
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html"])
+def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
+    problem = attncli.load(str(SAMPLES / "integers_scaled.yaml"))
+    compared = 0
+    for path in sorted((SAMPLES / "answers").iterdir()):
+        for answers in load_answers(str(path)):
+            report = check(problem, answers)
+            write = FORMATS[form].reports
+            assert write is not None
+            text = write([report], Selection()).decode()
+            page = report_page(report, Selection())
+            assert page.verdict in text
+            for remark in page.remarks.values():
+                marked = {cell.given for cell in remark.cells}
+                for given in marked:
+                    assert f"{given} ✗" in text
+                compared += len(marked)
+    assert compared > 10
+
+
+def test_a_parameter_in_columns_is_turned_round_like_its_name() -> None:
+    """The matrix beside Kᵀ and Q is Wᵀ itself, so that the product that is shown is one."""
+    problem = attncli.Problem(
+        tokens_as="columns",
+        X=[[1, 2, 3], [2, 3, 4]],
+        W_q=[[1, 2], [3, 4], [1, 1]],
+        W_k=[[1, 2], [3, 4]],
+        score={"name": "general", "W": [[1, 2], [3, 5], [1, 7]]},
+    )
+    page = page_of(attncli.compute(problem), Selection())
+    (entry,) = (e for e in page.entries if e.headings[0].step.name == "scores")
+    (figure,) = entry.figures
+    k, w, q = (panel.matrix.values for panel in figure.panels)
+    assert [text(panel.name) for panel in figure.panels] == ["Kᵀ", "Wᵀ", "Q"]
+    assert entry.headings[0].shapes == "(3, 2) × (2, 3) × (3, 3) → (3, 3)"
+    assert (k @ w @ q == figure.results[0].matrix.values).all()
+
+
+def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
+    """In 50 columns the names X, W_q and Q push the product over the edge."""
+    from attncli.rendering.blocks import plain
+    from attncli.rendering.table import lines
+
+    trace = attncli.compute(attncli.load(str(SAMPLES / "heads_cut.yaml")))
+    for width in range(10, 100, 5):
+        text = plain([lines(trace, Selection(), width)]).decode()
+        assert re.search(r"\bW_q\b", text.partition("\n\n")[2])
+        assert all(len(line) <= max(width, 24) for line in text.splitlines()), width
+
+
+def test_shades_are_the_sizes_of_weights() -> None:
+    import numpy as np
+
+    matrix = Matrix(np.array([[0.5, -0.25], [2.0, -np.inf]]), shaded=True)
+    assert [matrix.shade(i, j) for i in (0, 1) for j in (0, 1)] == [0.5, 0.25, 1.0, None]
+
+
+def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
+    assert list(formats_of("traces")) == list(FORMATS)
+    assert list(formats_of("reports")) == ["table", "json", "csv", "markdown", "html"]
+    sample = SAMPLES / "i_am_good.yaml"
+    refused = attn("check", sample, "-f", "latex")
+    assert (refused.status, refused.err) == (
+        2,
+        "unknown format latex\n  known: table, json, csv, markdown, html\n",
+    )
+
+
+@pytest.mark.parametrize(
+    ("form", "absent"),
+    [
+        ("json", ("page", "views", "blocks", "table", "markdown", "latex", "html", "report")),
+        ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),
+    ],
+)
+def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...]) -> None:
+    """Start-up time is a feature."""
+    code = (
+        "import sys, json; from attncli.cli.main import app\n"
+        f"try: app(['compute', {str(SAMPLES / 'i_am_good.yaml')!r}, '-f', {form!r}])\n"
+        "except SystemExit: pass\n"
+        "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code],
+        capture_output=True,
+        check=True,
+        cwd=ROOT,
+        env=environment(),
+    )
+    loaded = {name.removeprefix("attncli.rendering.") for name in json.loads(done.stderr)}
+    assert "selection" in loaded
+    assert loaded & set(absent) == set()
