@@ -82,8 +82,10 @@ def _misfits(
 
 def _mask_parts() -> dict[str, Form]:
     """Return the forms of all masks, each with its settings."""
-    rows = MASKS.items()
-    return {k: f for name, row in rows for k, f in {name: row.form, **row.settings}.items()}
+    parts: dict[str, Form] = {}
+    for name, row in MASKS.items():
+        parts |= {name: row.form, **row.settings}
+    return parts
 
 
 def _mask(raw: object, path: KeyPath) -> dict[str, object]:

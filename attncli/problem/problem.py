@@ -32,8 +32,9 @@ from attncli.tape.step import LEADING
 class Problem:
     """One attention problem; its keys are those of a problem file.
 
-    Matrices may be given as nested lists, arrays, or text; every other key as in a file. A key
-    that was left out is None or its default. What is wrong is told all at once.
+    Matrices may be given as nested lists, text, or arrays of any library, also inside `score` and
+    `mask`; every other key as in a file. A key that was left out, or given as None, is None or its
+    default. What is wrong is told all at once. A problem is pickled without `source`.
 
     Attributes:
         given: the keys that were given.

@@ -158,6 +158,8 @@ class Step(Record):
     def __getitem__(self, places: Places | tuple[Places, ...]) -> Any:
         """Return numbers of `value`, as NumPy indexes it, with a label wherever an index may be.
 
+        The type is that of NumPy's own indexing: a number or an array, whatever was asked for.
+
         Integers count from 0, as in all of Python: `weights["am", "I"]` is `weights[1, 0]`. Heads
         come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`.
 
