@@ -10,6 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import Fault, InputError, KeyPath
+from attncli.forms.matrices import plain
 from attncli.notation.written import words_of
 from attncli.text.escapes import visible
 
@@ -27,6 +28,7 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     Raises:
         InputError: for what is no matrix, or has rows of several lengths.
     """
+    raw = plain(raw, path)
     if hasattr(raw, "dtype"):
         return _of_array(np.asarray(raw), path)
     if isinstance(raw, str):
