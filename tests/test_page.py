@@ -201,6 +201,8 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
     ("form", "absent"),
     [
         ("json", ("page", "views", "blocks", "table", "markdown", "latex", "html", "report")),
+        ("markdown", ("table", "latex", "html", "markup", "report", "record")),
+        ("html", ("table", "latex", "markdown", "report", "record")),
         ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),
     ],
 )

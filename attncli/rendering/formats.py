@@ -66,7 +66,7 @@ FORMATS: dict[str, Format] = {
         (".md", ".markdown"),
         "a document with formulas",
         _in("markdown.traces"),
-        _in("markdown.reports"),
+        _in("report_markdown.reports"),
     ),
     "html": Format(
         (".html", ".htm"),
