@@ -336,10 +336,7 @@ def test_no_heading_of_latex_stands_last_on_a_page(attn: Attn, tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "engine",
-    [
-        pytest.param("pdflatex", marks=needs_pdflatex),
-        pytest.param("xelatex", marks=needs_xelatex),
-    ],
+    [pytest.param("pdflatex", marks=needs_pdflatex), pytest.param("xelatex", marks=needs_xelatex)],
 )
 def test_latex_shades_weights_by_size_and_moves_nothing(
     engine: str, attn: Attn, tmp_path: Path

@@ -24,9 +24,7 @@ from attncli.notation.tree import (
     Times,
     named,
 )
-from attncli.notation.tree import (
-    Fraction as Quotient,
-)
+from attncli.notation.tree import Fraction as Quotient
 from attncli.notation.written import (
     MAX_DEPTH,
     MAX_LENGTH,

@@ -128,10 +128,7 @@ WRITTEN: dict[str, tuple[Formula, str]] = {
         r"\mathrm{scores} = \frac{{-}\lVert q - k \rVert^{2}}{2 \cdot 3^{2}}",
     ),
     "h_1 [h_0; …; h_3]ᵀ": (
-        Times(
-            (named("h_1"), Transpose(Stack((named("h_0"), Dots(), named("h_3"))))),
-            " ",
-        ),
+        Times((named("h_1"), Transpose(Stack((named("h_0"), Dots(), named("h_3"))))), " "),
         r"h_{1}\,\left[h_{0};\ \ldots;\ h_{3}\right]^{\top}",
     ),
     "(W_k h_1)ᵀ": (

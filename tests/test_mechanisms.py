@@ -291,11 +291,7 @@ def test_axes_are_those_that_exist(keys: Keys) -> None:
 
 
 ONE_HEAD: dict[str, Keys] = {
-    "four axes": {
-        "Q": numbers(2, 1, 3, 2),
-        "K": numbers(2, 1, 5, 2),
-        "V": numbers(2, 1, 5, 2),
-    },
+    "four axes": {"Q": numbers(2, 1, 3, 2), "K": numbers(2, 1, 5, 2), "V": numbers(2, 1, 5, 2)},
     "a list of one matrix": {"X": X, "W_q": numbers(1, 4, 4), "W_o": numbers(4, 2)},
 }
 
@@ -358,11 +354,7 @@ SEVERAL: dict[str, Keys] = {
     },
     "a bias for each head": {"X": X, "heads": 2, "bias": numbers(2, 3, 3)},
     "a bias for each batch element": {"X": numbers(2, 3, 4), "bias": numbers(2, 3, 3)},
-    "a bias for batch and heads": {
-        "X": numbers(2, 3, 4),
-        "heads": 2,
-        "bias": numbers(2, 2, 3, 3),
-    },
+    "a bias for batch and heads": {"X": numbers(2, 3, 4), "heads": 2, "bias": numbers(2, 2, 3, 3)},
     "a bias for each key": {"X": X, "heads": 2, "bias": numbers(1, 3)},
     "a bias for each query": {"X": X, "bias": numbers(3, 1)},
     "a bias for each head and key": {"X": X, "heads": 2, "bias": numbers(2, 1, 3)},

@@ -161,10 +161,7 @@ CASES: dict[str, list[Case]] = {
         Case("context", {"kv_heads": 1}, sorts=ROW_OF_HEADS),
         Case("output", POOLING | SQUARE, sorts=PLAIN),
     ],
-    "queries_instead_of_values": [
-        Case("output", sorts=PLAIN),
-        Case("context", sorts=ROW_OF_HEADS),
-    ],
+    "queries_instead_of_values": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
     "heads_interleaved": [
         Case("Q", sorts=ROW_OF_HEADS),
         Case("V", {"columns": True}, sorts=ROW_OF_HEADS),

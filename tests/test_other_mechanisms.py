@@ -108,13 +108,7 @@ def test_recurrent_against_plain_loops(name: str, update: str) -> None:
     # The cosine of a state of zeros does not exist, so the first one is given.
     h_0 = random(d_h)
     problem = attncli.Problem(
-        kind="recurrent",
-        X=X,
-        A=A,
-        b=b,
-        h_0=h_0,
-        update=update,
-        score={"name": name} | parameters,
+        kind="recurrent", X=X, A=A, b=b, h_0=h_0, update=update, score={"name": name} | parameters
     )
     trace = attncli.compute(problem)
     states = [numbers(h_0)]
@@ -224,11 +218,7 @@ def test_matching_against_plain_loops(name: str) -> None:
     X, memory = random(3, 2), random(4, 2)
     trace = attncli.compute(
         attncli.Problem(
-            kind="co_attention",
-            X=X,
-            memory=memory,
-            score={"name": name} | parameters,
-            enhance=True,
+            kind="co_attention", X=X, memory=memory, score={"name": name} | parameters, enhance=True
         )
     )
     a, b = numbers(X), numbers(memory)

@@ -202,6 +202,8 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
     ("form", "absent"),
     [
         ("json", ("page", "views", "blocks", "table", "markdown", "latex", "html", "report")),
+        ("markdown", ("table", "latex", "html", "markup", "report", "record")),
+        ("html", ("table", "latex", "markdown", "report", "record")),
         ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),
     ],
 )
@@ -214,11 +216,7 @@ def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...
         "print(json.dumps(sorted(sys.modules)), file=sys.stderr)"
     )
     done = subprocess.run(
-        [sys.executable, "-c", code],
-        capture_output=True,
-        check=True,
-        cwd=ROOT,
-        env=environment(),
+        [sys.executable, "-c", code], capture_output=True, check=True, cwd=ROOT, env=environment()
     )
     loaded = {name.removeprefix("attncli.rendering.") for name in json.loads(done.stderr)}
     assert "selection" in loaded

@@ -172,21 +172,10 @@ def test_options_and_blocks() -> None:
 
 def test_options_before_a_matrix_without_a_name() -> None:
     text = "title,T\ntokens,a\nheads,1\n1,2\n"
-    assert document(text).values == {
-        "title": "T",
-        "tokens": ["a"],
-        "heads": "1",
-        "X": [["1", "2"]],
-    }
+    assert document(text).values == {"title": "T", "tokens": ["a"], "heads": "1", "X": [["1", "2"]]}
 
 
-@pytest.mark.parametrize(
-    "lines",
-    [
-        ["score,general", "score.W,1"],
-        ["score.W,1", "score,general"],
-    ],
-)
+@pytest.mark.parametrize("lines", [["score,general", "score.W,1"], ["score.W,1", "score,general"]])
 def test_parts_of_an_option_in_any_order(lines: list[str]) -> None:
     found = document("\n".join([*lines, "X", "1,2", ""]))
     assert found.values["score"] == {"name": "general", "W": "1"}

@@ -158,8 +158,7 @@ def test_refused(text: str, place: str, first: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "text",
-    ['title:\t"words\nX: [[1]]\n', 'title:\t"words', "X:\t[[1, 2}\n", "X:\t[[1]] ]\n"],
+    "text", ['title:\t"words\nX: [[1]]\n', 'title:\t"words', "X:\t[[1, 2}\n", "X:\t[[1]] ]\n"]
 )
 def test_tab_between_words_is_not_to_blame(text: str, tmp_path: Path) -> None:
     (problem,) = problems("X:\t[[1,\t2]]\ntitle:\ta\n", ".yaml", tmp_path)

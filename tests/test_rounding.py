@@ -71,12 +71,7 @@ def random_problem(seed: int) -> dict[str, Any]:
     def matrix(rows: int, columns: int) -> Rows:
         return [[Decimal(dice.randint(-15, 15)) / 10 for _ in range(columns)] for _ in range(rows)]
 
-    return {
-        "X": matrix(n, 3),
-        "W_q": matrix(3, d),
-        "W_k": matrix(3, d),
-        "W_v": matrix(3, 2),
-    }
+    return {"X": matrix(n, 3), "W_q": matrix(3, d), "W_k": matrix(3, d), "W_v": matrix(3, 2)}
 
 
 @pytest.mark.parametrize(

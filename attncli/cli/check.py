@@ -9,13 +9,7 @@ from typing import Annotated
 import typer
 
 from attncli.cli.shared import complain, format_name, prepare, read_problems, write_format
-from attncli.cli.terminal import (
-    BAD_INPUT,
-    WRONG_ANSWER,
-    Color,
-    terminal_width,
-    write_lines,
-)
+from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
 from attncli.errors import fail
 
 

@@ -47,8 +47,7 @@ def compute(
         str | None, typer.Option("--only", metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
     decimals: Annotated[
-        int | None,
-        typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
+        int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
     standalone: Annotated[
@@ -150,11 +149,7 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
 
 
 def _write(
-    traces: Sequence["Trace"],
-    format_: str,
-    selection: "Selection",
-    out: Path | None,
-    color: Color,
+    traces: Sequence["Trace"], format_: str, selection: "Selection", out: Path | None, color: Color
 ) -> None:
     """Write traces to a file, or as lines to the terminal."""
     on_screen = format_ == "table" and out is None

@@ -35,8 +35,7 @@ def explain(
         str, typer.Option("--format", "-f", help="table, json, latex or markdown.")
     ] = "table",
     decimals: Annotated[
-        int | None,
-        typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point."),
+        int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
     ] = None,
     full: Annotated[bool, typer.Option("--full", help="Write long sums whole.")] = False,
     exact: Annotated[

@@ -41,8 +41,7 @@ def _version(value: bool) -> None:
 @app.callback()
 def attn(
     version: Annotated[
-        bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Show the version."),
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
     """Show every number of an attention calculation, the way a careful hand would write it."""

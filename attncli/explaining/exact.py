@@ -60,8 +60,7 @@ def sympy_or_fail() -> Any:
         import sympy
     except ImportError:
         raise fail(
-            "exact results need sympy, which is not installed",
-            hint="pip install 'attncli[exact]'",
+            "exact results need sympy, which is not installed", hint="pip install 'attncli[exact]'"
         ) from None
     return sympy
 

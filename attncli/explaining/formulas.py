@@ -5,16 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from attncli.explaining.terms import (
-    Binary,
-    Chosen,
-    Constant,
-    Function,
-    Leaf,
-    Named,
-    Term,
-    summands,
-)
+from attncli.explaining.terms import Binary, Chosen, Constant, Function, Leaf, Named, Term, summands
 from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.tape.cells import cell, place_of, row

@@ -26,10 +26,7 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     the YAML reader, which tells the place; it starts at the text's length where there is none.
     """
     decoder = json.JSONDecoder(
-        object_pairs_hook=_mapping,
-        parse_float=str,
-        parse_int=str,
-        parse_constant=str,
+        object_pairs_hook=_mapping, parse_float=str, parse_int=str, parse_constant=str
     )
     found = []
     at = 0

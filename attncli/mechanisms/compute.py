@@ -17,11 +17,7 @@ from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
 
-def compute(
-    problem: Problem,
-    only: Collection[str] | None = None,
-    rounded: bool = True,
-) -> Trace:
+def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool = True) -> Trace:
     """Calculate a problem, step by step.
 
     Args:

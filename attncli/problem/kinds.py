@@ -127,13 +127,7 @@ KINDS: dict[str, Kind] = {
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",
-        {
-            "X": ("m", "d_model"),
-            "W": ("d_k", "d_model"),
-            "b": ("d_k",),
-            "u": ("d_q",),
-            **MASKING,
-        },
+        {"X": ("m", "d_model"), "W": ("d_k", "d_model"), "b": ("d_k",), "u": ("d_q",), **MASKING},
         (*SCORING, "tokens_as", "mask", "activation", "output_activation"),
         needs=("X", "u"),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),

@@ -74,7 +74,7 @@ FORMATS: dict[str, Format] = {
         (".md", ".markdown"),
         "a document with formulas",
         _in("markdown.traces"),
-        _in("markdown.reports"),
+        _in("report_markdown.reports"),
         _in("explanations.as_markdown"),
     ),
     "html": Format(

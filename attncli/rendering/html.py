@@ -4,21 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING
 
-from attncli.checking.check import Report
 from attncli.explaining.explain import Explainer, Explanation
-from attncli.files.grading import Graded, Unread
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.rendering.markup import matrix_table, text, whole_page
 from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
 from attncli.rendering.provenance import Source
-from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
+
+if TYPE_CHECKING:
+    from attncli.files.grading import Graded, Unread
+    from attncli.rendering.report import Remark, ReportPage
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
@@ -42,6 +44,10 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 
 def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     """Return the page of the problem with a student's answers, for each student in turn."""
+    from attncli.checking.check import Report
+    from attncli.files.grading import Unread
+    from attncli.rendering.report import report_page
+
     found = [one for one in graded if isinstance(one, Report)]
     unread = "".join(_unread(one) for one in graded if isinstance(one, Unread))
     if not found:
@@ -56,10 +62,7 @@ def _unread(one: Unread) -> str:
 
 
 def _document(
-    shown: Sequence[Trace],
-    selection: Selection,
-    said: Sequence[ReportPage] = (),
-    unread: str = "",
+    shown: Sequence[Trace], selection: Selection, said: Sequence[ReportPage] = (), unread: str = ""
 ) -> bytes:
     made: dict[int, Sequence[object]] = {}
     articles = []
@@ -79,13 +82,7 @@ class _Writer:
     """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
-        self,
-        trace: Trace,
-        page: Page,
-        full: bool,
-        index: int,
-        count: int,
-        said: ReportPage | None,
+        self, trace: Trace, page: Page, full: bool, index: int, count: int, said: ReportPage | None
     ) -> None:
         self.trace = trace
         self.page = page

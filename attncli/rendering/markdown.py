@@ -9,8 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from attncli.checking.check import Report
-from attncli.files.grading import Graded
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import number
 from attncli.notation.tex import tex as as_tex
@@ -18,13 +16,11 @@ from attncli.notation.text import text
 from attncli.notation.tree import Formula
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.grades import grade
 from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
-from attncli.rendering.report import Remark, ReportPage, report_page, summary
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.elision import kept
-from attncli.text.escapes import label_text, visible
+from attncli.text.escapes import label_text
 
 WIDEST = 90
 """Operands and result of more characters than this stand below each other."""
@@ -40,16 +36,6 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
     pages = (_PageWriter(page_of(trace, selection), selection.full) for trace in shown)
     texts = ("\n\n".join(page.parts()) + "\n" for page in pages)
     return "\n---\n\n".join(texts).encode()
-
-
-def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return a report with a table a wrong step, or a table with a line a student."""
-    first = graded[0]
-    if len(graded) == 1 and isinstance(first, Report):
-        parts = _report(report_page(first, selection))
-    else:
-        parts = _class(graded)
-    return ("\n\n".join(parts) + "\n").encode()
 
 
 def escaped(text: str) -> str:
@@ -69,43 +55,10 @@ def _harmless(match: re.Match[str]) -> str:
     return f"&#{ord(sign[0])};{sign[1:]}" if sign.isdigit() else f"\\{sign}"
 
 
-def _table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table from its heads, the rules below them and its rows, all escaped."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
-
-
-def _report(page: ReportPage) -> Iterator[str]:
-    yield f"# {escaped(page.name)}"
-    yield f"**{page.verdict}**"
-    for remark in page.remarks.values():
-        yield from _remark(remark)
-
-
-def _remark(remark: Remark) -> Iterator[str]:
-    yield f"## {remark.sign} {escaped(remark.heading.step.name)}"
-    if remark.finding is not None:
-        said = f"{visible(remark.finding.message)} {visible(remark.finding.advice)}"
-        yield f"{escaped(said)} (`{remark.finding.id}`)"
-    if remark.unexplained:
-        yield remark.unexplained
-    if remark.cells:
-        rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]
-        escaped_rows = (list(map(escaped, row)) for row in rows)
-        yield _table(["cell", "yours", "right"], ["---", "---:", "---:"], escaped_rows)
-    if remark.last_digits:
-        first, *cells = remark.last_digits
-        yield escaped(first)
-        yield "\n".join(f"- {escaped(text)}" for text in cells)
-
-
-def _class(graded: Sequence[Graded]) -> Iterator[str]:
-    rows = []
-    for one in graded:
-        name, said, first, id_, message, *_ = map(visible, grade(one))
-        told = f"{escaped(message)} (`{id_}`)" if id_ else escaped(message)
-        rows.append([escaped(name), escaped(said), escaped(first), told])
-    yield _table(["student", "verdict", "first wrong step", "mistake"], ["---"] * 4, rows)
-    yield "\n".join(f"- {text}" for text in summary(graded))
 
 
 class _PageWriter:
@@ -205,7 +158,7 @@ class _PageWriter:
             rules.insert(0, " :-- ")
             for line, row in zip(lines, rows, strict=True):
                 line.insert(0, _label(matrix.row_labels, row, "⋮"))
-        return _table(heads, rules, lines)
+        return table(heads, rules, lines)
 
 
 def _has_labels(matrix: Matrix) -> bool:
