@@ -20,7 +20,7 @@ from attncli.errors import Fault, InputError, Place
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
     from attncli.checking.check import AnswerKey, Report, check
-    from attncli.checking.judged import Finding, Judged
+    from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
@@ -28,17 +28,22 @@ if TYPE_CHECKING:
     from attncli.problem.keywords import ProblemKeys
     from attncli.problem.problem import Problem
     from attncli.problem.schema import schema
+    from attncli.rendering.formats import render
     from attncli.tape.step import Step
 
 __version__ = "0.1.0"
 
 __all__ = [
     "AnswerKey",
+    "Compared",
     "Explanation",
     "Fault",
     "Finding",
+    "Given",
     "InputError",
     "Judged",
+    "Misshapen",
+    "NotGiven",
     "Place",
     "Problem",
     "ProblemKeys",
@@ -54,14 +59,19 @@ __all__ = [
     "load",
     "load_all",
     "load_answers",
+    "render",
     "schema",
 ]
 
 _HOMES = {
     "AnswerKey": "checking.check",
+    "Compared": "checking.judged",
     "Explanation": "explaining.explain",
     "Finding": "checking.judged",
+    "Given": "checking.judged",
     "Judged": "checking.judged",
+    "Misshapen": "checking.judged",
+    "NotGiven": "checking.judged",
     "Problem": "problem.problem",
     "ProblemKeys": "problem.keywords",
     "Report": "checking.check",
@@ -76,6 +86,7 @@ _HOMES = {
     "load": "files.load",
     "load_all": "files.load",
     "load_answers": "files.load",
+    "render": "rendering.formats",
     "schema": "problem.schema",
 }
 

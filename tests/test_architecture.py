@@ -4,16 +4,24 @@ from __future__ import annotations
 
 import ast
 import re
-import textwrap
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 import pytest
 
 import attncli
-from attncli.attention import scores
+from attncli.attention import masks, normalizers, scores
+from attncli.checking.mistakes import catalogue, of_weights
+from attncli.forms.form import choice
+from attncli.mechanisms import pooling, table
+from attncli.problem import keys, kinds
+from attncli.records import replace
+from attncli.rendering import formats
+from attncli.rendering import table as table_format
 from attncli.tape import operations
 from tests.conftest import ROOT
 
@@ -21,18 +29,86 @@ TEXT = (ROOT / "ARCHITECTURE.md").read_text()
 PACKAGE = ROOT / "attncli"
 
 
+RECIPES = re.findall(
+    r"^\*\*An? ([\w ]+?)\*\*.*?```python\n(.*?)```", TEXT, re.DOTALL | re.MULTILINE
+)
+"""What can be added, with the code that adds it: a function, then the rows of tables."""
+
+
+def recipe(thing: str, module: ModuleType, *more: ModuleType) -> tuple[dict[str, Any], list[Any]]:
+    """Put the code of a recipe where it is said to go; return the names there and the rows."""
+    (code,) = [code for name, code in RECIPES if name == thing]
+    function, *rows = re.split(r"\n\n(?=\")", code)
+    names = {name: value for one in (*more, module) for name, value in vars(one).items()}
+    exec(function, names)
+    return names, [eval(f"{{{row}}}", names) for row in rows]
+
+
+def test_there_is_a_recipe_for_each_table() -> None:
+    things = ["score function", "mask form", "normaliser", "mechanism", "mistake", "format"]
+    assert [name for name, _ in RECIPES] == things
+
+
 def test_recipe_for_a_score_function(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The two pieces of code, put where they are said to go, give a working score function."""
-    function, row = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
-    names: dict[str, Any] = vars(scores) | {"Scale": operations.Scale}
-    exec(textwrap.dedent(function), names)
-    table = eval("{" + textwrap.dedent(row) + "}", names)
-    monkeypatch.setitem(scores.SCORES, "sharp_cosine", table["sharp_cosine"])
+    _, (row,) = recipe("score function", scores, operations)
+    monkeypatch.setitem(scores.SCORES, "sharp_cosine", row["sharp_cosine"])
     problem = attncli.Problem(X=[[3, 4], [4, 3]], score={"name": "sharp_cosine", "sharpness": 5})
     trace = attncli.compute(problem)
     # (3·4 + 4·3) / (5·5) = 24/25, times 5
     np.testing.assert_allclose(trace["scores"].value, [[5, 4.8], [4.8, 5]], rtol=1e-15)
     assert trace["scores"].formula == "scores = Q Kᵀ / (‖Q‖ ‖K‖) · 5"
+
+
+def test_recipe_for_a_mask_form(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, (row,) = recipe("mask form", masks)
+    monkeypatch.setitem(masks.MASKS, "diagonal", row["diagonal"])
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], mask={"diagonal": False}))
+    assert trace["weights"].value.diagonal().tolist() == [0, 0, 0]
+    assert trace["weights"].value[2].tolist() == [0.5, 0.5, 0]
+
+
+def test_recipe_for_a_normaliser(monkeypatch: pytest.MonkeyPatch) -> None:
+    _, (row,) = recipe("normaliser", normalizers, operations)
+    monkeypatch.setitem(normalizers.NORMALIZERS, "tanh", row["tanh"])
+    problem = attncli.Problem(scores=[[0, 1]], V=[[4], [8]], normalize="tanh")
+    # tanh 0 = 0, tanh 1 = 0.761594…
+    np.testing.assert_allclose(attncli.compute(problem).output, [[8 * 0.7615941559557649]])
+
+
+def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The numbers are the published ones of "I am good", MECHANISMS 1."""
+    names, (method, kind) = recipe("mechanism", pooling, kinds)
+    module = ModuleType("attncli.mechanisms.similarity")
+    vars(module).update(similarity=names["similarity"])
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(table.METHODS, "similarity", method["similarity"])
+    monkeypatch.setitem(kinds.KINDS, "similarity", kind["similarity"])
+    # The row of the key `kind` takes its words from KINDS when the package is imported.
+    row = replace(keys.KEYS["kind"], form=choice(kinds.KINDS))
+    monkeypatch.setitem(keys.KEYS, "kind", row)
+    problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
+    published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
+    np.testing.assert_allclose(attncli.compute(problem).output, published, atol=5e-7)
+
+
+def test_recipe_for_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, _ = recipe("mistake", of_weights, operations)
+    row = names["weights_halved"]
+    monkeypatch.setitem(catalogue.MISTAKES, row.id, row)
+    problem = attncli.Problem(scores=[[0, 0], [0, 0]], V=[[1, 0], [0, 1]])
+    report = attncli.check(problem, {"weights": [["0.25", "0.25"], ["0.25", "0.25"]]})
+    finding = report.findings["weights"]
+    assert "weights_halved" in [finding.id, *(other.id for other in finding.also)]
+
+
+def test_recipe_for_a_format(monkeypatch: pytest.MonkeyPatch) -> None:
+    names, (row,) = recipe("format", formats, table_format)
+    module = ModuleType("attncli.rendering.sizes")
+    vars(module).update(traces=names["traces"])
+    monkeypatch.setitem(sys.modules, module.__name__, module)
+    monkeypatch.setitem(formats.FORMATS, "sizes", row["sizes"])
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
+    assert attncli.render(trace, "sizes", only=("Q", "sum")) == "Q 4\nsum 2\n"
 
 
 ROOMS: list[str] = re.findall(r"^\| `(\w+)(?:/|\.py)` \|", TEXT, re.MULTILINE)

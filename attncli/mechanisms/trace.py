@@ -10,6 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
+from attncli.text.escapes import in_frame
 
 
 class Trace(Record):
@@ -26,6 +27,12 @@ class Trace(Record):
     labels: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
     unrounded: Trace | None = None
+
+    def _repr_html_(self) -> str:
+        """The page of it, as notebooks show it."""
+        import attncli
+
+        return in_frame(attncli.render(self, "html"))
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""

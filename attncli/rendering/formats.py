@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
-from typing import Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from attncli.errors import fail
 from attncli.records import Record
+from attncli.rendering.selection import Selection
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
+
+if TYPE_CHECKING:
+    from attncli.checking.check import Report
+    from attncli.mechanisms.trace import Trace
 
 Write: TypeAlias = Callable[..., bytes]
 """Turns what is shown (traces, graded answers) and a `Selection` into the bytes of a file."""
@@ -95,3 +103,47 @@ FORMATS: dict[str, Format] = {
 def formats_of(kind: Kind) -> Mapping[str, Format]:
     """Return the formats that have a writer of a kind."""
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) is not None}
+
+
+def render(
+    shown: Trace | Report | Sequence[Trace] | Sequence[Report],
+    format: str = "table",  # noqa: A002 - the name of the flag
+    only: Sequence[str] = (),
+    decimals: int | None = None,
+    full: bool = False,
+    quiet: bool = False,
+    standalone: bool = False,
+) -> str:
+    """Return traces or reports as a page or a file's text.
+
+    Args:
+        shown: one or several traces (`compute`), or reports (`check`).
+        format: a row of `FORMATS` that is text, such as "table", "json" or "html".
+        only: the names of the steps to show, all by default.
+        decimals: digits after the point; by default 4 on pages and every digit in files.
+        full: whether large matrices are shown whole.
+        quiet: whether title and warnings are left out.
+        standalone: whether LaTeX is a complete document.
+
+    Raises:
+        InputError: for a format that is not there, or is no text.
+
+    >>> import attncli
+    >>> trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
+    >>> print(attncli.render(trace, only=["scores"]), end="")
+    scores = Q Kᵀ   (2, 2) × (2, 2) → (2, 2)
+      Q        Kᵀ     scores
+    ⎡1  0⎤ × ⎡1  0⎤ = ⎡1  0⎤
+    ⎣0  1⎦   ⎣0  1⎦   ⎣0  1⎦
+    """
+    from attncli.checking.check import Report
+
+    several = [*shown] if isinstance(shown, Sequence) else [shown]
+    kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
+    formats = {name: row for name, row in formats_of(kind).items() if not row.binary}
+    if format not in formats:
+        raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
+    selection = Selection(tuple(only), decimals, full, quiet, standalone=standalone)
+    write = getattr(formats[format], kind)
+    written: bytes = write(several, selection)
+    return written.decode()
