@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
+import re
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any, get_type_hints
 
@@ -13,7 +16,7 @@ import pytest
 
 import attncli
 from attncli.problem.keys import KEYS
-from tests.conftest import SAMPLE_FILES, SAMPLES, environment
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, environment
 
 
 def test_names_are_functions_whatever_was_imported_before() -> None:
@@ -265,3 +268,43 @@ def test_a_long_chain_of_steps_is_pickled() -> None:
     trace = attncli.compute(problem)
     again = pickle.loads(pickle.dumps(trace))
     np.testing.assert_array_equal(again.output, trace.output)
+
+
+def test_traces_and_reports_show_themselves_in_a_notebook() -> None:
+    """In a frame, as the page's own style and script must not change the notebook's."""
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    report = attncli.check(trace.problem, {"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 7]]})
+    for shown, text in ((trace, "2.0113"), (report, "1·1 was counted twice")):
+        frame = shown._repr_html_()
+        (page,) = re.fullmatch(r'<iframe srcdoc="([^"]*)" style="[^"]*"></iframe>', frame).groups()  # type: ignore[union-attr]
+        assert unescape(page) == attncli.render(shown, "html")
+        assert text in unescape(page)
+
+
+def test_render_writes_what_the_command_writes(attn: Attn) -> None:
+    path = SAMPLES / "heads_cut.yaml"
+    trace = attncli.compute(attncli.load(path))
+    for form in ("table", "json", "yaml", "csv", "markdown", "latex", "html"):
+        assert attncli.render(trace, form) == attn("compute", path, "-f", form).out
+    with pytest.raises(attncli.InputError, match="unknown format npz"):
+        attncli.render(trace, "npz")
+    with pytest.raises(attncli.InputError, match="did you mean json"):
+        attncli.render([trace, trace], "jsn")
+
+
+def test_no_public_function_takes_or_gives_just_anything() -> None:
+    """NumPy's arrays of any dtype apart."""
+    functions = []
+    for name in attncli.__all__:
+        public = getattr(attncli, name)
+        members = [public] if inspect.isfunction(public) else vars(public).values()
+        functions += [one for one in members if inspect.isfunction(one)]
+    loose = [
+        f"{one.__qualname__}: {hint}"
+        for one in functions
+        if not one.__name__.startswith("_")
+        for hint in one.__annotations__.values()
+        if re.search(r"\bAny\b", str(hint))
+    ]
+    assert len(functions) > 30
+    assert loose == []

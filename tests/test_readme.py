@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import os
 import re
 import subprocess
@@ -105,3 +106,20 @@ def test_a_row_that_is_deleted_is_missed(table: str, name: str) -> None:
     assert name not in reference(shorter)[table]
     others = [other for other in ROWS if other != (table, name)]
     assert all(reference(shorter)[there].count(other) == 1 for there, other in others)
+
+
+def test_every_block_of_the_python_page_prints_what_is_shown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The blocks are a session: each goes on from the names of those before it."""
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs" / "python.md").read_text()
+    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    names: dict[str, object] = {}
+    runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
+    for number, block in enumerate(blocks):
+        test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", None, 0)
+        runner.run(test, clear_globs=False)
+        names.update(test.globs)
+    assert runner.tries > 20
+    assert runner.failures == 0

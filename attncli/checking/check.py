@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attncli.checking.answers import (
     ShapeMismatch,
@@ -120,7 +120,7 @@ class AnswerKey:
 
 
 def check(
-    problem: Problem, answers: Mapping[str, Any] | Submission | None = None, strict: bool = False
+    problem: Problem, answers: Mapping[str, object] | Submission | None = None, strict: bool = False
 ) -> Report:
     """Check hand-worked matrices against the right ones.
 

@@ -32,9 +32,10 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
+from attncli.tape.cells import Index, at_of, cell, cell_name, find_cells, place_of
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
+from attncli.text.escapes import visible
 from attncli.text.numbers import DEFAULT_DECIMALS, TOO_LONG, style_of
 
 MOST_NAMES = 4
@@ -140,8 +141,8 @@ CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result
 
 def explain(
     trace: Trace,
-    step: Step,
-    index: tuple[int, ...],
+    cell: str | Step,
+    index: Index = (),
     decimals: int = DEFAULT_DECIMALS,
     full: bool = False,
 ) -> Explanation:
@@ -149,30 +150,48 @@ def explain(
 
     Args:
         trace: what was calculated.
-        step: a step of it.
-        index: the cell as it stands on paper, an index into `step.value`.
+        cell: the name of a cell, such as "scores[am, I]", or a step.
+        index: with a step, the cell as it stands on paper, an index into `step.value`.
         decimals: the most digits after the point, where they are enough to get the result.
         full: whether long sums are written whole.
 
     Raises:
-        InputError: for a cell that is blank.
+        InputError: for a name that is not that of one cell, and for a cell that is blank.
 
     >>> from attncli import Problem, compute
     >>> trace = compute(Problem(X=[[1, 3, 2], [1, 1, 3]], score="dot"))
-    >>> explain(trace, trace["scores"], (1, 0)).line
+    >>> explain(trace, "scores[2, 1]").line
     'scores[2, 1] = q_2 · k_1 = 1·1 + 1·3 + 3·2 = 10'
     """
-    if is_blank(step, index):
-        raise fail(f"{cell_name(step, index)} is blank: there is nothing yet")
-    return Explainer(trace, decimals, full).explain(step, index)
+    if isinstance(cell, str):
+        name = cell
+        cell, places = find_cells(name, trace.steps, trace.inputs)
+        places = list(np.ndindex(cell.value.shape)) if places is None else places
+        if len(places) != 1:
+            raise fail(f"{visible(name)} is not one cell", hint="explain_all takes steps and rows")
+        index = places[0]
+    if is_blank(cell, index):
+        raise fail(f"{cell_name(cell, index)} is blank: there is nothing yet")
+    return Explainer(trace, decimals, full).explain(cell, index)
 
 
 def explain_all(
-    trace: Trace, step: Step, decimals: int = DEFAULT_DECIMALS, full: bool = False
-) -> dict[tuple[int, ...], Explanation]:
-    """Explain every cell of a step that is not blank, by its index into `step.value`."""
+    trace: Trace, step: str | Step, decimals: int = DEFAULT_DECIMALS, full: bool = False
+) -> dict[Index, Explanation]:
+    """Explain every cell that is not blank of a step or of what a name means, such as "z_am".
+
+    Returns:
+        The explanations by their index into `step.value`.
+
+    Raises:
+        InputError: for a name that means nothing in this calculation.
+    """
+    places: list[Index] | None = None
+    if isinstance(step, str):
+        step, places = find_cells(step, trace.steps, trace.inputs)
     explainer = Explainer(trace, decimals, full)
-    return {index: explainer.explain(step, index) for index in cells(step)}
+    chosen = cells(step) if places is None else (at for at in places if not is_blank(step, at))
+    return {index: explainer.explain(step, index) for index in chosen}
 
 
 def cells(step: Step) -> Iterator[tuple[int, ...]]:

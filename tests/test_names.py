@@ -1,0 +1,131 @@
+"""A cell has one name, and every name that the program prints, it accepts."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.explaining.explain import cells
+from attncli.notation.text import text
+from attncli.rendering.page import page_of
+from attncli.rendering.selection import Selection
+from attncli.rendering.views import subscripted
+from attncli.tape.cells import at_of, cell_name, find_cells, row
+from tests.conftest import SAMPLE_FILES, Attn
+from tests.oracles.hostile import HOSTILE
+
+MOST = 300
+"""The cells of larger steps are tried at so many places."""
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_the_name_of_every_cell_and_row_leads_back_to_it(path: Path) -> None:
+    named = 0
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        for step in trace:
+            for place in list(cells(step))[:MOST]:
+                found = find_cells(cell_name(step, place), trace.steps, trace.inputs)
+                assert found == (step, [place]) or (found == (step, None) and step.array.size == 1)
+                vector = text(row(step, at_of(step, place)))
+                of, places = find_cells(vector, trace.steps, trace.inputs)
+                assert places is None or place in places, vector
+                assert of.name == step.name
+                named += 1
+    assert named > 8
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_the_values_of_weighted_sums_are_found(path: Path) -> None:
+    for problem in attncli.load_all(path):
+        trace = attncli.compute(problem)
+        page = page_of(trace, Selection(full=True))
+        sums = [s for entry in page.entries for figure in entry.figures for s in figure.sums]
+        names = [(w.letter, w.word) for w in sums]
+        names += [(part.letter, part.word) for w in sums for part in w.parts]
+        for letter, word in names:
+            find_cells(subscripted(letter, word), trace.steps, trace.inputs)
+
+
+def test_a_row_is_that_of_its_token_in_either_convention() -> None:
+    rows = attncli.load("sample_inputs/integers.yaml")
+    columns = attncli.load("sample_inputs/integers_columns.yaml")
+    for name in ("output[a2]", "z_a2", "q_a2", "V[a2]"):
+        numbers = []
+        for problem in (rows, columns):
+            trace = attncli.compute(problem)
+            step, places = find_cells(name, trace.steps)
+            assert places is not None
+            numbers.append([step.value[place] for place in places])
+        assert len(numbers[0]) == 3
+        np.testing.assert_allclose(numbers[0], numbers[1], rtol=1e-14)
+
+
+LABELS = ["a, b", "a, b", "x]"]
+X = [[1, 3, 2], [1, 1, 3], [1, 2, 1]]
+
+
+def test_a_cell_has_one_name_where_labels_would_not_tell_it() -> None:
+    """Labels that stand twice, or that hold a comma or a bracket, give way to numbers."""
+    problem = attncli.Problem(X=X, tokens=LABELS, score="dot")
+    trace = attncli.compute(problem)
+    pages = [
+        attncli.render(trace),
+        attncli.render(trace, "markdown"),
+        attncli.render(trace, "html"),
+    ]
+    explained = attncli.explain(trace, "scores[2, 2]")
+    assert explained.name == "scores[2, 2]"
+    assert explained.formula == "q_2 · k_2"
+    report = attncli.check(problem, {"scores": [[14, 10, 9], [10, 21, 6], [9, 6, 6]]})
+    assert "scores[2, 2]" in report.findings["scores"].message
+    assert "z_2 = 0.2676·v_1" in pages[0]
+    assert all("z_a, b" not in page for page in pages)
+
+
+def test_a_slip_in_a_head_is_named_as_explain_takes_it(attn: Attn) -> None:
+    trace = attncli.compute(attncli.load("sample_inputs/heads_cut.yaml"))
+    scores = trace["scores"].value.copy()
+    scores[1, 1, 1] += 10
+    report = attncli.check(trace.problem, {"scores": scores})
+    name = re.findall(r"scores\[head 2\]\[\w+, \w+\]", report.findings["scores"].message)[0]
+    result = attn("explain", "sample_inputs/heads_cut.yaml", name)
+    assert result.status == 0
+    assert result.out.splitlines()[1].startswith(f"{name} = ")
+
+
+def test_several_cells_of_a_row_are_explained(attn: Attn) -> None:
+    out = attn("explain", "sample_inputs/i_am_good.yaml", "z_am").out
+    assert [line.split(" = ")[0] for line in out.splitlines()[1:]] == [
+        "output[am, 1]",
+        "output[am, 2]",
+        "output[am, 3]",
+    ]
+    assert attn("explain", "sample_inputs/i_am_good.yaml", "X[am, 2]").out == (
+        "X\nX[am, 2] = 1 (given)\n"
+    )
+
+
+@pytest.mark.parametrize("label", HOSTILE)
+def test_every_printed_name_of_a_hostile_label_is_accepted(label: str) -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 2], [3, 4]], tokens=[label, "b"], score="dot"))
+    for place in cells(trace["weights"]):
+        printed = cell_name(trace["weights"], place)
+        assert find_cells(printed, trace.steps) == (trace["weights"], [place]), printed
+
+
+def test_a_constant_is_shown_as_its_own_key_has_it() -> None:
+    """Two keys may hold one value that is written in two ways."""
+    problem = attncli.Problem(
+        X=[[1.0, 0.0], [0.0, 2.0]],
+        score={"name": "distance", "width": "0.5"},
+        normalize={"temperature": "1/2"},
+    )
+    trace = attncli.compute(problem)
+    assert "0.5²" in attncli.explain(trace, "scores[1, 2]").numbers
+    assert "1/2" not in attncli.explain(trace, "scores[1, 2]").numbers
+    assert "/ (1/2)" in attncli.explain(trace, "exp[1, 2]").numbers
