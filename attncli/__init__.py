@@ -16,6 +16,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from attncli.errors import Fault, InputError, Place
+from attncli.text.notebook import Shown
 
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
@@ -100,6 +101,15 @@ def __getattr__(name: str) -> object:
     value: object = getattr(import_module(f"attncli.{_HOMES[name]}"), name)
     globals()[name] = value
     return value
+
+
+def _page(shown: Trace | Report) -> str:
+    from attncli.rendering.formats import render
+
+    return render(shown, "html")
+
+
+Shown.page = _page
 
 
 def __dir__() -> list[str]:

@@ -19,14 +19,14 @@ from attncli.checking.judging import Judge
 from attncli.errors import Fault, InputError, located
 from attncli.mechanisms.compute import compute
 from attncli.records import Record
-from attncli.text.escapes import in_frame
+from attncli.text.notebook import Shown
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
 
 
-class Report(Record):
+class Report(Record, Shown):
     """What was found in one student's answers.
 
     Attributes:
@@ -42,12 +42,6 @@ class Report(Record):
     steps: Mapping[str, Judged]
     findings: Mapping[str, Finding]
     strict: bool = False
-
-    def _repr_html_(self) -> str:
-        """The page of it, as notebooks show it."""
-        import attncli
-
-        return in_frame(attncli.render(self, "html"))
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""

@@ -10,10 +10,10 @@ from attncli.arithmetic.elements import Array
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
-from attncli.text.escapes import in_frame
+from attncli.text.notebook import Shown
 
 
-class Trace(Record):
+class Trace(Record, Shown):
     """A finished calculation.
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
@@ -27,12 +27,6 @@ class Trace(Record):
     labels: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
     unrounded: Trace | None = None
-
-    def _repr_html_(self) -> str:
-        """The page of it, as notebooks show it."""
-        import attncli
-
-        return in_frame(attncli.render(self, "html"))
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""

@@ -27,13 +27,6 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def in_frame(page: str) -> str:
-    """Return an HTML page in a frame, so that a notebook that shows it keeps its own style."""
-    from html import escape
-
-    return f'<iframe srcdoc="{escape(page)}" style="border:0;width:100%;height:40em"></iframe>'
-
-
 def label_text(label: str) -> str:
     """Return a label safe to show: control characters escaped, right-to-left text kept apart."""
     text = visible(label)

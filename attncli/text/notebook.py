@@ -1,0 +1,22 @@
+"""How a notebook shows traces and reports: as their page, in a frame that keeps its own style."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from html import escape
+from typing import Any, ClassVar
+
+
+class Shown:
+    """A value that has a page.
+
+    Attributes:
+        page: writes it; the package sets it (`attncli/__init__.py`), as writers stand above.
+    """
+
+    page: ClassVar[Callable[[Any], str]]
+
+    def _repr_html_(self) -> str:
+        """Return the page as notebooks show it."""
+        srcdoc = escape(Shown.page(self))
+        return f'<iframe srcdoc="{srcdoc}" style="border:0;width:100%;height:40em"></iframe>'
