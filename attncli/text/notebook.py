@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from html import escape
 from typing import Any, ClassVar
 
 
@@ -18,5 +17,7 @@ class Shown:
 
     def _repr_html_(self) -> str:
         """Return the page as notebooks show it."""
+        from html import escape  # its table of names takes a millisecond that no command needs
+
         srcdoc = escape(Shown.page(self))
         return f'<iframe srcdoc="{srcdoc}" style="border:0;width:100%;height:40em"></iframe>'
