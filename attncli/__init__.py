@@ -65,40 +65,29 @@ __all__ = [
 ]
 
 _HOMES = {
-    "AnswerKey": "checking.check",
-    "Compared": "checking.judged",
-    "Explanation": "explaining.explain",
-    "Finding": "checking.judged",
-    "Given": "checking.judged",
-    "Judged": "checking.judged",
-    "Misshapen": "checking.judged",
-    "NotGiven": "checking.judged",
-    "Problem": "problem.problem",
-    "ProblemKeys": "problem.keywords",
-    "Report": "checking.check",
-    "Source": "explaining.explain",
-    "Step": "tape.step",
-    "Submission": "checking.answers",
-    "Trace": "mechanisms.trace",
-    "check": "checking.check",
-    "compute": "mechanisms.compute",
-    "explain": "explaining.explain",
-    "explain_all": "explaining.explain",
-    "load": "files.load",
-    "load_all": "files.load",
-    "load_answers": "files.load",
-    "render": "rendering.formats",
-    "schema": "problem.schema",
+    "checking.answers": ("Submission",),
+    "checking.check": ("AnswerKey", "Report", "check"),
+    "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
+    "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
+    "files.load": ("load", "load_all", "load_answers"),
+    "mechanisms.compute": ("compute",),
+    "mechanisms.trace": ("Trace",),
+    "problem.keywords": ("ProblemKeys",),
+    "problem.problem": ("Problem",),
+    "problem.schema": ("schema",),
+    "rendering.formats": ("render",),
+    "tape.step": ("Step",),
 }
 
 
 def __getattr__(name: str) -> object:
     """Import what is asked for when it is asked for: NumPy alone takes longer than `--help`."""
-    if name not in _HOMES:
+    home = next((home for home, names in _HOMES.items() if name in names), None)
+    if home is None:
         raise AttributeError(f"module attncli has no attribute {name}")
     from importlib import import_module
 
-    value: object = getattr(import_module(f"attncli.{_HOMES[name]}"), name)
+    value: object = getattr(import_module(f"attncli.{home}"), name)
     globals()[name] = value
     return value
 
