@@ -7,6 +7,10 @@ from pathlib import Path
 
 import pytest
 
+import attncli
+from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import FOLDER, assert_same
 
@@ -41,3 +45,12 @@ def test_npz_reads_back(path: Path, attn: Attn, tmp_path: Path) -> None:
     again = attn("compute", tmp_path / "out.npz", "-f", "json")
     assert again.status == 0, again.err
     assert json.loads(again.out) == json.loads(first.out)
+
+
+def test_every_row_of_the_tables_has_a_sample() -> None:
+    """A score function, a mask form or a normaliser that nobody can look at is not done."""
+    used = set()
+    for path in SAMPLE_FILES:
+        for problem in attncli.load_all(path):
+            used |= {problem.score["name"], problem.normalize["name"], *(problem.mask or ())}
+    assert {*SCORES, *MASKS, *NORMALIZERS} <= used

@@ -147,8 +147,13 @@ def in_window(p: int, j: int, left: int, right: int) -> bool:
     return (left == -1 or p - left <= j) and (right == -1 or j <= p + right)
 
 
+FORMS = {"causal", "keep", "block", "lengths", "window", "align", "offset"}
+"""The keys of a mask that `may_attend` knows."""
+
+
 def may_attend(i: int, j: int, n: int, m: int, mask: Keys) -> bool:
     """Whether all forms of the mask let query i see key j; matrices are of one head here."""
+    assert set(mask) <= FORMS, "this oracle has no line for a form of the mask"
     p = position(i, n, m, mask)
     if mask.get("causal") and j > p:
         return False
