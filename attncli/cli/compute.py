@@ -9,15 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from attncli.cli.shared import (
-    calculated,
-    format_name,
-    note_exact,
-    prepare,
-    read_problems,
-    warn,
-    write_format,
-)
+from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.text.escapes import visible
@@ -39,17 +31,12 @@ def compute(
         str | None,
         typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
-    ] = None,
+    out: shared.Out = None,
     only: Annotated[
         str | None, typer.Option("--only", metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
-    decimals: Annotated[
-        int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
+    decimals: shared.Decimals = None,
+    full: shared.Full = False,
     standalone: Annotated[
         bool, typer.Option("--standalone", help="A complete LaTeX document.")
     ] = False,
@@ -87,54 +74,40 @@ def compute(
     ] = False,
 ) -> None:
     """Show every step of a calculation."""
-    options = {
-        "title": title,
-        "notes": notes,
-        "kind": kind,
-        "tokens": tokens,
-        "memory_tokens": memory_tokens,
-        "heads": heads,
-        "kv_heads": kv_heads,
-        "score": score,
-        "scale": scale,
-        "softcap": softcap,
-        "mask": mask,
-        "normalize": normalize,
-        "tokens_as": tokens_as,
-        "update": update,
-        "activation": activation,
-        "output_activation": output_activation,
-        "enhance": enhance,
-        "round": round_,
-    }
     sources = list(inputs or ())
+    matrices = matrix_flags(matrix or ())
     out = None if str(out) == "-" else out
-    if not sources and not matrix:
+    if not sources and not matrices:
         if sys.stdin is not None and sys.stdin.isatty():
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
-    prepare([*sources, *matrix_flags(matrix or ()).values()])
+    shared.prepare([*sources, *matrices.values()])
     from attncli.files.load import Overrides
     from attncli.rendering.selection import Selection
 
-    chosen_format = format_name("traces", format_, out)
+    chosen_format = shared.format_name("traces", format_, out)
     if standalone and chosen_format != "latex":
-        raise fail(
-            f"--standalone is for the format latex, not {chosen_format}",
-            hint="use it with -f latex",
-        )
+        message = f"--standalone is for the format latex, not {chosen_format}"
+        raise fail(message, hint="use it with -f latex")
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
-    given = {key: value for key, value in options.items() if value is not None}
-    problems, failed = read_problems(sources, Overrides(given, matrix_flags(matrix or ())))
-    traces, failed_too = calculated(problems, names)
+    traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
     if not quiet:
         for trace in traces:
-            warn(trace, several=len(traces) > 1)
+            shared.warn_of(trace, several=len(traces) > 1)
     selection = Selection(names, decimals, full, quiet, exact, standalone)
     _write(traces, chosen_format, selection, out, color)
-    if failed or failed_too:
+    if failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def problem_options(ctx: typer.Context) -> dict[str, str]:
+    """Return the given options that are keys of a problem: `--round` is the key `round`."""
+    from attncli.problem.keys import KEYS
+
+    options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
+    given = {name.rstrip("_"): value for name, value in options if value is not None}
+    return {key: value for key, value in given.items() if key in KEYS}
 
 
 def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
@@ -158,7 +131,7 @@ def _write(
     if not traces:
         return
     if not on_screen:
-        write_format("traces", format_, traces, selection, out)
+        shared.write_format("traces", format_, traces, selection, out)
     elif selection.exact:
         _write_exact(traces, selection, color)
     else:
@@ -173,10 +146,6 @@ def _write_exact(traces: Sequence["Trace"], selection: "Selection", color: Color
     from attncli.rendering.explanations import exact_lines
 
     exacts = [Exact(trace) for trace in traces]
-    pages = [
-        list(exact_lines(trace, selection.steps(trace), exact, selection.digits))
-        for trace, exact in zip(traces, exacts, strict=True)
-    ]
-    write_lines(pages, color)
+    write_lines((exact_lines(exact, selection) for exact in exacts), color)
     for exact in exacts:
-        note_exact(exact)
+        shared.warn(exact.warnings())

@@ -134,9 +134,9 @@ def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
     return "".join(parts).encode()
 
 
-def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) -> Iterator[Line]:
-    """Yield every cell of some steps with its closed form and its decimals."""
-    for number, step in enumerate(steps):
+def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
+    """Yield every cell of the selected steps with its closed form and its decimals."""
+    for number, step in enumerate(selection.steps(exact.trace)):
         if number:
             yield []
         yield [(step.formula, "title")]
@@ -144,7 +144,7 @@ def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) ->
         for place in cells(step):
             closed = exact.text(values[place])
             value = step.value[place] if closed is None else values[place]
-            texts = dict.fromkeys((closed, number_text(float(value), decimals)))
+            texts = dict.fromkeys((closed, number_text(float(value), selection.digits)))
             rest = "".join(f" = {text}" for text in texts if text is not None)
             yield [(cell_name(step, place), "label"), (rest, "")]
 
