@@ -13,7 +13,6 @@ from attncli.notation.tex import ascii_text, tex
 from attncli.records import Record, replace
 from attncli.rendering import latex, markdown
 from attncli.rendering.blocks import Line, plain
-from attncli.rendering.page import Heading
 from attncli.rendering.selection import Selection
 from attncli.rendering.table import heading_line
 from attncli.tape.cells import Index, cell_name
@@ -85,7 +84,7 @@ class Request(Record):
 
 def lines(request: Request, selection: Selection) -> Iterator[Line]:
     """Yield the lines for a terminal."""
-    yield heading_line(Heading(request.step))
+    yield heading_line(request.step)
     for depth, found in request.found(selection.digits, selection.full):
         name, *rest = found.line.split(" = ", 1)
         indent = [("  " * depth, "")] if depth else []

@@ -11,7 +11,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.rendering.markup import matrix_table, text, whole_page
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
@@ -117,24 +117,19 @@ class _Writer:
             yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
 
     def entry(self, entry: Entry) -> Iterator[str]:
-        names = [heading.step.name for heading in entry.headings]
+        names = [step.name for step in entry.steps]
         place = f"{names[0]}-{self.index + 1}" if self.index else names[0]
         title = f"<h{self.level}>{', '.join(map(text, names))}</h{self.level}>"
         yield f'<section class="step" id="{text(place)}">{title}\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
-        yield f'<div class="formula">{"".join(map(self.heading, entry.headings))}</div>\n'
+        yield f'<div class="formula">{"".join(map(_heading, entry.steps))}</div>\n'
         for figure in entry.figures:
             yield from self.figure(figure)
         for name in names:
             if self.said and name in self.said.remarks:
                 yield from _remark(self.said.remarks[name], self.full)
         yield "</section>\n"
-
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
-        return f"{mathml(step.notation, block=True)}{note}"
 
     def figure(self, figure: Figure) -> Iterator[str]:
         pieces: list[str] = []
@@ -191,6 +186,11 @@ class _Writer:
         return [*short, found.reason] if found.reason else short
 
 
+def _heading(step: Step) -> str:
+    note = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
+    return f"{mathml(step.notation, block=True)}{note}"
+
+
 def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     """Return pieces side by side, as far as there is room."""
     title = f"<h4>{text(name)}</h4>" if name else ""
@@ -201,9 +201,9 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
 def _remark(remark: Remark, full: bool) -> Iterator[str]:
     """Yield what is said of a step that the student gave."""
     yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
-    if remark.status == "correct":
+    if remark.judged.status == "correct":
         yield "<p>✓ your numbers are right</p>"
-    elif remark.status == "follows":
+    elif remark.judged.status == "follows":
         yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
     for comparison in remark.comparisons:
         caption = ", ".join(filter(None, ("yours", text(comparison.words))))

@@ -14,10 +14,9 @@ from itertools import groupby
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
-from attncli.notation.tree import Formula
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.elision import kept
@@ -232,18 +231,11 @@ class _Writer:
     def entry(self, entry: Entry) -> Iterator[str]:
         for panel in entry.inputs:
             yield from self.named(panel)
-        for heading in entry.headings:
-            yield rf"\{'attnhead' if entry.figures else 'attnline'}{{{self.heading(heading)}}}"
+        line = "attnhead" if entry.figures else "attnline"
+        for step in entry.steps:
+            yield rf"\{line}{{{tex.heading(step, escaped)}}}"
         for figure in entry.figures:
             yield from self.figure(figure)
-
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = rf" \qquad {self.maths(step.note)}" if step.note else ""
-        return f"{self.maths(step.notation)}{note}"
-
-    def maths(self, formula: Formula) -> str:
-        return as_tex(formula, escaped)
 
     def figure(self, figure: Figure) -> Iterator[str]:
         if figure.name:
@@ -272,7 +264,7 @@ class _Writer:
         if panel.words:
             yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
         array = self.array(panel.matrix, bool(panel.matrix.column_labels))
-        yield _line(f"{self.maths(panel.name)} = {array}")
+        yield _line(f"{as_tex(panel.name, escaped)} = {array}")
 
     def array(self, matrix: Matrix, top: bool) -> str:
         """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""

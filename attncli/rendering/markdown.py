@@ -10,13 +10,12 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import number
+from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.notation.tree import Formula
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.elision import kept
@@ -85,20 +84,12 @@ class _PageWriter:
             yield "\n".join(f"- {escaped(warning)}" for warning in self.page.warnings)
 
     def entry(self, entry: Entry) -> Iterator[str]:
-        yield f"{self.level} {', '.join(escaped(heading.step.name) for heading in entry.headings)}"
+        yield f"{self.level} {', '.join(escaped(step.name) for step in entry.steps)}"
         for panel in entry.inputs:
             yield from self.named(panel)
-        yield _block([self.heading(heading) for heading in entry.headings])
+        yield _block([tex.heading(step, ascii_text) for step in entry.steps])
         for figure in entry.figures:
             yield from self.figure(figure)
-
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = rf" \qquad {self.maths(step.note)}" if step.note else ""
-        return f"{self.maths(step.notation)}{note}"
-
-    def maths(self, formula: Formula) -> str:
-        return as_tex(formula)
 
     def figure(self, figure: Figure) -> Iterator[str]:
         if figure.name:
@@ -125,7 +116,7 @@ class _PageWriter:
 
     def named(self, panel: Panel) -> Iterator[str]:
         """Yield a matrix with its name."""
-        name = self.maths(panel.name)
+        name = as_tex(panel.name)
         if panel.words:
             yield f"**{escaped(panel.words)}**"
         if _has_labels(panel.matrix):

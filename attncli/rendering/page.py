@@ -22,18 +22,6 @@ MOST_DECIMALS = 17
 """Digits that tell every float from its neighbours."""
 
 
-class Heading(Record):
-    """The line over a step's numbers.
-
-    Attributes:
-        step: the step.
-        shapes: of operands and result, such as `(3, 2) × (2, 3) → (3, 3)`.
-    """
-
-    step: Step
-    shapes: str = ""
-
-
 class Figure(Record):
     """Operands and results that stand together.
 
@@ -60,13 +48,15 @@ class Entry(Record):
 
     Attributes:
         group: the title over this entry and those that follow, such as a time step; or nothing.
-        headings: one for each step.
+        steps: the step, or all of them.
+        shapes: of the operands and result of each, such as `(3, 2) × (2, 3) → (3, 3)`.
         inputs: matrices of the problem that it is made of and that were not shown before.
         figures: one for each head or batch; () for renamed inputs, whose numbers are known.
     """
 
     group: str
-    headings: tuple[Heading, ...]
+    steps: tuple[Step, ...]
+    shapes: tuple[str, ...]
     inputs: tuple[Panel, ...]
     figures: tuple[Figure, ...]
 
@@ -136,7 +126,6 @@ class _Walk:
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group = ""
         for together in _together(steps):
-            headings = tuple(Heading(step, self.views.shapes(step)) for step in together)
             figures: tuple[Figure, ...] = ()
             sources: Sequence[Step] = ()
             if _renames(together[0]):
@@ -149,7 +138,8 @@ class _Walk:
             inputs = tuple(self._inputs(sources))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
-            yield Entry(title, headings, inputs, figures)
+            shapes = tuple(map(self.views.shapes, together))
+            yield Entry(title, tuple(together), shapes, inputs, figures)
 
     def _figures(self, step: Step) -> Iterator[Figure]:
         parts = self.views.layout(step)

@@ -24,7 +24,6 @@ from attncli.checking.judged import (
 from attncli.files.grading import Graded
 from attncli.records import Record
 from attncli.rendering.blocks import Matrix
-from attncli.rendering.page import Heading
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name
@@ -67,9 +66,8 @@ class Remark(Record):
     """What is said of a step that the student gave.
 
     Attributes:
-        heading: the step.
+        judged: the step and the status of its cells.
         sign: ✗ for a wrong step, ≈ for one off in a last digit, → for one that follows, or ✓.
-        status: the step's worst status.
         follows: from what the numbers follow: slips, or only rounding.
         comparisons: the matrices with a number that is not right.
         cells: the wrong numbers one by one.
@@ -78,9 +76,8 @@ class Remark(Record):
         last_digits: sentences on the numbers that are off in their last digit.
     """
 
-    heading: Heading
+    judged: Judged
     sign: str
-    status: str
     follows: str
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
@@ -130,9 +127,8 @@ def _remark(report: Report, judged: Judged, decimals: int) -> Remark:
     name = judged.step.name
     finding = report.findings.get(name)
     return Remark(
-        Heading(judged.step),
+        judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
-        judged.status,
         _follows_from(report, name),
         tuple(_comparisons(judged, decimals)) if isinstance(judged, Compared) else (),
         tuple(_wrong_cells(judged, decimals)) if isinstance(judged, Given) else (),

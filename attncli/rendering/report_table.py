@@ -71,7 +71,7 @@ class _Writer:
 
     def remark(self, remark: Remark) -> Iterator[Line]:
         """Yield a step with its marked cells."""
-        yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.heading)]
+        yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
         wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
         if any(self.is_elided(comparison) for comparison in wrong):
             for cell in remark.cells[:MOST_CELLS]:
@@ -102,12 +102,12 @@ class _Writer:
 
 def _fine(remarks: Sequence[Remark]) -> Iterator[Line]:
     """Yield the steps in a row that are right, and those that follow, in a line each."""
-    right = [remark.heading.step.name for remark in remarks if remark.sign == "✓"]
+    right = [remark.judged.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
         yield [("✓ ", "right"), (", ".join(right), "")]
     if following:
-        names = ", ".join(remark.heading.step.name for remark in following)
+        names = ", ".join(remark.judged.step.name for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
         yield [("→ ", "right"), (f"{names} {verb} from {following[0].follows}", "")]
     if remarks:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from attncli.notation.tex import letters
+from attncli.notation.tex import letters, tex
 from attncli.rendering.blocks import Matrix
+from attncli.tape.step import Step
 
 SIGNS = {"×": r"\times", "+": "+", "=": "="}
+
+
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters stand for; `escape` writes the words."""
+    note = rf" \qquad {tex(step.note, escape)}" if step.note else ""
+    return f"{tex(step.notation, escape)}{note}"
 
 
 def sign(text: str) -> str:
