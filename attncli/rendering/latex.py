@@ -10,6 +10,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
@@ -41,78 +42,19 @@ Each name has a blank: for one that could be a file's, XeTeX would try to make a
 LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
 """What a font must be told of a script: that its letters join, or run to the left."""
 
-SYMBOLS = {
-    "ᵀ": r"\textsuperscript{T}",
-    "−": r"\ensuremath{-}",
-    "√": r"\ensuremath{\surd}",
-    "∞": r"\ensuremath{\infty}",
-    "≤": r"\ensuremath{\le}",
-    "≥": r"\ensuremath{\ge}",
-    "≈": r"\ensuremath{\approx}",
-    "→": r"\ensuremath{\to}",
-    "Σ": r"\ensuremath{\Sigma}",
-    "τ": r"\ensuremath{\tau}",
-    "π": r"\ensuremath{\pi}",
-    "…": r"\ldots{}",
-    "⊙": r"\ensuremath{\odot}",
-    "‖": r"\ensuremath{\Vert}",
-    "–": "--",
-    "—": "---",
-    "’": "'",
-    "‘": "`",
-    "“": "``",
-    "”": "''",
-}
+MATHS = {"−": "-", "√": r"\surd", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "≈": r"\approx"}
+MATHS |= {"→": r"\to", "Σ": r"\Sigma", "τ": r"\tau", "π": r"\pi", "⊙": r"\odot", "‖": r"\Vert"}
+SYMBOLS = {sign: rf"\ensuremath{{{name}}}" for sign, name in MATHS.items()}
+SYMBOLS |= {"ᵀ": r"\textsuperscript{T}", "…": r"\ldots{}", "–": "--", "—": "---"}
+SYMBOLS |= {"’": "'", "‘": "`", "“": "``", "”": "''"}
 """Characters of mathematics and print that every TeX has under another name."""
 
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
 RIGHT_TO_LEFT = ("arabic", "hebrew")
 
-MACROS = r"""\ifdefined\attnline\else
-% A line of mathematics, made smaller where it is too wide; with #2 what may part it from the next.
-\newsavebox\attnbox
-\newcommand\attnmaths[2]{\par\smallskip\noindent\sbox\attnbox{$\displaystyle #1$}%
-  \ifdim\wd\attnbox>\linewidth\resizebox{\linewidth}{!}{\usebox\attnbox}\else\usebox\attnbox\fi
-  \par#2\smallskip#2}
-\newcommand\attnline[1]{\attnmaths{#1}{}}
-% The heading of a step, which stays on the page of what follows.
-\newcommand\attnhead[1]{\attnmaths{#1}{\nobreak}}
-% A weight, shaded by its size in percent; as wide and as high as the row without.
-\definecolor{attnblue}{RGB}{145,190,250}
-\newcommand\attnshade[2]{{\fboxsep=0pt\colorbox{attnblue!#1}{\strut$#2$}}}
-\fi
-"""
-# The macro for other scripts: its font and its text, and what stands there with pdfLaTeX.
-SCRIPTS = r"""\ifdefined\attnscript\else
-\DeclareRobustCommand\attnscript[3]{\ifdefined\Umathcode
-  {\ifcsname attn#1\endcsname\csname attn#1\endcsname\fi #2}\else
-  {\footnotesize\texttt{#3}}\fi}
-\DeclareRobustCommand\attnleftward[1]{\ifdefined\TeXXeTstate
-  \TeXXeTstate=1 \beginR #1\endR\else #1\fi}
-\fi
-"""
-PREAMBLE = r"""\documentclass{article}
-\usepackage{iftex}
-\ifPDFTeX
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
-  \usepackage{textcomp}
-  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
-\else
-  \usepackage{fontspec}
-\fi
-\usepackage{amsmath}
-\usepackage{blkarray}
-\usepackage{graphicx}
-\usepackage{xcolor}
-\usepackage[margin=2.2cm]{geometry}
-\setlength\parindent{0pt}
-\setlength\parskip{3pt plus 2pt}
-\raggedbottom
-"""
-FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
-  \IfFontExistsTF{#3}{\expandafter\newfontfamily\csname attn#1\endcsname{#3}[#2]}{}\fi}
-"""
+MACROS = Path(__file__).parent / "macros"
+"""TeX in files: `macros` for every document, `scripts` for one with a word in another script (its
+font and its text, and what stands there with pdfLaTeX), `preamble` and `fonts` for a whole one."""
 
 
 def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
@@ -126,25 +68,26 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 
 def _fragment(body: str) -> str:
     """Return the body of a document with the macros that it needs."""
-    head = (
-        "% Needs \\usepackage{amsmath,blkarray,graphicx,xcolor}; "
-        "compile with pdflatex or xelatex.\n"
-    )
+    packages = r"\usepackage{amsmath,blkarray,graphicx,xcolor}"
+    head = f"% Needs {packages}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):
         head += (
             f"% Some text is in another script ({', '.join(scripts)}): with xelatex it shows\n"
             "% in the fonts of your document, with pdflatex as code points.\n"
         )
-    return f"{head}{MACROS}{SCRIPTS if scripts else ''}{body}"
+    return f"{head}{_macros('macros')}{with_scripts(body)}"
 
 
 def with_scripts(body: str) -> str:
     """Return mathematics with the macro that other scripts in it need, if there are any."""
-    return f"{SCRIPTS}{body}" if _scripts_in(body) else body
+    return f"{_macros('scripts')}{body}" if _scripts_in(body) else body
+
+
+def _macros(name: str) -> str:
+    return (MACROS / f"{name}.tex").read_text(encoding="utf-8")
 
 
 def _standalone(body: str) -> str:
-    """Return a complete document."""
     head = "% Compile with pdflatex or xelatex.\n"
     fonts = ""
     if scripts := _scripts_in(body):
@@ -152,14 +95,11 @@ def _standalone(body: str) -> str:
             f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex.\n"
             "% pdflatex has no letters for it and shows code points in its place.\n"
         )
-        lines = [
-            rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}"
-            for s in scripts
-            for font in FONTS[s]
-        ]
-        fonts = "\n".join([FONT_MACRO + r"\ifPDFTeX\else", *lines, "\\fi\n"])
-    macros = f"{MACROS}{SCRIPTS if scripts else ''}"
-    return f"{head}{PREAMBLE}{fonts}{macros}\\begin{{document}}\n{body}\\end{{document}}\n"
+        wanted = [(script, font) for script in scripts for font in FONTS[script]]
+        lines = [rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}" for s, font in wanted]
+        fonts = "\n".join([rf"{_macros('fonts')}\ifPDFTeX\else", *lines, "\\fi\n"])
+    begin = with_scripts(f"\\begin{{document}}\n{body}\\end{{document}}\n")
+    return f"{head}{_macros('preamble')}{fonts}{_macros('macros')}{begin}"
 
 
 def escaped(text: str) -> str:
@@ -183,23 +123,14 @@ def escaped(text: str) -> str:
 
 def _script(character: str) -> str:
     """Return the fonts that a character needs; nothing where every TeX has it."""
-    if (
-        character.isascii()
-        or character in "·×÷±°§µ"
-        or character in SYMBOLS
-        or _is_latin(character)
-    ):
+    is_latin = "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"  # as T1 has it
+    if character.isascii() or character in "·×÷±°§µ" or character in SYMBOLS or is_latin:
         return ""
     name = unicodedata.name(character, "")
     if name.startswith(CJK) or unicodedata.east_asian_width(character) == "F":
         return "cjk"
     first = name.split(" ", 1)[0].lower()
     return first if first in FONTS else "other"
-
-
-def _is_latin(character: str) -> bool:
-    """Whether a letter is one of those that the encoding T1 was made for."""
-    return "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"
 
 
 def _scripts_in(body: str) -> list[str]:
