@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import isinf
 from typing import Any
 
 from attncli.explaining.exact import Exact
@@ -19,6 +20,7 @@ from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
+from attncli.text.numbers import every_digit
 
 
 class Request(Record):
@@ -100,16 +102,16 @@ def as_table(requests: Sequence[Request], selection: Selection) -> bytes:
 
 def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return one object a line: the step, and each cell with its parts and sources."""
-    import json
+    from attncli.rendering.record import json_lines
 
-    texts = []
+    records = []
     for request in requests:
         step = request.step
         record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
         record |= {"formula": step.formula, "axes": list(step.axes)}
         record["cells"] = [_cell(found) for _, found in request.found(selection.digits, full=True)]
-        texts.append(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-    return "".join(texts).encode()
+        records.append(record)
+    return json_lines(records)
 
 
 def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
@@ -149,14 +151,11 @@ def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
 
 
 def _cell(found: Explanation) -> dict[str, Any]:
-    value: float | str = found.value
-    if value in (float("inf"), float("-inf")):
-        value = "Infinity" if found.value > 0 else "-Infinity"
     names = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
     texts = {name: found.part(name) for name in names} | {"reason": found.reason}
     return {
         **{name: text for name, text in texts.items() if text},
-        "value": value,
+        "value": every_digit(found.value) if isinf(found.value) else found.value,
         "sources": [{"step": source.step, "index": list(source.index)} for source in found.sources],
     }
 

@@ -12,7 +12,6 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
 from attncli.checking.judged import (
     CORRECT,
-    FOLLOWS,
     LAST_DIGIT,
     MISSING,
     WRONG,
@@ -26,13 +25,14 @@ from attncli.records import Record
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
-from attncli.tape.cells import cell_name
+from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
-MARKS = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "≈", WRONG: "✗", MISSING: ""}
-STYLES = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "near", WRONG: "wrong", MISSING: "faint"}
+MARKS = {LAST_DIGIT: ("≈", "near"), WRONG: ("✗", "wrong"), MISSING: (" ", "faint")}
+"""The sign and the style of a written number that is not right."""
+
 SIGNS = {"last_digit": "≈", "follows": "→"}
 MOST_CELLS = 12
 """How many cells are told one by one before the rest is only counted."""
@@ -141,15 +141,17 @@ def _remark(report: Report, judged: Judged, decimals: int) -> Remark:
 def _follows_from(report: Report, name: str) -> str:
     """Return from what the numbers of a step follow: slips, or only rounding."""
     names = list(report.steps)
-    first = report.first_wrong_step
-    after = first is not None and names.index(first) < names.index(name)
+    after = report.first_wrong_step in names[: names.index(name)]
     return "your numbers" if after else "your rounded numbers"
 
 
 def _unexplained(judged: Judged) -> str:
-    count = int((judged.codes == WRONG).sum())
-    cells = "1 number is" if count == 1 else f"{count} numbers are"
-    return f"{cells} wrong; no usual mistake gives them."
+    return f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
+
+
+def _count(judged: Judged, code: int) -> str:
+    count = int((judged.codes == code).sum())
+    return "1 number is" if count == 1 else f"{count} numbers are"
 
 
 def _comparisons(judged: Compared, decimals: int) -> Iterator[Comparison]:
@@ -177,18 +179,26 @@ def _marked(texts: Array, codes: Array, rows: Sequence[str], columns: Sequence[s
     """Return what a student wrote, with a mark at each number that is not right."""
     marked = {}
     for i, j in np.ndindex(codes.shape):
-        code = int(codes[i, j])
-        marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
+        mark, style = MARKS.get(int(codes[i, j]), (" ", ""))
+        marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
     return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
     """Return which matrix of a stack this is, such as `head 2`; "" where there is one."""
-    words = []
-    for axis, index in zip(step.axes, place, strict=False):
-        labels = step.labels.get(axis, ())
-        words.append(f"{axis} {label_text(labels[index]) if index < len(labels) else index + 1}")
-    return ", ".join(words)
+    pairs = zip(step.axes, place, strict=False)
+    return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
+
+
+def label_at(step: Step, axis: str, place: int) -> str:
+    """Return the label of a place along an axis; its number from 1 where there is none."""
+    labels = step.labels.get(axis, ())
+    return labels[place] if place < len(labels) else str(place + 1)
+
+
+def places(chosen: Array) -> list[Index]:
+    """Return where an array of truth values is true."""
+    return [tuple(place) for place in np.argwhere(chosen).tolist()]
 
 
 def _same_numbers(right: Array, yours: Array, decimals: int) -> bool:
@@ -202,8 +212,7 @@ def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
     step = judged.step
     texts, right = written_texts(judged), step.value
     write = style_of(right, decimals)
-    for place in np.argwhere(step.on_paper(judged.codes) == WRONG):
-        at = tuple(int(i) for i in place)
+    for at in places(step.on_paper(judged.codes) == WRONG):
         yield WrongCell(cell_name(step, at), str(texts[at]), write(float(right[at])))
 
 
@@ -212,19 +221,19 @@ def _last_digits(judged: Given) -> Iterator[str]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)
-    places = [tuple(int(i) for i in p) for p in np.argwhere(codes == LAST_DIGIT)]
-    count = "1 number is" if len(places) == 1 else f"{len(places)} numbers are"
+    found = places(codes == LAST_DIGIT)
     cut_off = all(
         np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9
         and abs(values[at]) <= abs(right[at])
-        for at in places
+        for at in found
     )
-    yield f"{count} off in the last digit{' (cut off, not rounded)' if cut_off else ''}:"
-    for at in places[:MOST_CELLS]:
+    note = " (cut off, not rounded)" if cut_off else ""
+    yield f"{_count(judged, LAST_DIGIT)} off in the last digit{note}:"
+    for at in found[:MOST_CELLS]:
         should_be = rounded_like(float(right[at]), float(units[at]))
         yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
-    if len(places) > MOST_CELLS:
-        yield f"… and {len(places) - MOST_CELLS} more"
+    if len(found) > MOST_CELLS:
+        yield f"… and {len(found) - MOST_CELLS} more"
 
 
 def rounded_like(value: float, unit: float) -> str:
@@ -242,17 +251,16 @@ def rounded_like(value: float, unit: float) -> str:
 
 def written_texts(judged: Given) -> Array:
     """Return what was written, as it stands on paper; `_` for a cell that was left out."""
-    texts = np.where(judged.written.missing, "_", judged.written.texts)
-    return judged.step.on_paper(texts)
+    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))
 
 
 def _missing_cells(report: Report) -> str:
-    parts = []
-    for name, judged in report.steps.items():
-        missing = judged.counts["missing"]
-        if isinstance(judged, Given) and missing:
-            parts.append(f"{missing} of {judged.codes.size} cells of {name}")
-    return ", ".join(parts)
+    given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
+    return ", ".join(
+        f"{judged.counts['missing']} of {judged.codes.size} cells of {judged.step.name}"
+        for judged in given
+        if judged.has(MISSING)
+    )
 
 
 def verdict(report: Report) -> str:
