@@ -56,7 +56,7 @@ def check(
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         from attncli.rendering.weaknesses import weaknesses
 
-        write_lines([weaknesses(one, decimals) for one in problems], color)
+        write_lines([weaknesses(one, selection.digits) for one in problems], color)
         return
     graded = []
     for one in grade_all(problems, answers or (), strict, shared.standard_input()):

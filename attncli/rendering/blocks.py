@@ -36,13 +36,9 @@ class Block(Record):
 
 
 class Matrix(Record):
-    """What a block shows.
+    """What a block shows: values (rows, columns), with a name above and labels beside them.
 
     Attributes:
-        values: (rows, columns).
-        name: what stands above it.
-        row_labels: words of the rows, or nothing.
-        column_labels: words of the columns, or nothing.
         write: how a number is written.
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
@@ -165,11 +161,10 @@ def _beside(parts: Sequence[Block | str]) -> Block:
 
 
 def _range(columns: Sequence[int | None]) -> str:
-    places = [c for c in columns if c is not None]
-    if not places:
-        return ""
-    first, last = places[0] + 1, places[-1] + 1
-    return f"column {first}" if first == last else f"columns {first} to {last}"
+    numbers = [c + 1 for c in columns if c is not None]
+    if len(numbers) < 2:
+        return f"column {numbers[0]}" if numbers else ""
+    return f"columns {numbers[0]} to {numbers[-1]}"
 
 
 def _block(
@@ -185,7 +180,7 @@ def _block(
     ]
     left = max(map(label_width, labels), default=0)
     lead = left + 1 if left else 0
-    separators = [_separator(matrix, columns, i) for i in range(len(columns))]
+    separators = ["", *(" │ " if c in matrix.bars else GAP for c in columns[1:])]
     used = lead + 2 + sum(widths) + sum(map(len, separators))
     name = ", ".join(filter(None, (matrix.name, note)))
     width = max(used, cell_width(name))
@@ -218,12 +213,6 @@ def cell_text(matrix: Matrix, row: int | None, column: int | None) -> str:
     if matrix.is_blank(row, column):
         return ""
     return matrix.write(float(matrix.values[row, column]))
-
-
-def _separator(matrix: Matrix, columns: Sequence[int | None], index: int) -> str:
-    if index == 0:
-        return ""
-    return " │ " if columns[index] in matrix.bars else GAP
 
 
 def _style(matrix: Matrix, row: int | None, column: int | None) -> str:

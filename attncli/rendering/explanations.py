@@ -24,11 +24,9 @@ from attncli.text.numbers import every_digit
 
 
 class Request(Record):
-    """What is to be explained, and how.
+    """What is to be explained: cells of a step of a trace.
 
     Attributes:
-        trace: what was calculated.
-        step: the step.
         places: the cells on paper; None for every cell.
         deep: whether to go on to the operands, down to the input.
         exact: the exact numbers of the trace, where closed forms are wanted.
@@ -74,14 +72,12 @@ class Request(Record):
         if self.places is not None:
             yield from self.places
             return
-        sizes = self.step.value.shape
-        shown = [{i for i in kept(size, full) if i is not None} for size in sizes]
-        whole = set(product(*shown))
-        yield from (place for place in cells(self.step) if place in whole)
+        shown = set(product(*(kept(size, full) for size in self.step.value.shape)))
+        yield from (place for place in cells(self.step) if place in shown)
 
     def leaves_out(self, full: bool) -> bool:
         """Whether cells of the step are left out of a page."""
-        return self.places is None and any(None in kept(n, full) for n in self.step.value.shape)
+        return self.places is None and None in kept(max(self.step.value.shape), full)
 
 
 def lines(request: Request, selection: Selection) -> Iterator[Line]:

@@ -37,11 +37,6 @@ KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
 
-def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
-    """Return one page of all problems, which needs nothing else."""
-    return _document(shown, selection)
-
-
 def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     """Return the page of the problem with a student's answers, for each student in turn."""
     from attncli.checking.check import Report
@@ -53,7 +48,7 @@ def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     if not found:
         return whole_page("Answers", unread, {}).encode()
     said = [report_page(report, selection) for report in found]
-    return _document([report.trace for report in found], selection, said, unread)
+    return traces([report.trace for report in found], selection, said, unread)
 
 
 def _unread(one: Unread) -> str:
@@ -61,9 +56,17 @@ def _unread(one: Unread) -> str:
     return f'<p class="verdict">? {text(one.name)}: {text(first)}</p>\n'
 
 
-def _document(
+def traces(
     shown: Sequence[Trace], selection: Selection, said: Sequence[ReportPage] = (), unread: str = ""
 ) -> bytes:
+    """Return one page of all problems, which needs nothing else.
+
+    Args:
+        shown: what was calculated.
+        selection: which steps, and how many decimals.
+        said: for each problem, what is said of a student's answers.
+        unread: markup that tells of answers that could not be read.
+    """
     made: dict[int, Sequence[object]] = {}
     articles = []
     title, count = "", 0

@@ -107,14 +107,9 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
 
 def _edges(index: int, columns: Sequence[object], matrix: Matrix) -> list[str]:
     """Return the classes of the cells at the brackets and beside the bars."""
-    names = []
-    if index == 0:
-        names.append("first")
-    if index == len(columns) - 1:
-        names.append("last")
-    if columns[index] in matrix.bars:
-        names.append("bar")
-    return names
+    last, bar = index == len(columns) - 1, columns[index] in matrix.bars
+    names = {"first": index == 0, "last": last, "bar": bar}
+    return [name for name, holds in names.items() if holds]
 
 
 def _cell(

@@ -62,16 +62,7 @@ class Entry(Record):
 
 
 class Page(Record):
-    """What is shown of a trace.
-
-    Attributes:
-        title: of the problem, or nothing.
-        notes: lines of text.
-        entries: the steps.
-        closing: what rounding did, and what was left out.
-        warnings: what the reader should know.
-        decimals: the most digits after the point.
-    """
+    """What is shown of a trace; `closing` tells what rounding did, and what was left out."""
 
     title: str
     notes: str
@@ -99,15 +90,15 @@ def page_of(
     decimals = enough_decimals(trace, selection.digits)
     views = Views(trace, decimals, selection.full)
     entries = tuple(_Walk(views, suffices).entries(steps))
-    whole = not selection.quiet and not selection.only
+    problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
     if trace.unrounded is not None and not selection.quiet and trace.last in steps:
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
     return Page(
-        visible(trace.problem.title) if whole else "",
-        "\n".join(map(visible, trace.problem.notes.splitlines())) if whole else "",
+        visible(problem.title) if whole else "",
+        "\n".join(map(visible, problem.notes.splitlines())) if whole else "",
         entries,
         tuple(closing),
         () if selection.quiet else tuple(map(visible, trace.warnings)),
@@ -130,29 +121,23 @@ class _Walk:
             sources: Sequence[Step] = ()
             if _renames(together[0]):
                 sources = [s.operation for s in together if isinstance(s.operation, Step)]
-            elif len(together) == 2:
-                figures = tuple(self._with_sums(*together))
             else:
                 figures = tuple(self._figures(*together))
-                sources = self._sources(together[0], figures[0])
+                sources = [] if together[1:] else self._sources(together[0], figures[0])
             inputs = tuple(self._inputs(sources))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
             yield Entry(title, tuple(together), shapes, inputs, figures)
 
-    def _figures(self, step: Step) -> Iterator[Figure]:
-        parts = self.views.layout(step)
+    def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
+        """Yield the figures of a step, with its operands or with the sums of its rows."""
+        parts = () if totals else self.views.layout(step)
         for place, name in self.views.slices(step):
             operands = (p if isinstance(p, str) else self.views.of_operand(p, place) for p in parts)
-            result = self.views.of_step(step, place, joined=True)
-            sums = tuple(self.views.weighted_sums(step, place))
-            yield Figure(name, tuple(operands), (result,), sums)
-
-    def _with_sums(self, step: Step, sums: Step) -> Iterator[Figure]:
-        for place, name in self.views.slices(step):
-            results = (self.views.of_step(step, place), self.views.of_step(sums, place))
-            yield Figure(name, (), results)
+            results = (self.views.of_step(one, place, joined=True) for one in (step, *totals))
+            sums = self.views.weighted_sums(step, place)
+            yield Figure(name, tuple(operands), tuple(results), tuple(sums))
 
     def _sources(self, step: Step, first: Figure) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figure."""
@@ -211,12 +196,10 @@ def enough_decimals(trace: Trace, least: int) -> int:
         return least
     from decimal import Decimal
 
-    needed = least
-    for step in trace:
-        for number in step.array[np.isfinite(step.array)].tolist():
-            exponent = Decimal(repr(number)).normalize().as_tuple().exponent
-            needed = max(needed, -int(exponent))
-    return min(needed, MOST_DECIMALS)
+    numbers = (x for step in trace for x in step.array[np.isfinite(step.array)].tolist())
+    exponents = (Decimal(repr(x)).normalize().as_tuple().exponent for x in numbers)
+    needed = max((-int(exponent) for exponent in exponents), default=0)
+    return min(max(least, needed), MOST_DECIMALS)
 
 
 def closing_line(trace: Trace) -> str:

@@ -87,11 +87,9 @@ class Remark(Record):
 
 
 class ReportPage(Record):
-    """What is shown of a report.
+    """What is shown of the report on a student, `name`, who worked the problem `title`.
 
     Attributes:
-        name: the student.
-        title: of the problem.
         sign: ✓ or ✗.
         verdict: the one line that says it all.
         remarks: by the name of the step, for each that has a number.

@@ -34,11 +34,8 @@ def pages(
         yield _class_lines(graded)
     else:
         writer = _Writer(Layout(selection.full, width, indent=2))
-        yield from (
-            writer.page(report.report_page(one, selection))
-            for one in graded
-            if isinstance(one, Report)
-        )
+        reports = [one for one in graded if isinstance(one, Report)]
+        yield from (writer.page(report.report_page(one, selection)) for one in reports)
 
 
 class _Writer:
@@ -81,8 +78,7 @@ class _Writer:
         yield []
 
     def is_elided(self, comparison: report.Comparison) -> bool:
-        shape = comparison.yours.values.shape
-        return any(None in kept(size, self.layout.full) for size in shape)
+        return None in kept(max(comparison.yours.values.shape), self.layout.full)
 
     def comparison(self, comparison: report.Comparison) -> Iterator[Line]:
         if comparison.words:

@@ -105,12 +105,7 @@ class WeightedSum(Record):
 
 
 class Views:
-    """The views of one trace.
-
-    Args:
-        trace: what is shown.
-        decimals: the most digits after the point.
-        full: whether large matrices are shown whole.
+    """The views of one trace, with so many decimals, and with large matrices whole if `full`.
 
     Attributes:
         elided: whether anything was left out so far.
@@ -144,12 +139,10 @@ class Views:
 
     def slices(self, step: Step) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
-        if isinstance(step.operation, SplitHeads):
-            sizes = step.array.shape[:1]
-            names: tuple[str, ...] = step.operation.operand.leading
-        else:
-            sizes = step.array.shape[:2]
-            names = step.leading
+        made = step.operation
+        sizes, names = step.array.shape[:2], step.leading
+        if isinstance(made, SplitHeads):
+            sizes, names = sizes[:1], made.operand.leading
         counts = [size if axis in names else 1 for axis, size in zip(LEADING, sizes, strict=False)]
         deep = len(step.trailing) == 3
         if deep:
@@ -160,7 +153,7 @@ class Views:
                 self.elided = True
                 continue
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
-            for shared in _shared(step.operation):
+            for shared in _shared(made):
                 words.append(f"key/value head {at[1] // shared.times + 1}")
             if deep and counts[-1] > 1:
                 words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
@@ -212,8 +205,7 @@ class Views:
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
             is_blank=_blanks(part),
         )
-        if any(None in kept(count, self.full) for count in matrix.values.shape):
-            self.elided = True
+        self.elided |= None in kept(max(matrix.values.shape), self.full)
         return Panel(part, matrix, name, Provenance(part, on_page), words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
