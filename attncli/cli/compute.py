@@ -133,19 +133,14 @@ def _write(
     if not on_screen:
         shared.write_format("traces", format_, traces, selection, out)
     elif selection.exact:
-        _write_exact(traces, selection, color)
+        from attncli.explaining.exact import Exact
+        from attncli.rendering.explanations import exact_lines
+
+        exacts = [Exact(trace) for trace in traces]
+        write_lines((exact_lines(exact, selection) for exact in exacts), color)
+        for exact in exacts:
+            shared.warn(exact.warnings())
     else:
         from attncli.rendering.table import lines
 
         write_lines((lines(trace, selection, terminal_width()) for trace in traces), color)
-
-
-def _write_exact(traces: Sequence["Trace"], selection: "Selection", color: Color) -> None:
-    """Print closed forms beside the numbers."""
-    from attncli.explaining.exact import Exact
-    from attncli.rendering.explanations import exact_lines
-
-    exacts = [Exact(trace) for trace in traces]
-    write_lines((exact_lines(exact, selection) for exact in exacts), color)
-    for exact in exacts:
-        shared.warn(exact.warnings())

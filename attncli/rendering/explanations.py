@@ -56,10 +56,8 @@ class Request(Record):
             return
         seen.add((step.name, place))
         found = explainer.explain(step, place)
-        if self.exact is not None:
-            closed = self.exact.formula(self.exact.value(step)[place])
-            more = {} if closed is None else {"exact": closed}
-            found = replace(found, nodes={**found.nodes, **more})
+        if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
+            found = replace(found, nodes={**found.nodes, "exact": closed})
         yield depth, found
         if not self.deep:
             return
@@ -68,12 +66,11 @@ class Request(Record):
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def _shown(self, full: bool) -> Iterator[Index]:
+    def _shown(self, full: bool) -> Sequence[Index]:
         if self.places is not None:
-            yield from self.places
-            return
+            return self.places
         shown = set(product(*(kept(size, full) for size in self.step.value.shape)))
-        yield from (place for place in cells(self.step) if place in shown)
+        return [place for place in cells(self.step) if place in shown]
 
     def leaves_out(self, full: bool) -> bool:
         """Whether cells of the step are left out of a page."""

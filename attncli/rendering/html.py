@@ -11,7 +11,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.rendering.markup import matrix_table, text, whole_page
-from attncli.rendering.page import Entry, Figure, Page, page_of
+from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
@@ -61,23 +61,18 @@ def traces(
 ) -> bytes:
     """Return one page of all problems, which needs nothing else.
 
-    Args:
-        shown: what was calculated.
-        selection: which steps, and how many decimals.
-        said: for each problem, what is said of a student's answers.
-        unread: markup that tells of answers that could not be read.
+    `said` is what is said of a student's answers to each problem; `unread` is markup that tells
+    of answers that could not be read.
     """
     made: dict[int, Sequence[object]] = {}
     articles = []
     title, count = "", 0
     for index, trace in enumerate(shown):
-        page = page_of(trace, selection)
-        report = said[index] if said else None
-        writer = _Writer(trace, page, selection.full, index, count, report)
+        writer = _Writer(trace, selection, index, count, said[index] if said else None)
         parts = "".join(writer.parts("" if index else unread))
         articles.append(f"<article>\n{parts}</article>\n")
         made |= writer.explanations()
-        title, count = title or page.title, count + len(writer.shown)
+        title, count = title or writer.page.title, count + len(writer.shown)
     return whole_page(title, "".join(articles), made).encode()
 
 
@@ -85,17 +80,16 @@ class _Writer:
     """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
-        self, trace: Trace, page: Page, full: bool, index: int, count: int, said: ReportPage | None
+        self, trace: Trace, selection: Selection, index: int, count: int, said: ReportPage | None
     ) -> None:
         self.trace = trace
-        self.page = page
-        self.full = full
+        self.page = page_of(trace, selection)
         self.index = index
         self.count = count
         self.said = said
         self.shown: dict[Source, int] = {}
-        self.explainer = Explainer(trace, page.decimals, full)
-        self.level = 3 if any(entry.group for entry in page.entries) else 2
+        self.explainer = Explainer(trace, self.page.decimals, selection.full)
+        self.level = 3 if any(entry.group for entry in self.page.entries) else 2
 
     def parts(self, unread: str) -> Iterator[str]:
         """Yield the pieces of the article; `unread` tells of answers that could not be read."""
@@ -131,7 +125,7 @@ class _Writer:
             yield from self.figure(figure)
         for name in names:
             if self.said and name in self.said.remarks:
-                yield from _remark(self.said.remarks[name], self.full)
+                yield from _remark(self.said.remarks[name])
         yield "</section>\n"
 
     def figure(self, figure: Figure) -> Iterator[str]:
@@ -157,7 +151,7 @@ class _Writer:
     def panel(self, panel: Panel, caption: bool) -> str:
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name)}{words}" if caption else ""
-        return matrix_table(panel.matrix, title, self.full, lambda r, c: self.number(panel, r, c))
+        return matrix_table(panel.matrix, title, lambda r, c: self.number(panel, r, c))
 
     def number(self, panel: Panel, row: int, column: int) -> int | None:
         """Return which cell of the document this is, so that it can be lit and explained."""
@@ -201,7 +195,7 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
 
 
-def _remark(remark: Remark, full: bool) -> Iterator[str]:
+def _remark(remark: Remark) -> Iterator[str]:
     """Yield what is said of a step that the student gave."""
     yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
     if remark.judged.status == "correct":
@@ -210,7 +204,7 @@ def _remark(remark: Remark, full: bool) -> Iterator[str]:
         yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
     for comparison in remark.comparisons:
         caption = ", ".join(filter(None, ("yours", text(comparison.words))))
-        table = matrix_table(comparison.yours, caption, full)
+        table = matrix_table(comparison.yours, caption)
         yield f'<div class="figure"><div class="part">{table}</div></div>'
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"

@@ -20,7 +20,6 @@ from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
-from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
 WIDEST = 70
@@ -59,7 +58,7 @@ font and its text, and what stands there with pdfLaTeX), `preamble` and `fonts` 
 
 def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
     """Return what one's own document takes in, or a document that stands alone."""
-    pages = (_Writer(page_of(trace, selection), selection.full).parts() for trace in shown)
+    pages = (_parts(page_of(trace, selection)) for trace in shown)
     bodies = ["".join(f"{part}\n" for part in parts) for parts in pages]
     if selection.standalone:
         return _standalone("\\newpage\n".join(bodies)).encode()
@@ -137,87 +136,84 @@ def _scripts_in(body: str) -> list[str]:
     return sorted(set(re.findall(r"\\attnscript\{(\w+)\}", body)))
 
 
-class _Writer:
-    """Writes the page of a trace."""
+def _parts(page: Page) -> Iterator[str]:
+    """Yield the lines of the body."""
+    if page.title:
+        yield rf"\section*{{{escaped(page.title)}}}"
+    if page.notes:
+        yield _paragraphs(page.notes.splitlines())
+    for entry in page.entries:
+        if entry.group:
+            yield rf"\subsection*{{{escaped(entry.group)}}}"
+        yield from _entry(entry)
+    if page.closing:
+        yield _paragraphs(page.closing)
+    if page.warnings:
+        yield _paragraphs([f"Warning: {text}" for text in page.warnings])
 
-    def __init__(self, page: Page, full: bool) -> None:
-        self.page = page
-        self.full = full
 
-    def parts(self) -> Iterator[str]:
-        """Yield the lines of the body."""
-        if self.page.title:
-            yield rf"\section*{{{escaped(self.page.title)}}}"
-        if self.page.notes:
-            yield _paragraphs(self.page.notes.splitlines())
-        for entry in self.page.entries:
-            if entry.group:
-                yield rf"\subsection*{{{escaped(entry.group)}}}"
-            yield from self.entry(entry)
-        if self.page.closing:
-            yield _paragraphs(self.page.closing)
-        if self.page.warnings:
-            yield _paragraphs([f"Warning: {text}" for text in self.page.warnings])
+def _entry(entry: Entry) -> Iterator[str]:
+    for panel in entry.inputs:
+        yield from _named(panel)
+    line = "attnhead" if entry.figures else "attnline"
+    for step in entry.steps:
+        yield rf"\{line}{{{tex.heading(step, escaped)}}}"
+    for figure in entry.figures:
+        yield from _figure(figure)
 
-    def entry(self, entry: Entry) -> Iterator[str]:
-        for panel in entry.inputs:
-            yield from self.named(panel)
-        line = "attnhead" if entry.figures else "attnline"
-        for step in entry.steps:
-            yield rf"\{line}{{{tex.heading(step, escaped)}}}"
-        for figure in entry.figures:
-            yield from self.figure(figure)
 
-    def figure(self, figure: Figure) -> Iterator[str]:
-        if figure.name:
-            yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
-        panels = [*figure.panels, *figure.results]
-        together = sum(panel.matrix.shown_width(self.full) for panel in panels) <= WIDEST
-        if figure.operands and together:
-            yield _line("".join(self.beside([*figure.operands, "=", *figure.results])))
-        elif together:
-            yield _line(r" \quad ".join(self.beside(figure.results)))
-        else:
-            for panel in panels:
-                yield from self.named(panel)
-        if figure.sums:
-            # A line may break at every sign.
-            sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
-            yield _ragged([f"${' '.join(texts)}$" for texts in sums])
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.name:
+        yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
+    panels = [*figure.panels, *figure.results]
+    together = sum(panel.matrix.width for panel in panels) <= WIDEST
+    if figure.operands and together:
+        yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
+    elif together:
+        yield _line(r" \quad ".join(_beside(figure.results)))
+    else:
+        for panel in panels:
+            yield from _named(panel)
+    if figure.sums:
+        # A line may break at every sign.
+        sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
+        yield _ragged([f"${' '.join(texts)}$" for texts in sums])
 
-    def beside(self, parts: Sequence[Panel | str]) -> Iterator[str]:
-        """Yield matrices and signs that stand side by side, with their first rows level."""
-        top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
-        for part in parts:
-            yield self.array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
 
-    def named(self, panel: Panel) -> Iterator[str]:
-        if panel.words:
-            yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
-        array = self.array(panel.matrix, bool(panel.matrix.column_labels))
-        yield _line(f"{as_tex(panel.name, escaped)} = {array}")
+def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
+    """Yield matrices and signs that stand side by side, with their first rows level."""
+    top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
+    for part in parts:
+        yield _array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
 
-    def array(self, matrix: Matrix, top: bool) -> str:
-        """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
-        rows, columns = (kept(size, self.full) for size in matrix.values.shape)
-        style = tex.column_style(matrix, columns)
-        lines = [" & ".join(_number(matrix, r, c) for c in columns) for r in rows]
-        labels = [_label(matrix.row_labels, r, r"\vdots") for r in rows]
-        if not top:
-            column = r" \\ ".join(labels)
-            before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-            return before + tex.bracketed(style, lines)
-        # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
-        heads = [_label(matrix.column_labels, c, r"\cdots") for c in columns]
-        lead, before = ("r", "& ") if any(labels) else ("", "")
-        if lead:
-            lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
-        body = " \\\\\n".join(lines)
-        return (
-            f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
-            f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
-            f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
-        )
+
+def _named(panel: Panel) -> Iterator[str]:
+    if panel.words:
+        yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
+    array = _array(panel.matrix, bool(panel.matrix.column_labels))
+    yield _line(f"{as_tex(panel.name, escaped)} = {array}")
+
+
+def _array(matrix: Matrix, top: bool) -> str:
+    """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
+    lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
+    labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
+    if not top:
+        column = r" \\ ".join(labels)
+        before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
+        return before + tex.bracketed(matrix, lines)
+    # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
+    heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
+    style = tex.column_style(matrix)
+    lead, before = ("r", "& ") if any(labels) else ("", "")
+    if lead:
+        lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
+    body = " \\\\\n".join(lines)
+    return (
+        f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
+        f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
+        f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
+    )
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

@@ -79,12 +79,9 @@ def page_of(
 ) -> Page:
     """Return what of a trace is shown.
 
-    Args:
-        trace: what was calculated.
-        selection: which steps, and how many decimals.
-        suffices: whether a figure by itself shows what its step is made of: operands that have
-            room beside the result, or none where the result is an input that was only cut. The
-            inputs of a step whose figure does not are shown before it.
+    `suffices` tells whether a figure by itself shows what its step is made of: operands that have
+    room beside the result, or none where the result is an input that was only cut. The inputs of
+    a step whose figure does not are shown before it.
     """
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)

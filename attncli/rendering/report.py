@@ -21,8 +21,8 @@ from attncli.checking.judged import (
     Judged,
 )
 from attncli.files.grading import Graded
-from attncli.records import Record
-from attncli.rendering.blocks import Matrix
+from attncli.records import Record, replace
+from attncli.rendering.blocks import Matrix, Span
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import Index, cell_name
@@ -107,7 +107,7 @@ class ReportPage(Record):
 def report_page(report: Report, selection: Selection) -> ReportPage:
     """Return what of a report is shown."""
     remarks = {
-        name: _remark(report, judged, selection.digits)
+        name: _remark(report, judged, selection)
         for name, judged in report.steps.items()
         if judged.status != "missing"
     }
@@ -121,17 +121,18 @@ def report_page(report: Report, selection: Selection) -> ReportPage:
     )
 
 
-def _remark(report: Report, judged: Judged, decimals: int) -> Remark:
+def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
     name = judged.step.name
     finding = report.findings.get(name)
+    unexplained = f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
     return Remark(
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
         _follows_from(report, name),
-        tuple(_comparisons(judged, decimals)) if isinstance(judged, Compared) else (),
-        tuple(_wrong_cells(judged, decimals)) if isinstance(judged, Given) else (),
+        tuple(_comparisons(judged, selection)) if isinstance(judged, Compared) else (),
+        tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
         finding,
-        _unexplained(judged) if finding is None and judged.has(WRONG) else "",
+        unexplained if finding is None and judged.has(WRONG) else "",
         tuple(_last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
     )
 
@@ -143,43 +144,40 @@ def _follows_from(report: Report, name: str) -> str:
     return "your numbers" if after else "your rounded numbers"
 
 
-def _unexplained(judged: Judged) -> str:
-    return f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
-
-
 def _count(judged: Judged, code: int) -> str:
     count = int((judged.codes == code).sum())
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def _comparisons(judged: Compared, decimals: int) -> Iterator[Comparison]:
+def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]:
     """Yield the student's matrix and the right one for each head or batch."""
-    step = judged.step
-    rows, columns = axis_labels(step)
+    step, digits = judged.step, selection.digits
+    like = Matrix(np.zeros((0, 0)), "", *axis_labels(step), selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     shown = {"right": right}
-    if not _same_numbers(right, step.on_paper(judged.yours), decimals):
+    if not _same_numbers(right, step.on_paper(judged.yours), digits):
         shown = {"from your numbers": step.on_paper(judged.yours), "right": right}
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
             continue
         others = (
-            Matrix(np.atleast_2d(value[place]), name, rows, columns, style_of(value, decimals))
-            for name, value in shown.items()
+            replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
+            for name, v in shown.items()
         )
-        yours = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part), rows, columns)
+        marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
+        yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
         words = _slice_words(step, place)
         yield Comparison(words, yours, tuple(others), bool((part == WRONG).any()))
 
 
-def _marked(texts: Array, codes: Array, rows: Sequence[str], columns: Sequence[str]) -> Matrix:
+def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:
     """Return what a student wrote, with a mark at each number that is not right."""
     marked = {}
     for i, j in np.ndindex(codes.shape):
         mark, style = MARKS.get(int(codes[i, j]), (" ", ""))
         marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
-    return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
+    return marked
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:

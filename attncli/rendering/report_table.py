@@ -12,7 +12,6 @@ from attncli.rendering import report
 from attncli.rendering.blocks import Layout, Line, plain
 from attncli.rendering.selection import Selection
 from attncli.rendering.table import heading_line
-from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
@@ -33,7 +32,7 @@ def pages(
     elif len(graded) > 1:
         yield _class_lines(graded)
     else:
-        writer = _Writer(Layout(selection.full, width, indent=2))
+        writer = _Writer(Layout(width, indent=2))
         reports = [one for one in graded if isinstance(one, Report)]
         yield from (writer.page(report.report_page(one, selection)) for one in reports)
 
@@ -61,7 +60,7 @@ class _Writer:
         """Yield a step with its marked cells."""
         yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
         wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
-        if any(self.is_elided(comparison) for comparison in wrong):
+        if any(comparison.yours.is_cut for comparison in wrong):
             for cell in remark.cells[: report.MOST_CELLS]:
                 text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
                 yield [(f"  {text}", "")]
@@ -76,9 +75,6 @@ class _Writer:
             if text:
                 yield [(f"  {text}", "")]
         yield []
-
-    def is_elided(self, comparison: report.Comparison) -> bool:
-        return None in kept(max(comparison.yours.values.shape), self.layout.full)
 
     def comparison(self, comparison: report.Comparison) -> Iterator[Line]:
         if comparison.words:

@@ -26,14 +26,8 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a trace.
-
-    Args:
-        trace: what to show.
-        selection: which steps, and how many decimals.
-        width: columns of the terminal, to which titles and notes are folded; None for no terminal.
-    """
-    writer = _Writer(Layout(selection.full, width))
+    """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
+    writer = _Writer(Layout(width))
     for line in writer.page(page_of(trace, selection, writer.suffices)):
         yield from _folded(line, width)
 

@@ -25,12 +25,13 @@ def sign(text: str) -> str:
     return r"\Bigr)" if text == ")" else f" {SIGNS[text]} "
 
 
-def column_style(matrix: Matrix, columns: Sequence[int | None]) -> str:
+def column_style(matrix: Matrix) -> str:
     """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    columns = matrix.columns
     return "".join("c" if c is None else "|r" if c in matrix.bars else "r" for c in columns)
 
 
-def bracketed(style: str, lines: Sequence[str]) -> str:
-    """Return rows of cells as a matrix in brackets."""
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    """Return the rows of a matrix in brackets."""
     body = r" \\ ".join(lines)
-    return rf"\left[\begin{{array}}{{{style}}} {body} \end{{array}}\right]"
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"

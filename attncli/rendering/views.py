@@ -39,7 +39,6 @@ class Panel(Record):
 
     Attributes:
         part: the step, or the operand of one, whose numbers stand there.
-        matrix: the numbers with their labels.
         name: what it is, such as Kᵀ.
         origin: from row and column to the step or input that the number is a cell of.
         words: which head or batch it is, where that is not said otherwise.
@@ -166,11 +165,8 @@ class Views:
     def of_step(self, step: Step, place: Index, words: str = "", joined: bool = False) -> Panel:
         """Return a matrix of a step or an input as it stands on paper.
 
-        Args:
-            step: what is shown.
-            place: along batch, head and query.
-            words: which head or batch it is, where that is not said otherwise.
-            joined: whether the heads of a step that was cut stand side by side, with bars between.
+        `place` is along batch, head and query; `words` say it where that is not said otherwise.
+        With `joined` the heads of a step that was cut stand side by side, with bars between.
         """
         return self._panel(step, named(step.name), place, step.columns, words, joined)
 
@@ -200,12 +196,13 @@ class Views:
             on_page(array),
             row_labels=self.trace.labels.get(row_axis, ()),
             column_labels=self.trace.labels.get(column_axis, ()),
+            full=self.full,
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
             is_blank=_blanks(part),
         )
-        self.elided |= None in kept(max(matrix.values.shape), self.full)
+        self.elided |= matrix.is_cut
         return Panel(part, matrix, name, Provenance(part, on_page), words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
