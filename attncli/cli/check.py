@@ -5,6 +5,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
@@ -12,31 +13,29 @@ from attncli.errors import fail
 
 
 def check(
-    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The problem; - reads it.")],
+    problem: Annotated[str, Argument(metavar="INPUT", help="The problem; - reads it.")],
     answers: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ANSWERS]...",
             help="Hand-worked matrices by step name; by default INPUT's key answers.",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A number off in its last digit is wrong, too.")
+        bool, Option("--strict", help="A number off in its last digit is wrong, too.")
     ] = False,
     problem_only: Annotated[
-        bool,
-        typer.Option("--problem-only", help="List the mistakes that this problem cannot show."),
+        bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
     ] = False,
     format_: Annotated[
-        str | None, typer.Option("--format", "-f", help="table, json, csv, markdown or html.")
+        str | None, Option("--format", "-f", help="table, json, csv, markdown or html.")
     ] = None,
     out: shared.Out = None,
     decimals: Annotated[
-        int | None,
-        typer.Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers."),
+        int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
     ] = None,
     full: shared.Full = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict.")] = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
     color: shared.Colour = Color.auto,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
@@ -23,54 +24,49 @@ def compute(
     ctx: typer.Context,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."
-        ),
+        Argument(metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
+        Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
     ] = None,
     out: shared.Out = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="STEP[,STEP]", help="Show only these steps.")
+        str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
     decimals: shared.Decimals = None,
     full: shared.Full = False,
-    standalone: Annotated[
-        bool, typer.Option("--standalone", help="A complete LaTeX document.")
-    ] = False,
+    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
+        bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
-    color: Annotated[Color, typer.Option("--color", help="When to colour tables.")] = Color.auto,
+    color: Annotated[Color, Option("--color", help="When to colour tables.")] = Color.auto,
     matrix: Annotated[
         list[str] | None,
-        typer.Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
+        Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Shown at the top.")] = None,
-    notes: Annotated[str | None, typer.Option(help="Shown under the title.")] = None,
-    kind: Annotated[str | None, typer.Option(help="self, cross, pooling, …")] = None,
-    tokens: Annotated[str | None, typer.Option(help="Words of the rows of X: I,am,good.")] = None,
-    memory_tokens: Annotated[str | None, typer.Option(help="Words of the rows of memory.")] = None,
-    heads: Annotated[str | None, typer.Option(help="How many heads.")] = None,
-    kv_heads: Annotated[str | None, typer.Option(help="How many key/value heads.")] = None,
-    score: Annotated[str | None, typer.Option(help="The score function: see attn scores.")] = None,
-    scale: Annotated[str | None, typer.Option(help="Such as 1/sqrt(d_k).")] = None,
-    softcap: Annotated[str | None, typer.Option(help="c of c·tanh(s/c).")] = None,
-    mask: Annotated[str | None, typer.Option(help="causal, or {window: [2, 0]}.")] = None,
-    normalize: Annotated[str | None, typer.Option(help="softmax, hardmax, sparsemax, …")] = None,
-    tokens_as: Annotated[str | None, typer.Option(help="rows or columns.")] = None,
-    update: Annotated[str | None, typer.Option(help="Of kind recurrent: input_context, …")] = None,
-    activation: Annotated[str | None, typer.Option(help="Of kind pooling: tanh or none.")] = None,
-    output_activation: Annotated[str | None, typer.Option(help="Of kind pooling.")] = None,
-    enhance: Annotated[str | None, typer.Option(help="Of kind co_attention: true.")] = None,
+    title: Annotated[str | None, Option(help="Shown at the top.")] = None,
+    notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
+    kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
+    tokens: Annotated[str | None, Option(help="Words of the rows of X: I,am,good.")] = None,
+    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
+    heads: Annotated[str | None, Option(help="How many heads.")] = None,
+    kv_heads: Annotated[str | None, Option(help="How many key/value heads.")] = None,
+    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
+    scale: Annotated[str | None, Option(help="Such as 1/sqrt(d_k).")] = None,
+    softcap: Annotated[str | None, Option(help="c of c·tanh(s/c).")] = None,
+    mask: Annotated[str | None, Option(help="causal, or {window: [2, 0]}.")] = None,
+    normalize: Annotated[str | None, Option(help="softmax, hardmax, sparsemax, …")] = None,
+    tokens_as: Annotated[str | None, Option(help="rows or columns.")] = None,
+    update: Annotated[str | None, Option(help="Of kind recurrent: input_context, …")] = None,
+    activation: Annotated[str | None, Option(help="Of kind pooling: tanh or none.")] = None,
+    output_activation: Annotated[str | None, Option(help="Of kind pooling.")] = None,
+    enhance: Annotated[str | None, Option(help="Of kind co_attention: true.")] = None,
     round_: Annotated[
-        str | None,
-        typer.Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf."),
+        str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
+        bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
     ] = False,
 ) -> None:
     """Show every step of a calculation."""

@@ -5,6 +5,7 @@
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, Color, write_lines
@@ -12,24 +13,22 @@ from attncli.cli.terminal import BAD_INPUT, Color, write_lines
 
 def explain(
     input_: Annotated[
-        str, typer.Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
+        str, Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
     ],
     cell: Annotated[
         str,
-        typer.Argument(
-            metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."
-        ),
+        Argument(metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."),
     ],
     deep: Annotated[
-        bool, typer.Option("--deep", help="Go on to the operands, down to the input.")
+        bool, Option("--deep", help="Go on to the operands, down to the input.")
     ] = False,
     format_: Annotated[
-        str, typer.Option("--format", "-f", help="table, json, latex or markdown.")
+        str, Option("--format", "-f", help="table, json, latex or markdown.")
     ] = "table",
     decimals: shared.Decimals = None,
-    full: Annotated[bool, typer.Option("--full", help="Write long sums whole.")] = False,
+    full: Annotated[bool, Option("--full", help="Write long sums whole.")] = False,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
+        bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
     ] = False,
     color: shared.Colour = Color.auto,
 ) -> None:

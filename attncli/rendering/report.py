@@ -262,9 +262,7 @@ def _missing_cells(report: Report) -> str:
 def verdict(report: Report) -> str:
     """Return the one line that says it all."""
     counts = report.counts
-    if report.verdict == "wrong":
-        first = report.first_wrong_step
-        assert first is not None  # by the verdict
+    if first := report.first_wrong_step:
         finding = report.findings.get(first)
         what = f" ({finding.id})" if finding else ""
         if not report.steps[first].has(WRONG) and finding is None:

@@ -12,7 +12,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula, named
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
 from attncli.tape.cells import Index, place_word
@@ -52,15 +52,15 @@ class Panel(Record):
 
 
 class WeightedTerm(Record):
-    """Part of a weighted sum: a sign, a weight, and the letter and label of a value; v_am.
+    """Part of a weighted sum: the size of a weight, and the letter and label of a value; v_am.
 
     A part with no weight stands for those that are left out.
     """
 
-    sign: str
-    weight: str
-    letter: str
-    word: str
+    is_negative: bool = False
+    weight: str = ""
+    letter: str = ""
+    word: str = ""
 
 
 def subscripted(letter: str, word: str) -> str:
@@ -98,7 +98,7 @@ class WeightedSum(Record):
         texts = [cell(self.letter, self.word)]
         for part in self.parts:
             term = times(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
-            sign = "+" if part.sign == "+" else minus
+            sign = minus if part.is_negative else "+"
             texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
         return texts if self.parts else [*texts, "= 0"]
 
@@ -200,8 +200,9 @@ class Views:
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
-            is_blank=_blanks(part),
         )
+        if isinstance(part, Step) and isinstance(part.operation, Operation):
+            matrix = replace(matrix, is_blank=part.operation.is_blank)
         self.elided |= matrix.is_cut
         return Panel(part, matrix, name, Provenance(part, on_page), words)
 
@@ -227,15 +228,14 @@ class Views:
     def _terms(
         self, row: Array, axis: str, write: Callable[[float], str]
     ) -> Iterator[WeightedTerm]:
-        places = [int(i) for i in np.flatnonzero(row)]
+        places = np.flatnonzero(row).tolist()
         for index in kept(len(places), self.full):
             if index is None:
-                yield WeightedTerm("+", "", "", "")
+                yield WeightedTerm()
                 continue
             weight = float(row[places[index]])
-            sign = "−" if weight < 0 else "+"
             word = self.word(axis, places[index])
-            yield WeightedTerm(sign, write(abs(weight)), VALUES[axis], word)
+            yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
@@ -254,12 +254,6 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
     return values.T if turned else values
-
-
-def _blanks(part: Expression) -> Callable[[int, int], bool]:
-    """Return which cells of a step are nothing."""
-    made = part.operation if isinstance(part, Step) else None
-    return made.is_blank if isinstance(made, Operation) else lambda row, column: False
 
 
 def _shared(expression: Expression | None) -> list[RepeatHeads]:
