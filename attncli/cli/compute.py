@@ -120,7 +120,6 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
 def _write(
     traces: Sequence["Trace"], format_: str, selection: "Selection", out: Path | None, color: Color
 ) -> None:
-    """Write traces to a file, or as lines to the terminal."""
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")

@@ -58,10 +58,9 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
             if "name" in parts:
                 yield [prefix + key, str(parts.pop("name"))]
             yield from _flat(parts, f"{prefix}{key}.")
-        elif isinstance(value, list | tuple):
-            yield [prefix + key, *(visible(str(item)) for item in value)]
         else:
-            yield [prefix + key, visible(str(value))]
+            items = value if isinstance(value, list | tuple) else [value]
+            yield [prefix + key, *(visible(str(item)) for item in items)]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:

@@ -162,20 +162,18 @@ class _Writer:
 
     def explanations(self) -> dict[int, Sequence[object]]:
         """Return how each number that is shown was made."""
-        made: dict[int, Sequence[object]] = {}
         counts = Counter(name for name, _ in self.shown)
-        for (name, place), number in self.shown.items():
-            step = self.trace.steps.get(name)
-            if step is not None and counts[name] <= MOST and _is_small(step):
-                made[number] = self._short(self.explainer.explain(step, place))
-        return made
+        few = [self.trace[name] for name in counts if name in self.trace and counts[name] <= MOST]
+        small = {step.name: step for step in few if _is_small(step)}
+        return {
+            number: self._short(self.explainer.explain(small[name], place))
+            for (name, place), number in self.shown.items()
+            if name in small
+        }
 
     def _short(self, found: Explanation) -> Sequence[object]:
-        lit = sorted(
-            self.shown[source.step, source.index]
-            for source in found.sources
-            if (source.step, source.index) in self.shown
-        )
+        cells = [(source.step, source.index) for source in found.sources]
+        lit = sorted(self.shown[cell] for cell in cells if cell in self.shown)
         is_rounded = found.chain.last == "≈"
         short: list[object] = [list(map(as_text, found.chain.parts)), _runs(lit)]
         if is_rounded or found.reason:

@@ -137,7 +137,6 @@ def _scripts_in(body: str) -> list[str]:
 
 
 def _parts(page: Page) -> Iterator[str]:
-    """Yield the lines of the body."""
     if page.title:
         yield rf"\section*{{{escaped(page.title)}}}"
     if page.notes:

@@ -92,7 +92,8 @@ def _figure(figure: Figure) -> Iterator[str]:
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
     if figure.operands and width <= WIDEST:
-        line = "".join(_part(part) for part in figure.operands)
+        parts = (_array(p.matrix) if isinstance(p, Panel) else tex.sign(p) for p in figure.operands)
+        line = "".join(parts)
         yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
         if as_table:
             yield _table(result.matrix)
@@ -110,7 +111,6 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _named(panel: Panel) -> Iterator[str]:
-    """Yield a matrix with its name."""
     name = as_tex(panel.name)
     if panel.words:
         yield f"**{escaped(panel.words)}**"
@@ -119,10 +119,6 @@ def _named(panel: Panel) -> Iterator[str]:
         yield _table(panel.matrix)
     else:
         yield _block([f"{name} = {_array(panel.matrix)}"])
-
-
-def _part(part: Panel | str) -> str:
-    return _array(part.matrix) if isinstance(part, Panel) else tex.sign(part)
 
 
 def _array(matrix: Matrix) -> str:

@@ -122,26 +122,20 @@ def report_page(report: Report, selection: Selection) -> ReportPage:
 
 
 def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
-    name = judged.step.name
-    finding = report.findings.get(name)
+    finding = report.findings.get(judged.step.name)
+    names = list(report.steps)
+    is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
     unexplained = f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
     return Remark(
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
-        _follows_from(report, name),
+        "your numbers" if is_after else "your rounded numbers",
         tuple(_comparisons(judged, selection)) if isinstance(judged, Compared) else (),
         tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
         finding,
         unexplained if finding is None and judged.has(WRONG) else "",
         tuple(_last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
     )
-
-
-def _follows_from(report: Report, name: str) -> str:
-    """Return from what the numbers of a step follow: slips, or only rounding."""
-    names = list(report.steps)
-    after = report.first_wrong_step in names[: names.index(name)]
-    return "your numbers" if after else "your rounded numbers"
 
 
 def _count(judged: Judged, code: int) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, groupby
+from itertools import groupby
 
 from attncli.checking.check import Report
 from attncli.checking.judged import Finding
@@ -32,55 +32,47 @@ def pages(
     elif len(graded) > 1:
         yield _class_lines(graded)
     else:
-        writer = _Writer(Layout(width, indent=2))
+        layout = Layout(width, indent=2)
         reports = [one for one in graded if isinstance(one, Report)]
-        yield from (writer.page(report.report_page(one, selection)) for one in reports)
+        yield from (_page(report.report_page(one, selection), layout) for one in reports)
 
 
-class _Writer:
-    """Writes one report as lines."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-
-    def page(self, page: report.ReportPage) -> Iterator[Line]:
-        yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
-        yield []
-        for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
-            if is_fine:
-                yield from _fine(list(remarks))
-            else:
-                yield from chain.from_iterable(map(self.remark, remarks))
-        if page.missing:
-            yield [(f"_ left out: {page.missing}", "faint")]
-            yield []
-        yield [(page.verdict, STYLES[page.sign])]
-
-    def remark(self, remark: report.Remark) -> Iterator[Line]:
-        """Yield a step with its marked cells."""
-        yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
-        wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
-        if any(comparison.yours.is_cut for comparison in wrong):
-            for cell in remark.cells[: report.MOST_CELLS]:
-                text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
-                yield [(f"  {text}", "")]
-            if (more := len(remark.cells) - report.MOST_CELLS) > 0:
-                yield [(f"  … and {more} more; --full shows all", "")]
+def _page(page: report.ReportPage, layout: Layout) -> Iterator[Line]:
+    yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
+    yield []
+    for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
+        if is_fine:
+            yield from _fine(list(remarks))
         else:
-            for comparison in wrong:
-                yield from self.comparison(comparison)
-        if remark.finding is not None:
-            yield from _sentences(remark.finding)
-        for text in (remark.unexplained, *remark.last_digits):
-            if text:
-                yield [(f"  {text}", "")]
+            for remark in remarks:
+                yield from _remark(remark, layout)
+    if page.missing:
+        yield [(f"_ left out: {page.missing}", "faint")]
         yield []
+    yield [(page.verdict, STYLES[page.sign])]
 
-    def comparison(self, comparison: report.Comparison) -> Iterator[Line]:
-        if comparison.words:
-            yield [(f"  {comparison.words}", "name")]
-        for line in self.layout.together([comparison.yours, *comparison.others]):
-            yield [("  ", ""), *line]
+
+def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
+    """Yield a step with its marked cells."""
+    yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
+    wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
+    if any(comparison.yours.is_cut for comparison in wrong):
+        for cell in remark.cells[: report.MOST_CELLS]:
+            text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
+            yield [(f"  {text}", "")]
+        if (more := len(remark.cells) - report.MOST_CELLS) > 0:
+            yield [(f"  … and {more} more; --full shows all", "")]
+    else:
+        for comparison in wrong:
+            if comparison.words:
+                yield [(f"  {comparison.words}", "name")]
+            for line in layout.together([comparison.yours, *comparison.others]):
+                yield [("  ", ""), *line]
+    if remark.finding is not None:
+        yield from _sentences(remark.finding)
+    for text in filter(None, (remark.unexplained, *remark.last_digits)):
+        yield [(f"  {text}", "")]
+    yield []
 
 
 def _fine(remarks: Sequence[report.Remark]) -> Iterator[Line]:

@@ -39,8 +39,6 @@ def heading_line(step: Step, shapes: str = "") -> Line:
 
 
 class _Writer:
-    """Writes a page as lines."""
-
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
