@@ -15,7 +15,8 @@ from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, Views, WeightedSum
 from attncli.tape.cells import cell_name
 from attncli.tape.operations import Transposed
-from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.step import Operation, Step
+from attncli.tape.walk import sources
 from attncli.text.escapes import visible
 
 MOST_DECIMALS = 17
@@ -115,13 +116,13 @@ class _Walk:
         group = ""
         for together in _together(steps):
             figures: tuple[Figure, ...] = ()
-            sources: Sequence[Step] = ()
+            made_of: Sequence[Step]
             if _renames(together[0]):
-                sources = [s.operation for s in together if isinstance(s.operation, Step)]
+                made_of = [s.operation for s in together if isinstance(s.operation, Step)]
             else:
                 figures = tuple(self._figures(*together))
-                sources = [] if together[1:] else self._sources(together[0], figures[0])
-            inputs = tuple(self._inputs(sources))
+                made_of = [] if together[1:] else self._sources(together[0], figures[0])
+            inputs = tuple(self._inputs(made_of))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
@@ -145,10 +146,12 @@ class _Walk:
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(made, SplitHeads) and isinstance(made.operand, Step):
                 return []
-        return list(_inputs_in(made))
+        nodes = sources(step) if isinstance(made, Operation) else []
+        # The mask is not shown: its −∞ show where it is.
+        return [node for node in nodes if node.operation is None and node.name != "mask"]
 
-    def _inputs(self, sources: Sequence[Step]) -> Iterator[Panel]:
-        for step in sources:
+    def _inputs(self, made_of: Sequence[Step]) -> Iterator[Panel]:
+        for step in made_of:
             if step.name not in self.seen:
                 self.seen.add(step.name)
                 for place, name in self.views.slices(step):
@@ -172,16 +175,6 @@ def _is_summed(step: Step, following: Step | None = None) -> bool:
     """Return whether the step that follows is the sums of a step."""
     made = following.operation if following else None
     return isinstance(made, Sum) and step in made.operands
-
-
-def _inputs_in(expression: Expression | None) -> Iterator[Step]:
-    """Yield the inputs in an expression, but for the mask: its −∞ show where it is."""
-    if isinstance(expression, Operation):
-        for operand in expression.operands:
-            if isinstance(operand, Operation):
-                yield from _inputs_in(operand)
-            elif operand.operation is None and operand.name != "mask":
-                yield operand
 
 
 def enough_decimals(trace: Trace, least: int) -> int:

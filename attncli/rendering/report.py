@@ -43,7 +43,7 @@ class Comparison(Record):
 
     Attributes:
         words: which head or batch it is, or nothing.
-        yours: what the student wrote, with a mark at each number that is not right.
+        yours: what the student wrote, with marks.
         others: what the student's earlier numbers give, where that differs; the right numbers.
         is_wrong: whether a number is wrong, rather than rounded or carried on.
     """
@@ -149,8 +149,9 @@ def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]
     like = Matrix(np.zeros((0, 0)), "", *axis_labels(step), selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     shown = {"right": right}
-    if not _same_numbers(right, step.on_paper(judged.yours), digits):
-        shown = {"from your numbers": step.on_paper(judged.yours), "right": right}
+    from_yours = step.on_paper(judged.yours)
+    if not np.allclose(from_yours, right, rtol=0, atol=0.5 * 10.0**-digits):
+        shown = {"from your numbers": from_yours, "right": right}
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
@@ -189,13 +190,6 @@ def label_at(step: Step, axis: str, place: int) -> str:
 def places(chosen: Array) -> list[Index]:
     """Return where an array of truth values is true."""
     return [tuple(place) for place in np.argwhere(chosen).tolist()]
-
-
-def _same_numbers(right: Array, yours: Array, decimals: int) -> bool:
-    """Whether two arrays look the same when they are written."""
-    with np.errstate(invalid="ignore"):
-        near = np.abs(right - yours) <= 0.5 * 10.0**-decimals
-    return bool((near | (right == yours)).all())
 
 
 def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:

@@ -25,7 +25,7 @@ from attncli.tape.step import (
     notation_of,
     without_missing_axes,
 )
-from attncli.tape.walk import array_of
+from attncli.tape.walk import array_of, walk
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
@@ -87,11 +87,8 @@ class WeightedSum(Record):
     ) -> list[str]:
         """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
 
-        Args:
-            cell: writes a letter with a label.
-            times: writes a weight times a value.
-            minus: the sign of a negative weight.
-            dots: what stands for a sum, and for a term, that is left out.
+        `cell` writes a letter with a label, `times` a weight times a value; `minus` is the sign of
+        a negative weight; `dots` stand for a sum, and for a term, that is left out.
         """
         if not self.letter:
             return [dots[0]]
@@ -143,6 +140,7 @@ class Views:
         if isinstance(made, SplitHeads):
             sizes, names = sizes[:1], made.operand.leading
         counts = [size if axis in names else 1 for axis, size in zip(LEADING, sizes, strict=False)]
+        shared = [node for node in walk(made) if isinstance(node, RepeatHeads)] if made else []
         deep = len(step.trailing) == 3
         if deep:
             counts.append(step.array.shape[2])
@@ -152,8 +150,8 @@ class Views:
                 self.elided = True
                 continue
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
-            for shared in _shared(made):
-                words.append(f"key/value head {at[1] // shared.times + 1}")
+            for node in shared[:1]:
+                words.append(f"key/value head {at[1] // node.times + 1}")
             if deep and counts[-1] > 1:
                 words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
@@ -254,16 +252,6 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
     return values.T if turned else values
-
-
-def _shared(expression: Expression | None) -> list[RepeatHeads]:
-    """Return the operation that shares key/value heads, if there is one right in an expression."""
-    if isinstance(expression, RepeatHeads):
-        return [expression]
-    if isinstance(expression, Operation):
-        inner = [o for o in expression.operands if isinstance(o, Operation)]
-        return [found for operand in inner for found in _shared(operand)][:1]
-    return []
 
 
 def axis_labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:
