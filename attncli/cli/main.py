@@ -66,8 +66,7 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message.
 
-    Args:
-        arguments: what stands after `attn`; by default what the process was called with.
+    Without `arguments`, which stand after `attn`, it is what the process was called with.
     """
     stdout = sys.stdout
     try:

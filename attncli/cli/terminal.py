@@ -139,15 +139,10 @@ def _write_file(data: bytes, out: Path) -> None:
             raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
         if out.exists() and not out.is_file():
             out.write_bytes(data)  # a device or a named pipe has no "beside"
-            return
-        if (
-            out.exists()
-            and sys.stdout is not None
-            and out.samefile(f"/dev/fd/{sys.stdout.fileno()}")
-        ):
+        elif out.exists() and sys.stdout and out.samefile(f"/dev/fd/{sys.stdout.fileno()}"):
             _print(data)
-            return
-        _replace(out.resolve(), data)  # a link stays one, and what it points to is written
+        else:
+            _replace(out.resolve(), data)  # a link stays one, and what it points to is written
     except OSError as error:
         raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
 

@@ -88,12 +88,7 @@ class Matrix(Record):
 
 
 class Layout(Record):
-    """How matrices are laid out as text.
-
-    Attributes:
-        width: columns of the terminal; None where there is none.
-        indent: how many of them stay free.
-    """
+    """How matrices are laid out as text: `indent` columns of the terminal's `width` stay free."""
 
     width: int | None = None
     indent: int = 0
@@ -196,15 +191,15 @@ def _block(matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Blo
             line += [(" " * (len(separator) + size - label_width(head)), ""), (head, "label")]
         lines.append([*line, (" ", ""), *rest])
     top = len(lines)
-    for index, (row, texts) in enumerate(zip(rows, cells, strict=True)):
+    brackets = ["⎡⎤", *["⎢⎥"] * (len(rows) - 2), "⎣⎦"] if len(rows) > 1 else ["[]"]
+    for row, texts, bracket in zip(rows, cells, brackets, strict=True):
         label = "" if not labels else "⋮" if row is None else labels[row]
-        opening, closing = _brackets(index, len(rows))
         line = [(" " * (left - label_width(label)), ""), (label, "label")]
-        line.append((" " * (lead - left) + opening, ""))
+        line.append((" " * (lead - left) + bracket[0], ""))
         for column, separator, text, size in zip(columns, separators, texts, widths, strict=True):
             filled = " " * (size - cell_width(text)) + text
             line += [(separator, ""), (filled, _style(matrix, row, column))]
-        lines.append([*line, (closing, ""), *rest])
+        lines.append([*line, (bracket[1], ""), *rest])
     return Block(lines, width, top)
 
 
@@ -228,14 +223,6 @@ def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
         return "faint"
     shade = matrix.shade(row, column)
     return "" if shade is None else f"shade{min(9, int(shade * 10))}"
-
-
-def _brackets(index: int, rows: int) -> tuple[str, str]:
-    if rows == 1:
-        return "[", "]"
-    if index == 0:
-        return "⎡", "⎤"
-    return ("⎣", "⎦") if index == rows - 1 else ("⎢", "⎥")
 
 
 def _centred(text: str, style: str, width: int, lead: int) -> Line:

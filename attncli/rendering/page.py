@@ -49,7 +49,6 @@ class Entry(Record):
 
     Attributes:
         group: the title over this entry and those that follow, such as a time step; or nothing.
-        steps: the step, or all of them.
         shapes: of the operands and result of each, such as `(3, 2) × (2, 3) → (3, 3)`.
         inputs: matrices of the problem that it is made of and that were not shown before.
         figures: one for each head or batch; () for renamed inputs, whose numbers are known.
@@ -133,7 +132,7 @@ class _Walk:
         parts = () if totals else self.views.layout(step)
         for place, name in self.views.slices(step):
             operands = (p if isinstance(p, str) else self.views.of_operand(p, place) for p in parts)
-            results = (self.views.of_step(one, place, joined=True) for one in (step, *totals))
+            results = (self.views.of_step(one, place) for one in (step, *totals))
             sums = self.views.weighted_sums(step, place)
             yield Figure(name, tuple(operands), tuple(results), tuple(sums))
 

@@ -69,8 +69,6 @@ class Remark(Record):
         judged: the step and the status of its cells.
         sign: ✗ for a wrong step, ≈ for one off in a last digit, → for one that follows, or ✓.
         follows: from what the numbers follow: slips, or only rounding.
-        comparisons: the matrices with a number that is not right.
-        cells: the wrong numbers one by one.
         finding: the mistake, where one is known.
         unexplained: the sentence for wrong numbers that no known mistake explains, or nothing.
         last_digits: sentences on the numbers that are off in their last digit.
@@ -90,8 +88,7 @@ class ReportPage(Record):
     """What is shown of the report on a student, `name`, who worked the problem `title`.
 
     Attributes:
-        sign: ✓ or ✗.
-        verdict: the one line that says it all.
+        verdict: the one line that says it all, to stand after the sign ✓ or ✗.
         remarks: by the name of the step, for each that has a number.
         missing: how many cells were left out of the steps that were given, or nothing.
     """
@@ -150,6 +147,7 @@ def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     shown = {"right": right}
     from_yours = step.on_paper(judged.yours)
+    # Numbers that look the same when they are written need not be shown twice.
     if not np.allclose(from_yours, right, rtol=0, atol=0.5 * 10.0**-digits):
         shown = {"from your numbers": from_yours, "right": right}
     for place in np.ndindex(codes.shape[:-2]):

@@ -11,7 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tree import Formula, named
+from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
@@ -160,31 +160,24 @@ class Views:
         """Return the label of a place along an axis, or its number from 1."""
         return label_text(place_word(self.trace.labels, axis, place))
 
-    def of_step(self, step: Step, place: Index, words: str = "", joined: bool = False) -> Panel:
+    def of_step(self, step: Step, place: Index, words: str = "") -> Panel:
         """Return a matrix of a step or an input as it stands on paper.
 
         `place` is along batch, head and query; `words` say it where that is not said otherwise.
-        With `joined` the heads of a step that was cut stand side by side, with bars between.
+        The heads of a step that was cut stand side by side, with bars between.
         """
-        return self._panel(step, named(step.name), place, step.columns, words, joined)
+        return self._panel(step, place, step.columns, words, isinstance(step.operation, SplitHeads))
 
     def of_operand(self, part: Expression, place: Index) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
 
         A parameter that stands on paper as in row convention is turned round like its name, Wᵀ.
         """
-        return self._panel(part, notation_of(part, self.columns), place, self.columns)
+        return self._panel(part, place, self.columns)
 
     def _panel(
-        self,
-        part: Expression,
-        name: Formula,
-        place: Index,
-        turned: bool,
-        words: str = "",
-        joined: bool = False,
+        self, part: Expression, place: Index, turned: bool, words: str = "", joined: bool = False
     ) -> Panel:
-        joined = joined and isinstance(part, Step) and isinstance(part.operation, SplitHeads)
         array = array_of(part)
         on_page = partial(_on_page, place=place, joined=joined, turned=turned)
         size = array.shape[-1]
@@ -202,7 +195,7 @@ class Views:
         if isinstance(part, Step) and isinstance(part.operation, Operation):
             matrix = replace(matrix, is_blank=part.operation.is_blank)
         self.elided |= matrix.is_cut
-        return Panel(part, matrix, name, Provenance(part, on_page), words)
+        return Panel(part, matrix, notation_of(part, turned), Provenance(part, on_page), words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
