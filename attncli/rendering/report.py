@@ -43,7 +43,7 @@ class Comparison(Record):
 
     Attributes:
         words: which head or batch it is, or nothing.
-        yours: what the student wrote, with marks.
+        yours: what the student wrote, with a mark at each number that is not right.
         others: what the student's earlier numbers give, where that differs; the right numbers.
         is_wrong: whether a number is wrong, rather than rounded or carried on.
     """
@@ -238,11 +238,8 @@ def written_texts(judged: Given) -> Array:
 
 def _missing_cells(report: Report) -> str:
     given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
-    return ", ".join(
-        f"{judged.counts['missing']} of {judged.codes.size} cells of {judged.step.name}"
-        for judged in given
-        if judged.has(MISSING)
-    )
+    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
+    return ", ".join(f"{n} of {size} cells of {name}" for name, (n, size) in counts.items() if n)
 
 
 def verdict(report: Report) -> str:
@@ -263,15 +260,13 @@ def verdict(report: Report) -> str:
 def summary(graded: Sequence[Graded]) -> Iterator[str]:
     """Yield how many of a class were right, and the commonest mistakes."""
     reports = [one for one in graded if isinstance(one, Report)]
-    wrong = [report for report in reports if report.verdict == "wrong"]
-    unread = len(graded) - len(reports)
+    wrong = {one: one.first_wrong_step for one in reports if one.first_wrong_step}
     parts = [f"{len(reports) - len(wrong)} correct", f"{len(wrong)} wrong"]
-    if unread:
+    if unread := len(graded) - len(reports):
         parts.append(f"{unread} could not be read")
     yield f"{len(graded)} answers: {', '.join(parts)}"
-    findings = [report.findings.get(report.first_wrong_step or "") for report in wrong]
-    mistakes = Counter(finding.id for finding in findings if finding is not None)
-    steps = Counter(report.first_wrong_step or "" for report in wrong)
+    mistakes = Counter(one.findings[s].id for one, s in wrong.items() if s in one.findings)
+    steps = Counter(wrong.values())
     for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):
         if counted:
             told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))

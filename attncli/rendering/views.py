@@ -17,14 +17,7 @@ from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
 from attncli.tape.cells import Index, place_word
 from attncli.tape.operations import MatMul
-from attncli.tape.step import (
-    LEADING,
-    Expression,
-    Operation,
-    Step,
-    notation_of,
-    without_missing_axes,
-)
+from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
@@ -230,10 +223,12 @@ class Views:
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
-        shape = without_missing_axes(array_of(part), part.leading, len(part.trailing)).shape
-        if self.columns and len(part.trailing) > 1:
-            shape = (*shape[:-2], shape[-1], shape[-2])
-        return shape
+        shape = array_of(part).shape
+        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
+        last = shape[len(shape) - len(part.trailing) :]
+        if self.columns and len(last) > 1:
+            last = (*last[:-2], last[-1], last[-2])
+        return (*lead, *last)
 
 
 def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
