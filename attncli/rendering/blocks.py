@@ -99,9 +99,7 @@ class Layout(Record):
 
     def row(self, parts: Sequence[Matrix | str]) -> Block:
         """Return matrices and signs side by side."""
-        return _beside(
-            [part if isinstance(part, str) else _block(part, part.columns) for part in parts]
-        )
+        return _beside([p if isinstance(p, str) else _block(p, p.columns) for p in parts])
 
     def together(self, matrices: Sequence[Matrix]) -> list[Line]:
         """Return the lines of matrices side by side if they fit, else one below the other."""

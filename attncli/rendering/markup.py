@@ -34,13 +34,14 @@ def whole_page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> s
     data = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
         data = data.replace(sign, f"\\u{ord(sign):04x}")
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
+    rules = (FOLDER / "style.css").read_text(encoding="utf-8").splitlines()
+    style = "\n".join(line.strip() for line in rules if line.strip())
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
-        f"<style>\n{_minified(style)}</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
+        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
         '<div id="why" role="status" hidden="hidden"></div>\n'
         f'<script id="made" type="application/json">{data}</script>\n'
         f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
@@ -126,7 +127,3 @@ def _cell(
             attributes += f' data-c="{which}"'
     kind = f' class="{" ".join(classes)}"' if classes else ""
     return f"<td{kind}{attributes}>{shown}</td>"
-
-
-def _minified(style: str) -> str:
-    return "\n".join(line.strip() for line in style.splitlines() if line.strip()) + "\n"

@@ -93,14 +93,10 @@ def page_of(
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
-    return Page(
-        visible(problem.title) if whole else "",
-        "\n".join(map(visible, problem.notes.splitlines())) if whole else "",
-        entries,
-        tuple(closing),
-        () if selection.quiet else tuple(map(visible, trace.warnings)),
-        decimals,
-    )
+    title = visible(problem.title) if whole else ""
+    notes = "\n".join(map(visible, problem.notes.splitlines())) if whole else ""
+    warnings = () if selection.quiet else tuple(map(visible, trace.warnings))
+    return Page(title, notes, entries, tuple(closing), warnings, decimals)
 
 
 class _Walk:

@@ -103,19 +103,12 @@ class ReportPage(Record):
 
 def report_page(report: Report, selection: Selection) -> ReportPage:
     """Return what of a report is shown."""
-    remarks = {
-        name: _remark(report, judged, selection)
-        for name, judged in report.steps.items()
-        if judged.status != "missing"
-    }
-    return ReportPage(
-        visible(report.name),
-        visible(report.trace.problem.title),
-        "✓" if report.verdict == "correct" else "✗",
-        verdict(report),
-        remarks,
-        _missing_cells(report),
-    )
+    given = [judged for judged in report.steps.values() if judged.status != "missing"]
+    remarks = {judged.step.name: _remark(report, judged, selection) for judged in given}
+    title = visible(report.trace.problem.title)
+    sign = "✓" if report.verdict == "correct" else "✗"
+    missing = _missing_cells(report)
+    return ReportPage(visible(report.name), title, sign, verdict(report), remarks, missing)
 
 
 def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
