@@ -160,11 +160,11 @@ def test_a_parameter_in_columns_is_turned_round_like_its_name() -> None:
         score={"name": "general", "W": [[1, 2], [3, 5], [1, 7]]},
     )
     page = page_of(attncli.compute(problem), Selection())
-    (entry,) = (e for e in page.entries if e.headings[0].step.name == "scores")
+    (entry,) = (e for e in page.entries if e.steps[0].name == "scores")
     (figure,) = entry.figures
     k, w, q = (panel.matrix.values for panel in figure.panels)
     assert [text(panel.name) for panel in figure.panels] == ["Kᵀ", "Wᵀ", "Q"]
-    assert entry.headings[0].shapes == "(3, 2) × (2, 3) × (3, 3) → (3, 3)"
+    assert entry.shapes[0] == "(3, 2) × (2, 3) × (3, 3) → (3, 3)"
     assert (k @ w @ q == figure.results[0].matrix.values).all()
 
 

@@ -2,79 +2,72 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-import sys
-from pathlib import Path
 from typing import Annotated
 
 import typer
+from typer import Argument, Option
 
-from attncli.cli.shared import complain, format_name, prepare, read_problems, write_format
+from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
 from attncli.errors import fail
 
 
 def check(
-    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The problem; - reads it.")],
+    problem: Annotated[str, Argument(metavar="INPUT", help="The problem; - reads it.")],
     answers: Annotated[
         list[str] | None,
-        typer.Argument(
+        Argument(
             metavar="[ANSWERS]...",
             help="Hand-worked matrices by step name; by default INPUT's key answers.",
         ),
     ] = None,
     strict: Annotated[
-        bool, typer.Option("--strict", help="A number off in its last digit is wrong, too.")
+        bool, Option("--strict", help="A number off in its last digit is wrong, too.")
     ] = False,
     problem_only: Annotated[
-        bool,
-        typer.Option("--problem-only", help="List the mistakes that this problem cannot show."),
+        bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
     ] = False,
     format_: Annotated[
-        str | None, typer.Option("--format", "-f", help="table, json, csv, markdown or html.")
+        str | None, Option("--format", "-f", help="table, json, csv, markdown or html.")
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
-    ] = None,
+    out: shared.Out = None,
     decimals: Annotated[
-        int | None,
-        typer.Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers."),
+        int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
     ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
-    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Only the verdict.")] = False,
-    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
+    full: shared.Full = False,
+    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
+    color: shared.Colour = Color.auto,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""
     out = None if str(out) == "-" else out
-    prepare([problem, *(answers or ())])
+    shared.prepare([problem, *(answers or ())])
     from attncli.checking.check import Report
     from attncli.files.grading import errors_in, grade_all
     from attncli.rendering.selection import Selection
 
-    problems, failed = read_problems([problem])
+    problems, failed = shared.read_problems([problem])
     if failed:
         raise typer.Exit(BAD_INPUT)
-    chosen_format = format_name("reports", format_, out)
+    chosen_format = shared.format_name("reports", format_, out)
     selection = Selection((), decimals, full, quiet)
     if problem_only:
         if chosen_format != "table" or out is not None or answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         from attncli.rendering.weaknesses import weaknesses
 
-        write_lines([weaknesses(one, decimals) for one in problems], color)
+        write_lines([weaknesses(one, selection.digits) for one in problems], color)
         return
     graded = []
-    stdin = sys.stdin.buffer if sys.stdin is not None else None
-    for one in grade_all(problems, answers or (), strict, stdin):
+    for one in grade_all(problems, answers or (), strict, shared.standard_input()):
         graded.append(one)
         for error in errors_in(one):
-            complain(error)
+            shared.complain(error)
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(graded, selection, terminal_width()), color)
     else:
-        write_format("reports", chosen_format, graded, selection, out)
+        shared.write_format("reports", chosen_format, graded, selection, out)
     if any(errors_in(one) for one in graded):
         raise typer.Exit(BAD_INPUT)
     if any(isinstance(one, Report) and one.verdict == "wrong" for one in graded):

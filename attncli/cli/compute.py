@@ -8,16 +8,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
+from typer import Argument, Option
 
-from attncli.cli.shared import (
-    calculated,
-    format_name,
-    note_exact,
-    prepare,
-    read_problems,
-    warn,
-    write_format,
-)
+from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.text.escapes import visible
@@ -31,110 +24,86 @@ def compute(
     ctx: typer.Context,
     inputs: Annotated[
         list[str] | None,
-        typer.Argument(
-            metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."
-        ),
+        Argument(metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
     ] = None,
     format_: Annotated[
         str | None,
-        typer.Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
+        Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
     ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option("--out", "-o", help="Write to a file; its suffix tells the format."),
-    ] = None,
+    out: shared.Out = None,
     only: Annotated[
-        str | None, typer.Option("--only", metavar="STEP[,STEP]", help="Show only these steps.")
+        str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
-    decimals: Annotated[
-        int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
-    ] = None,
-    full: Annotated[bool, typer.Option("--full", help="Show large matrices whole.")] = False,
-    standalone: Annotated[
-        bool, typer.Option("--standalone", help="A complete LaTeX document.")
-    ] = False,
+    decimals: shared.Decimals = None,
+    full: shared.Full = False,
+    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
+        bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
-    color: Annotated[Color, typer.Option("--color", help="When to colour tables.")] = Color.auto,
+    color: Annotated[Color, Option("--color", help="When to colour tables.")] = Color.auto,
     matrix: Annotated[
         list[str] | None,
-        typer.Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
+        Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
     ] = None,
-    title: Annotated[str | None, typer.Option(help="Shown at the top.")] = None,
-    notes: Annotated[str | None, typer.Option(help="Shown under the title.")] = None,
-    kind: Annotated[str | None, typer.Option(help="self, cross, pooling, …")] = None,
-    tokens: Annotated[str | None, typer.Option(help="Words of the rows of X: I,am,good.")] = None,
-    memory_tokens: Annotated[str | None, typer.Option(help="Words of the rows of memory.")] = None,
-    heads: Annotated[str | None, typer.Option(help="How many heads.")] = None,
-    kv_heads: Annotated[str | None, typer.Option(help="How many key/value heads.")] = None,
-    score: Annotated[str | None, typer.Option(help="The score function: see attn scores.")] = None,
-    scale: Annotated[str | None, typer.Option(help="Such as 1/sqrt(d_k).")] = None,
-    softcap: Annotated[str | None, typer.Option(help="c of c·tanh(s/c).")] = None,
-    mask: Annotated[str | None, typer.Option(help="causal, or {window: [2, 0]}.")] = None,
-    normalize: Annotated[str | None, typer.Option(help="softmax, hardmax, sparsemax, …")] = None,
-    tokens_as: Annotated[str | None, typer.Option(help="rows or columns.")] = None,
-    update: Annotated[str | None, typer.Option(help="Of kind recurrent: input_context, …")] = None,
-    activation: Annotated[str | None, typer.Option(help="Of kind pooling: tanh or none.")] = None,
-    output_activation: Annotated[str | None, typer.Option(help="Of kind pooling.")] = None,
-    enhance: Annotated[str | None, typer.Option(help="Of kind co_attention: true.")] = None,
+    title: Annotated[str | None, Option(help="Shown at the top.")] = None,
+    notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
+    kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
+    tokens: Annotated[str | None, Option(help="Words of the rows of X: I,am,good.")] = None,
+    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
+    heads: Annotated[str | None, Option(help="How many heads.")] = None,
+    kv_heads: Annotated[str | None, Option(help="How many key/value heads.")] = None,
+    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
+    scale: Annotated[str | None, Option(help="Such as 1/sqrt(d_k).")] = None,
+    softcap: Annotated[str | None, Option(help="c of c·tanh(s/c).")] = None,
+    mask: Annotated[str | None, Option(help="causal, or {window: [2, 0]}.")] = None,
+    normalize: Annotated[str | None, Option(help="softmax, hardmax, sparsemax, …")] = None,
+    tokens_as: Annotated[str | None, Option(help="rows or columns.")] = None,
+    update: Annotated[str | None, Option(help="Of kind recurrent: input_context, …")] = None,
+    activation: Annotated[str | None, Option(help="Of kind pooling: tanh or none.")] = None,
+    output_activation: Annotated[str | None, Option(help="Of kind pooling.")] = None,
+    enhance: Annotated[str | None, Option(help="Of kind co_attention: true.")] = None,
     round_: Annotated[
-        str | None,
-        typer.Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf."),
+        str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,
     exact: Annotated[
-        bool, typer.Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
+        bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
     ] = False,
 ) -> None:
     """Show every step of a calculation."""
-    options = {
-        "title": title,
-        "notes": notes,
-        "kind": kind,
-        "tokens": tokens,
-        "memory_tokens": memory_tokens,
-        "heads": heads,
-        "kv_heads": kv_heads,
-        "score": score,
-        "scale": scale,
-        "softcap": softcap,
-        "mask": mask,
-        "normalize": normalize,
-        "tokens_as": tokens_as,
-        "update": update,
-        "activation": activation,
-        "output_activation": output_activation,
-        "enhance": enhance,
-        "round": round_,
-    }
     sources = list(inputs or ())
+    matrices = matrix_flags(matrix or ())
     out = None if str(out) == "-" else out
-    if not sources and not matrix:
+    if not sources and not matrices:
         if sys.stdin is not None and sys.stdin.isatty():
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
-    prepare([*sources, *matrix_flags(matrix or ()).values()])
+    shared.prepare([*sources, *matrices.values()])
     from attncli.files.load import Overrides
     from attncli.rendering.selection import Selection
 
-    chosen_format = format_name("traces", format_, out)
+    chosen_format = shared.format_name("traces", format_, out)
     if standalone and chosen_format != "latex":
-        raise fail(
-            f"--standalone is for the format latex, not {chosen_format}",
-            hint="use it with -f latex",
-        )
+        message = f"--standalone is for the format latex, not {chosen_format}"
+        raise fail(message, hint="use it with -f latex")
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
-    given = {key: value for key, value in options.items() if value is not None}
-    problems, failed = read_problems(sources, Overrides(given, matrix_flags(matrix or ())))
-    traces, failed_too = calculated(problems, names)
+    traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
     if not quiet:
         for trace in traces:
-            warn(trace, several=len(traces) > 1)
+            shared.warn_of(trace, several=len(traces) > 1)
     selection = Selection(names, decimals, full, quiet, exact, standalone)
     _write(traces, chosen_format, selection, out, color)
-    if failed or failed_too:
+    if failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def problem_options(ctx: typer.Context) -> dict[str, str]:
+    """Return the given options that are keys of a problem: `--round` is the key `round`."""
+    from attncli.problem.keys import KEYS
+
+    options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
+    given = {name.rstrip("_"): value for name, value in options if value is not None}
+    return {key: value for key, value in given.items() if key in KEYS}
 
 
 def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
@@ -151,32 +120,22 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
 def _write(
     traces: Sequence["Trace"], format_: str, selection: "Selection", out: Path | None, color: Color
 ) -> None:
-    """Write traces to a file, or as lines to the terminal."""
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if not traces:
         return
     if not on_screen:
-        write_format("traces", format_, traces, selection, out)
+        shared.write_format("traces", format_, traces, selection, out)
     elif selection.exact:
-        _write_exact(traces, selection, color)
+        from attncli.explaining.exact import Exact
+        from attncli.rendering.explanations import exact_lines
+
+        exacts = [Exact(trace) for trace in traces]
+        write_lines((exact_lines(exact, selection) for exact in exacts), color)
+        for exact in exacts:
+            shared.warn(exact.warnings())
     else:
         from attncli.rendering.table import lines
 
         write_lines((lines(trace, selection, terminal_width()) for trace in traces), color)
-
-
-def _write_exact(traces: Sequence["Trace"], selection: "Selection", color: Color) -> None:
-    """Print closed forms beside the numbers."""
-    from attncli.explaining.exact import Exact
-    from attncli.rendering.explanations import exact_lines
-
-    exacts = [Exact(trace) for trace in traces]
-    pages = [
-        list(exact_lines(trace, selection.steps(trace), exact, selection.digits))
-        for trace, exact in zip(traces, exacts, strict=True)
-    ]
-    write_lines(pages, color)
-    for exact in exacts:
-        note_exact(exact)

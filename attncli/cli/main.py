@@ -15,7 +15,7 @@ from attncli.cli.explain import explain
 from attncli.cli.schema import schema
 from attncli.cli.scores import scores
 from attncli.cli.shared import complain
-from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, ReaderWentAwayError, leave
+from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
@@ -47,15 +47,14 @@ def attn(
     """Show every number of an attention calculation, the way a careful hand would write it."""
 
 
-app.command(epilog="Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.")(
-    compute
-)
-app.command(epilog="Exit status: 0 right, 1 a wrong number, 2 something could not be read.")(check)
-app.command(epilog="Such as: attn explain homework.yaml 'weights[head 2][am, I]'")(explain)
-
-
-app.command()(scores)
-app.command()(schema)
+for command, epilog in (
+    (compute, "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'."),
+    (check, "Exit status: 0 right, 1 a wrong number, 2 something could not be read."),
+    (explain, "Such as: attn explain homework.yaml 'weights[head 2][am, I]'"),
+    (scores, None),
+    (schema, None),
+):
+    app.command(epilog=epilog)(command)
 
 
 def main() -> None:
@@ -67,8 +66,7 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message.
 
-    Args:
-        arguments: what stands after `attn`; by default what the process was called with.
+    Without `arguments`, which stand after `attn`, it is what the process was called with.
     """
     stdout = sys.stdout
     try:
@@ -77,14 +75,11 @@ def run(arguments: Sequence[str] | None = None) -> int:
         # typer puts another stream in its place when the reader of its help went away.
         status = end.code if sys.stdout is stdout else READER_WENT_AWAY
     except ReaderWentAwayError:
-        status = READER_WENT_AWAY
+        return READER_WENT_AWAY
     except OSError as error:
-        complain(fail(f"standard output cannot be written: {error.strerror}"))
-        status = BAD_INPUT
+        return complain(fail(f"standard output cannot be written: {error.strerror}"))
     except InputError as error:
-        complain(error)
-        status = BAD_INPUT
+        return complain(error)
     except MemoryError:
-        typer.echo("the calculation does not fit into memory", err=True)
-        status = BAD_INPUT
+        return complain(fail("the calculation does not fit into memory"))
     return status if isinstance(status, int) else 0

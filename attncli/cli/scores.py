@@ -2,16 +2,11 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-from typing import Annotated
-
-import typer
-
+from attncli.cli import shared
 from attncli.cli.terminal import Color, write_lines
 
 
-def scores(
-    color: Annotated[Color, typer.Option("--color", help="When to colour.")] = Color.auto,
-) -> None:
+def scores(color: shared.Colour = Color.auto) -> None:
     """List score functions, masks and normalisers."""
     from attncli.rendering.catalogue import catalogue
 

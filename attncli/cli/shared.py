@@ -4,24 +4,32 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from attncli.cli.terminal import write_bytes
+from attncli.cli.terminal import BAD_INPUT, Color, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
-    from attncli.explaining.exact import Exact
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
     from attncli.rendering.formats import Kind
     from attncli.rendering.selection import Selection
+
+Out = Annotated[
+    Path | None, typer.Option("--out", "-o", help="Write to a file; its suffix tells the format.")
+]
+Decimals = Annotated[
+    int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
+]
+Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
+Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
@@ -38,12 +46,7 @@ def prepare(sources: Sequence[str]) -> None:
 
 
 def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
-    """Return the format that was asked for, or that the output file's name implies.
-
-    Args:
-        kind: what is written.
-        name: the format's name, if it was given.
-        out: the file, if one was named.
+    """Return the format that was asked for by name, or that the output file's name implies.
 
     Raises:
         InputError: for a name or a suffix that is no format for this kind.
@@ -61,9 +64,8 @@ def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
         if out.suffix.lower() in row.suffixes:
             return known
     endings = ", ".join(suffix for row in formats.values() for suffix in row.suffixes)
-    raise fail(
-        f"the name {visible(str(out))} does not tell a format", hint=f"use -f, or one of {endings}"
-    )
+    message = f"the name {visible(str(out))} does not tell a format"
+    raise fail(message, hint=f"use -f, or one of {endings}")
 
 
 def write_format(
@@ -82,14 +84,13 @@ def read_problems(
     """Return the problems of all files, and whether some could not be read."""
     from attncli.files.load import Overrides, from_flags, load_each
 
-    problems: list[Problem] = []
-    failed = False
     if not sources:
         return [from_flags(overrides or Overrides())], False
-    stdin = sys.stdin.buffer if sys.stdin is not None else None
+    problems: list[Problem] = []
+    failed = False
     for source in sources:
         try:
-            found = load_each(source, overrides, stdin)
+            found = load_each(source, overrides, standard_input())
         except InputError as error:
             found = [error]
         for problem in found:
@@ -101,12 +102,19 @@ def read_problems(
     return problems, failed
 
 
-def calculated(problems: Sequence[Problem], only: tuple[str, ...]) -> tuple[list[Trace], bool]:
-    """Return the traces of all problems, and whether some could not be calculated."""
+def standard_input() -> BinaryIO | None:
+    """Return what is read for `-`; None where standard input is closed."""
+    return sys.stdin.buffer if sys.stdin is not None else None
+
+
+def calculated(
+    sources: Sequence[str], only: tuple[str, ...] = (), overrides: Overrides | None = None
+) -> tuple[list[Trace], bool]:
+    """Return the traces of all problems, and whether some could not be read or calculated."""
     from attncli.mechanisms.compute import compute as calculate
 
+    problems, failed = read_problems(sources, overrides)
     traces: list[Trace] = []
-    failed = False
     for problem in problems:
         try:
             traces.append(calculate(problem, only or None))
@@ -116,19 +124,19 @@ def calculated(problems: Sequence[Problem], only: tuple[str, ...]) -> tuple[list
     return traces, failed
 
 
-def complain(error: InputError) -> None:
-    """Print an error's message."""
+def complain(error: InputError) -> int:
+    """Print an error's message; return the exit status that tells of it."""
     typer.echo(str(error), err=True)
+    return BAD_INPUT
 
 
-def warn(trace: Trace, several: bool) -> None:
-    """Print the warnings of a trace, with its title where there are several."""
-    name = f"{visible(trace.problem.title)}: " if several and trace.problem.title else ""
-    for warning in trace.warnings:
+def warn(warnings: Iterable[str], title: str = "") -> None:
+    """Print warnings, after a title where there is one."""
+    name = f"{visible(title)}: " if title else ""
+    for warning in warnings:
         typer.echo(f"warning: {name}{visible(warning)}", err=True)
 
 
-def note_exact(exact: Exact) -> None:
-    """Print what there is to say of closed forms."""
-    for warning in exact.warnings():
-        typer.echo(f"warning: {visible(warning)}", err=True)
+def warn_of(trace: Trace, several: bool) -> None:
+    """Print the warnings of a trace, with its title where there are several."""
+    warn(trace.warnings, trace.problem.title if several else "")

@@ -7,12 +7,13 @@ import sys
 from collections.abc import Iterable
 from enum import StrEnum
 from pathlib import Path
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 from attncli.errors import fail
 from attncli.text.escapes import visible
 
-Line = list[tuple[str, str]]
+if TYPE_CHECKING:
+    from attncli.rendering.blocks import Line
 
 WRONG_ANSWER = 1
 BAD_INPUT = 2
@@ -46,7 +47,6 @@ STYLES = {
     "name": "italic",
     "label": "cyan",
     "faint": "dim",
-    "mixture": "",
     "right": "green",
     "wrong": "bold red",
     "near": "yellow",
@@ -80,11 +80,10 @@ def write_lines(pages: Iterable[Iterable[Line]], color: Color) -> None:
         InputError: if standard output cannot be written.
         ReaderWentAwayError: if nobody reads it any more.
     """
-    coloured = is_coloured(color)
-    texts = []
-    for page in pages:
-        lines = [_coloured(line) if coloured else _plain(line) for line in page]
-        texts.append("\n".join(lines) + "\n")
+    from attncli.rendering.blocks import plain_text
+
+    write = _coloured if is_coloured(color) else plain_text
+    texts = ["\n".join(map(write, page)) + "\n" for page in pages]
     _print("\n".join(texts).encode(errors="replace"))
 
 
@@ -140,17 +139,12 @@ def _write_file(data: bytes, out: Path) -> None:
             raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
         if out.exists() and not out.is_file():
             out.write_bytes(data)  # a device or a named pipe has no "beside"
-            return
-        if out.exists() and sys.stdout is not None and out.samefile(_stdout_file()):
+        elif out.exists() and sys.stdout and out.samefile(f"/dev/fd/{sys.stdout.fileno()}"):
             _print(data)
-            return
-        _replace(out.resolve(), data)  # a link stays one, and what it points to is written
+        else:
+            _replace(out.resolve(), data)  # a link stays one, and what it points to is written
     except OSError as error:
         raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
-
-
-def _stdout_file() -> Path:
-    return Path(f"/dev/fd/{sys.stdout.fileno()}")
 
 
 def _replace(out: Path, data: bytes) -> None:
@@ -173,10 +167,6 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def _plain(line: Line) -> str:
-    return "".join(text for text, _ in line).rstrip()
 
 
 def _coloured(line: Line) -> str:

@@ -36,13 +36,10 @@ class Block(Record):
 
 
 class Matrix(Record):
-    """What a block shows.
+    """What a block shows: values (rows, columns), with a name above and labels beside them.
 
     Attributes:
-        values: (rows, columns).
-        name: what stands above it.
-        row_labels: words of the rows, or nothing.
-        column_labels: words of the columns, or nothing.
+        full: whether it is shown whole, where it is large.
         write: how a number is written.
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
@@ -54,11 +51,27 @@ class Matrix(Record):
     name: str = ""
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
+    full: bool = False
     write: Callable[[float], str] = str
     bars: Sequence[int] = ()
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
     cells: Mapping[tuple[int, int], Span] = NO_CELLS
+
+    @property
+    def rows(self) -> list[int | None]:
+        """The rows that are shown, None for those left out."""
+        return kept(self.values.shape[0], self.full)
+
+    @property
+    def columns(self) -> list[int | None]:
+        """The columns that are shown, None for those left out."""
+        return kept(self.values.shape[1], self.full)
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether rows or columns are left out."""
+        return None in (*self.rows, *self.columns)
 
     def shade(self, row: int, column: int) -> float | None:
         """Return how strong the background of a number is, from 0 to 1; None for no background."""
@@ -67,25 +80,16 @@ class Matrix(Record):
             return None
         return min(1.0, abs(value))
 
-    def shown_width(self, full: bool) -> int:
-        """Return about how many characters wide the matrix is in a document."""
-        rows, columns = (kept(size, full) for size in self.values.shape)
-        return sum(
-            2 + max((len(cell_text(self, row, column)) for row in rows), default=0)
-            for column in columns
-        )
+    @property
+    def width(self) -> int:
+        """About how many characters wide the matrix is in a document."""
+        widths = ([len(cell_text(self, row, c)) for row in self.rows] for c in self.columns)
+        return sum(2 + max(column, default=0) for column in widths)
 
 
 class Layout(Record):
-    """How matrices are laid out as text.
+    """How matrices are laid out as text: `indent` columns of the terminal's `width` stay free."""
 
-    Attributes:
-        full: whether large matrices are shown whole.
-        width: columns of the terminal; None where there is none.
-        indent: how many of them stay free.
-    """
-
-    full: bool = False
     width: int | None = None
     indent: int = 0
 
@@ -95,7 +99,7 @@ class Layout(Record):
 
     def row(self, parts: Sequence[Matrix | str]) -> Block:
         """Return matrices and signs side by side."""
-        return _beside([part if isinstance(part, str) else self._whole(part) for part in parts])
+        return _beside([p if isinstance(p, str) else _block(p, p.columns) for p in parts])
 
     def together(self, matrices: Sequence[Matrix]) -> list[Line]:
         """Return the lines of matrices side by side if they fit, else one below the other."""
@@ -106,25 +110,19 @@ class Layout(Record):
 
     def alone(self, matrix: Matrix) -> list[Line]:
         """Return the lines of a matrix, some columns below the others where it is too wide."""
-        whole = self._whole(matrix)
+        whole = _block(matrix, matrix.columns)
         room = self.width and self.width - self.indent
         if room is None or whole.width <= room:
             return whole.lines
         lines: list[Line] = []
-        columns = kept(matrix.values.shape[1], self.full)
+        columns = matrix.columns
         while columns:
             count = 1
-            while count < len(columns) and self._part(matrix, columns[: count + 1]).width <= room:
+            while count < len(columns) and _block(matrix, columns[: count + 1]).width <= room:
                 count += 1
-            lines += self._part(matrix, columns[:count], _range(columns[:count])).lines
+            lines += _block(matrix, columns[:count], _range(columns[:count])).lines
             columns = columns[count:]
         return lines
-
-    def _whole(self, matrix: Matrix) -> Block:
-        return self._part(matrix, kept(matrix.values.shape[1], self.full))
-
-    def _part(self, matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Block:
-        return _block(matrix, kept(matrix.values.shape[0], self.full), columns, note)
 
 
 def plain(pages: Iterable[Iterable[Line]]) -> bytes:
@@ -147,34 +145,28 @@ def _beside(parts: Sequence[Block | str]) -> Block:
     width = 0
     for part in parts:
         if isinstance(part, str):
-            text = f" {part} "
-            column: list[Line] = [[(" " * len(text), "")] for _ in lines]
-            column[top + (rows - 1) // 2] = [(text, "")]
-            size = len(text)
-        else:
-            size = part.width
-            blank: Line = [(" " * size, "")]
-            name = part.lines[:1] if part.top else []
-            labels_and_matrix = part.lines[len(name) :]
-            column = name + [blank] * (top - part.top) + labels_and_matrix
-            column += [blank] * (len(lines) - len(column))
-        for line, spans in zip(lines, column, strict=True):
-            line.extend(spans)
+            size = len(part) + 2
+            column: dict[int, Line] = {top + (rows - 1) // 2: [(f" {part} ", "")]}
+        else:  # the name stands at the very top, labels and numbers are level with the others
+            size, name = part.width, min(part.top, 1)
+            column = dict(enumerate(part.lines[:name]))
+            column |= dict(enumerate(part.lines[name:], top - part.top + name))
+        for number, line in enumerate(lines):
+            line.extend(column.get(number, [(" " * size, "")]))
         width += size
     return Block(lines, width, top)
 
 
 def _range(columns: Sequence[int | None]) -> str:
-    places = [c for c in columns if c is not None]
-    if not places:
-        return ""
-    first, last = places[0] + 1, places[-1] + 1
-    return f"column {first}" if first == last else f"columns {first} to {last}"
+    numbers = [c + 1 for c in columns if c is not None]
+    if len(numbers) < 2:
+        return f"column {numbers[0]}" if numbers else ""
+    return f"columns {numbers[0]} to {numbers[-1]}"
 
 
-def _block(
-    matrix: Matrix, rows: Sequence[int | None], columns: Sequence[int | None], note: str
-) -> Block:
+def _block(matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Block:
+    """Return some columns of a matrix, with a note beside its name."""
+    rows = matrix.rows
     labels = [label_text(label) for label in matrix.row_labels]
     heads = [label_text(label) for label in matrix.column_labels]
     cells = [[cell_text(matrix, row, column) for column in columns] for row in rows]
@@ -185,7 +177,7 @@ def _block(
     ]
     left = max(map(label_width, labels), default=0)
     lead = left + 1 if left else 0
-    separators = [_separator(matrix, columns, i) for i in range(len(columns))]
+    separators = ["", *(" │ " if c in matrix.bars else GAP for c in columns[1:])]
     used = lead + 2 + sum(widths) + sum(map(len, separators))
     name = ", ".join(filter(None, (matrix.name, note)))
     width = max(used, cell_width(name))
@@ -197,15 +189,15 @@ def _block(
             line += [(" " * (len(separator) + size - label_width(head)), ""), (head, "label")]
         lines.append([*line, (" ", ""), *rest])
     top = len(lines)
-    for index, (row, texts) in enumerate(zip(rows, cells, strict=True)):
+    brackets = ["⎡⎤", *["⎢⎥"] * (len(rows) - 2), "⎣⎦"] if len(rows) > 1 else ["[]"]
+    for row, texts, bracket in zip(rows, cells, brackets, strict=True):
         label = "" if not labels else "⋮" if row is None else labels[row]
-        opening, closing = _brackets(index, len(rows))
         line = [(" " * (left - label_width(label)), ""), (label, "label")]
-        line.append((" " * (lead - left) + opening, ""))
+        line.append((" " * (lead - left) + bracket[0], ""))
         for column, separator, text, size in zip(columns, separators, texts, widths, strict=True):
             filled = " " * (size - cell_width(text)) + text
             line += [(separator, ""), (filled, _style(matrix, row, column))]
-        lines.append([*line, (closing, ""), *rest])
+        lines.append([*line, (bracket[1], ""), *rest])
     return Block(lines, width, top)
 
 
@@ -220,12 +212,6 @@ def cell_text(matrix: Matrix, row: int | None, column: int | None) -> str:
     return matrix.write(float(matrix.values[row, column]))
 
 
-def _separator(matrix: Matrix, columns: Sequence[int | None], index: int) -> str:
-    if index == 0:
-        return ""
-    return " │ " if columns[index] in matrix.bars else GAP
-
-
 def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
     if row is None or column is None or matrix.is_blank(row, column):
         return "faint"
@@ -235,14 +221,6 @@ def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
         return "faint"
     shade = matrix.shade(row, column)
     return "" if shade is None else f"shade{min(9, int(shade * 10))}"
-
-
-def _brackets(index: int, rows: int) -> tuple[str, str]:
-    if rows == 1:
-        return "[", "]"
-    if index == 0:
-        return "⎡", "⎤"
-    return ("⎣", "⎦") if index == rows - 1 else ("⎢", "⎥")
 
 
 def _centred(text: str, style: str, width: int, lead: int) -> Line:

@@ -10,8 +10,6 @@ from attncli.attention.scores import SCORES, ScoreFunction
 from attncli.rendering.blocks import Line
 from attncli.text.widths import cell_width
 
-PARAMETERS = " " * 6 + "with "
-
 
 def catalogue() -> Iterator[Line]:
     """Yield the lines of `attn scores`."""
@@ -20,7 +18,7 @@ def catalogue() -> Iterator[Line]:
     for line, row in zip(lines, SCORES.values(), strict=True):
         yield line
         if row.parameters:
-            yield [(f"{PARAMETERS}{_parameters(row)}", "faint")]
+            yield [(f"      with {_parameters(row)}", "faint")]
     yield []
     yield [("mask: which keys j a query i may attend to; p = i + offset", "title")]
     yield from _columns([(name, row.formula, row.summary) for name, row in MASKS.items()])

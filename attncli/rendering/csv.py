@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -14,42 +13,41 @@ from attncli.mechanisms.trace import Trace
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.text.escapes import visible
-from attncli.text.numbers import rounded
+from attncli.text.numbers import every_digit, rounded
 
 
 def as_csv(traces: Sequence[Trace], selection: Selection) -> bytes:
     """Return the bare numbers where one step is asked for; else a line of --- between problems."""
     write = rounded(selection.decimals)
     if len(selection.only) == 1:
-        parts = []
-        for trace in traces:
-            slices = [m for _, m in _slices(trace[selection.only[0]].value)]
-            parts += ["".join(_bare_rows(matrix, write)) for matrix in slices]
+        found = (_slices(trace[selection.only[0]].value) for trace in traces)
+        parts = [csv_text(_bare(matrix, write)) for slices in found for _, matrix in slices]
         return "\n".join(parts).encode()
-    return "---\n".join(_csv_text(trace, selection, write) for trace in traces).encode()
+    return "---\n".join(csv_text(_rows(trace, selection, write)) for trace in traces).encode()
 
 
-def _csv_text(trace: Trace, selection: Selection, write: Callable[[float], str]) -> str:
+def csv_text(rows: Iterable[Iterable[str]]) -> str:
+    """Return rows of cells as CSV."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
+    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    return buffer.getvalue()
+
+
+def _rows(trace: Trace, selection: Selection, write: Callable[[float], str]) -> Iterator[list[str]]:
     if not selection.only:
         problem = trace.problem
-        for key, text in (("title", problem.title), ("notes", problem.notes)):
-            if text:
-                writer.writerow([key, visible(text)])
-        for row in _flat(problem.options()):
-            writer.writerow(row)
+        texts = {"title": problem.title, "notes": problem.notes}
+        yield from ([key, visible(text)] for key, text in texts.items() if text)
+        yield from _flat(problem.options())
         for key, array in problem.matrices().items():
             for index, matrix in _slices(array):
-                writer.writerow([key + index])
-                buffer.writelines(_bare_rows(matrix, rounded(None)))
-        writer.writerow(["steps"])
+                yield [key + index]
+                yield from _bare(matrix, every_digit)
+        yield ["steps"]
     for step in selection.steps(trace):
-        rows, columns = axis_labels(step)
         for index, matrix in _slices(step.value):
-            writer.writerow([step.name + index])
-            _labelled(writer, matrix, rows, columns, write)
-    return buffer.getvalue()
+            yield [step.name + index]
+            yield from _labelled(matrix, *axis_labels(step), write)
 
 
 def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
@@ -60,10 +58,9 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
             if "name" in parts:
                 yield [prefix + key, str(parts.pop("name"))]
             yield from _flat(parts, f"{prefix}{key}.")
-        elif isinstance(value, list | tuple):
-            yield [prefix + key, *(visible(str(item)) for item in value)]
         else:
-            yield [prefix + key, visible(str(value))]
+            items = value if isinstance(value, list | tuple) else [value]
+            yield [prefix + key, *(visible(str(item)) for item in items)]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:
@@ -74,24 +71,17 @@ def _slices(value: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _labelled(
-    writer: Any,
-    matrix: Array,
-    rows: Sequence[str],
-    columns: Sequence[str],
-    write: Callable[[float], str],
-) -> None:
+    matrix: Array, rows: Sequence[str], columns: Sequence[str], write: Callable[[float], str]
+) -> Iterator[list[str]]:
     if not rows and not columns:
-        writer.writerows([write(x) for x in row] for row in matrix.tolist())
+        yield from _bare(matrix, write)
         return
     # An empty corner says that the first row and the first column are labels, even numbers.
     n, m = matrix.shape
-    rows = [visible(word) for word in rows] or [str(i + 1) for i in range(n)]
-    columns = [visible(word) for word in columns] or [str(j + 1) for j in range(m)]
-    writer.writerow(["", *columns])
-    for label, row in zip(rows, matrix.tolist(), strict=True):
-        writer.writerow([label, *(write(x) for x in row)])
+    yield ["", *([visible(word) for word in columns] or map(str, range(1, m + 1)))]
+    labels = [visible(word) for word in rows] or map(str, range(1, n + 1))
+    yield from ([label, *row] for label, row in zip(labels, _bare(matrix, write), strict=True))
 
 
-def _bare_rows(matrix: Array, write: Callable[[float], str]) -> Iterator[str]:
-    for row in matrix.tolist():
-        yield ",".join(map(write, row)) + "\n"
+def _bare(matrix: Array, write: Callable[[float], str]) -> Iterator[list[str]]:
+    return ([write(x) for x in row] for row in matrix.tolist())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
+from math import isinf
 from typing import Any
 
 from attncli.explaining.exact import Exact
@@ -13,21 +14,19 @@ from attncli.notation.tex import ascii_text, tex
 from attncli.records import Record, replace
 from attncli.rendering import latex, markdown
 from attncli.rendering.blocks import Line, plain
-from attncli.rendering.page import Heading
 from attncli.rendering.selection import Selection
 from attncli.rendering.table import heading_line
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
+from attncli.text.numbers import every_digit
 
 
 class Request(Record):
-    """What is to be explained, and how.
+    """What is to be explained: cells of a step of a trace.
 
     Attributes:
-        trace: what was calculated.
-        step: the step.
         places: the cells on paper; None for every cell.
         deep: whether to go on to the operands, down to the input.
         exact: the exact numbers of the trace, where closed forms are wanted.
@@ -57,10 +56,8 @@ class Request(Record):
             return
         seen.add((step.name, place))
         found = explainer.explain(step, place)
-        if self.exact is not None:
-            closed = self.exact.formula(self.exact.value(step)[place])
-            more = {} if closed is None else {"exact": closed}
-            found = replace(found, nodes={**found.nodes, **more})
+        if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
+            found = replace(found, nodes={**found.nodes, "exact": closed})
         yield depth, found
         if not self.deep:
             return
@@ -69,23 +66,20 @@ class Request(Record):
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def _shown(self, full: bool) -> Iterator[Index]:
+    def _shown(self, full: bool) -> Sequence[Index]:
         if self.places is not None:
-            yield from self.places
-            return
-        sizes = self.step.value.shape
-        shown = [{i for i in kept(size, full) if i is not None} for size in sizes]
-        whole = set(product(*shown))
-        yield from (place for place in cells(self.step) if place in whole)
+            return self.places
+        shown = set(product(*(kept(size, full) for size in self.step.value.shape)))
+        return [place for place in cells(self.step) if place in shown]
 
     def leaves_out(self, full: bool) -> bool:
         """Whether cells of the step are left out of a page."""
-        return self.places is None and any(None in kept(n, full) for n in self.step.value.shape)
+        return self.places is None and None in kept(max(self.step.value.shape), full)
 
 
 def lines(request: Request, selection: Selection) -> Iterator[Line]:
     """Yield the lines for a terminal."""
-    yield heading_line(Heading(request.step))
+    yield heading_line(request.step)
     for depth, found in request.found(selection.digits, selection.full):
         name, *rest = found.line.split(" = ", 1)
         indent = [("  " * depth, "")] if depth else []
@@ -101,16 +95,16 @@ def as_table(requests: Sequence[Request], selection: Selection) -> bytes:
 
 def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return one object a line: the step, and each cell with its parts and sources."""
-    import json
+    from attncli.rendering.record import json_lines
 
-    texts = []
+    records = []
     for request in requests:
         step = request.step
         record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
         record |= {"formula": step.formula, "axes": list(step.axes)}
         record["cells"] = [_cell(found) for _, found in request.found(selection.digits, full=True)]
-        texts.append(json.dumps(record, ensure_ascii=False, allow_nan=False) + "\n")
-    return "".join(texts).encode()
+        records.append(record)
+    return json_lines(records)
 
 
 def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
@@ -134,9 +128,9 @@ def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
     return "".join(parts).encode()
 
 
-def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) -> Iterator[Line]:
-    """Yield every cell of some steps with its closed form and its decimals."""
-    for number, step in enumerate(steps):
+def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:
+    """Yield every cell of the selected steps with its closed form and its decimals."""
+    for number, step in enumerate(selection.steps(exact.trace)):
         if number:
             yield []
         yield [(step.formula, "title")]
@@ -144,20 +138,17 @@ def exact_lines(trace: Trace, steps: list[Step], exact: Exact, decimals: int) ->
         for place in cells(step):
             closed = exact.text(values[place])
             value = step.value[place] if closed is None else values[place]
-            texts = dict.fromkeys((closed, number_text(float(value), decimals)))
+            texts = dict.fromkeys((closed, number_text(float(value), selection.digits)))
             rest = "".join(f" = {text}" for text in texts if text is not None)
             yield [(cell_name(step, place), "label"), (rest, "")]
 
 
 def _cell(found: Explanation) -> dict[str, Any]:
-    value: float | str = found.value
-    if value in (float("inf"), float("-inf")):
-        value = "Infinity" if found.value > 0 else "-Infinity"
     names = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
     texts = {name: found.part(name) for name in names} | {"reason": found.reason}
     return {
         **{name: text for name, text in texts.items() if text},
-        "value": value,
+        "value": every_digit(found.value) if isinf(found.value) else found.value,
         "sources": [{"step": source.step, "index": list(source.index)} for source in found.sources],
     }
 

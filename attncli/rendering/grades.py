@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,7 +9,9 @@ import numpy as np
 
 from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.report import written_texts
+from attncli.rendering.csv import csv_text
+from attncli.rendering.record import json_lines
+from attncli.rendering.report import label_at, places, written_texts
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import visible
 from attncli.text.numbers import every_digit
@@ -25,20 +24,13 @@ COLUMNS = ("name", "verdict", "first_wrong_step", "mistake", "message", *STATUSE
 def as_json(graded: Sequence[Graded], selection: Selection) -> bytes:
     """Return one object a student, one a line."""
     del selection
-    records = (report_record(one) for one in graded)
-    lines = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
-    return "".join(f"{line}\n" for line in lines).encode()
+    return json_lines(map(report_record, graded))
 
 
 def as_csv(graded: Sequence[Graded], selection: Selection) -> bytes:
     """Return the grade book: a line a student."""
     del selection
-    buffer = io.StringIO()
-    writer = csv.writer(buffer, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    for one in graded:
-        writer.writerow(map(_as_text, grade(one)))
-    return buffer.getvalue().encode()
+    return csv_text([COLUMNS, *(map(_as_text, grade(one)) for one in graded)]).encode()
 
 
 def grade(graded: Graded) -> list[str]:
@@ -48,9 +40,8 @@ def grade(graded: Graded) -> list[str]:
         return [graded.name, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
-    counts = [str(count) for count in graded.counts.values()]
     words = (finding.id, finding.message) if finding else ("", "")
-    return [graded.name, graded.verdict, first, *words, *counts]
+    return [graded.name, graded.verdict, first, *words, *map(str, graded.counts.values())]
 
 
 def report_record(graded: Graded) -> dict[str, Any]:
@@ -86,14 +77,9 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
-    record: dict[str, Any] = {
-        "id": finding.id,
-        "message": finding.message,
-        "advice": finding.advice,
-    }
-    if finding.also:
-        record["also"] = [{"id": other.id, "message": other.message} for other in finding.also]
-    return record
+    also = [{"id": other.id, "message": other.message} for other in finding.also]
+    record = {"id": finding.id, "message": finding.message, "advice": finding.advice}
+    return {**record, "also": also} if also else record
 
 
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
@@ -101,17 +87,13 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
-    for place in np.argwhere(codes != CORRECT):
-        at = tuple(int(i) for i in place)
-        names = [*step.leading, *("query",) * (len(at) - len(step.leading) - 2), "row", "col"]
-        labels = [step.labels.get(axis, ()) for axis in step.axes]
-        words = [
-            known[i] if i < len(known) else str(i + 1)
-            for known, i in zip(labels[-2:], at[-2:], strict=True)
-        ]
+    queries = ["query"] * (right.ndim - len(step.leading) - 2)
+    names = [*step.leading, *queries, "row", "col"][-right.ndim :]
+    for at in places(codes != CORRECT):
+        last = zip(step.axes[-2:], at[-2:], strict=True)
         yield {
-            **dict(zip(names[-len(at) :], at, strict=True)),
-            "label": words,
+            **dict(zip(names, at, strict=True)),
+            "label": [label_at(step, axis, i) for axis, i in last],
             "given": str(texts[at]),
             "expected": _json_number(float(right[at])),
             "expected_from_yours": None if yours is None else _json_number(float(yours[at])),

@@ -11,7 +11,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.rendering.markup import matrix_table, text, whole_page
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
@@ -37,11 +37,6 @@ KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
 
-def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
-    """Return one page of all problems, which needs nothing else."""
-    return _document(shown, selection)
-
-
 def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     """Return the page of the problem with a student's answers, for each student in turn."""
     from attncli.checking.check import Report
@@ -53,7 +48,7 @@ def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     if not found:
         return whole_page("Answers", unread, {}).encode()
     said = [report_page(report, selection) for report in found]
-    return _document([report.trace for report in found], selection, said, unread)
+    return traces([report.trace for report in found], selection, said, unread)
 
 
 def _unread(one: Unread) -> str:
@@ -61,20 +56,23 @@ def _unread(one: Unread) -> str:
     return f'<p class="verdict">? {text(one.name)}: {text(first)}</p>\n'
 
 
-def _document(
+def traces(
     shown: Sequence[Trace], selection: Selection, said: Sequence[ReportPage] = (), unread: str = ""
 ) -> bytes:
+    """Return one page of all problems, which needs nothing else.
+
+    `said` is what is said of a student's answers to each problem; `unread` is markup that tells
+    of answers that could not be read.
+    """
     made: dict[int, Sequence[object]] = {}
     articles = []
     title, count = "", 0
     for index, trace in enumerate(shown):
-        page = page_of(trace, selection)
-        report = said[index] if said else None
-        writer = _Writer(trace, page, selection.full, index, count, report)
+        writer = _Writer(trace, selection, index, count, said[index] if said else None)
         parts = "".join(writer.parts("" if index else unread))
         articles.append(f"<article>\n{parts}</article>\n")
         made |= writer.explanations()
-        title, count = title or page.title, count + len(writer.shown)
+        title, count = title or writer.page.title, count + len(writer.shown)
     return whole_page(title, "".join(articles), made).encode()
 
 
@@ -82,17 +80,16 @@ class _Writer:
     """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
-        self, trace: Trace, page: Page, full: bool, index: int, count: int, said: ReportPage | None
+        self, trace: Trace, selection: Selection, index: int, count: int, said: ReportPage | None
     ) -> None:
         self.trace = trace
-        self.page = page
-        self.full = full
+        self.page = page_of(trace, selection)
         self.index = index
         self.count = count
         self.said = said
         self.shown: dict[Source, int] = {}
-        self.explainer = Explainer(trace, page.decimals, full)
-        self.level = 3 if any(entry.group for entry in page.entries) else 2
+        self.explainer = Explainer(trace, self.page.decimals, selection.full)
+        self.level = 3 if any(entry.group for entry in self.page.entries) else 2
 
     def parts(self, unread: str) -> Iterator[str]:
         """Yield the pieces of the article; `unread` tells of answers that could not be read."""
@@ -117,24 +114,19 @@ class _Writer:
             yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
 
     def entry(self, entry: Entry) -> Iterator[str]:
-        names = [heading.step.name for heading in entry.headings]
+        names = [step.name for step in entry.steps]
         place = f"{names[0]}-{self.index + 1}" if self.index else names[0]
         title = f"<h{self.level}>{', '.join(map(text, names))}</h{self.level}>"
         yield f'<section class="step" id="{text(place)}">{title}\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
-        yield f'<div class="formula">{"".join(map(self.heading, entry.headings))}</div>\n'
+        yield f'<div class="formula">{"".join(map(_heading, entry.steps))}</div>\n'
         for figure in entry.figures:
             yield from self.figure(figure)
         for name in names:
             if self.said and name in self.said.remarks:
-                yield from _remark(self.said.remarks[name], self.full)
+                yield from _remark(self.said.remarks[name])
         yield "</section>\n"
-
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
-        return f"{mathml(step.notation, block=True)}{note}"
 
     def figure(self, figure: Figure) -> Iterator[str]:
         pieces: list[str] = []
@@ -159,7 +151,7 @@ class _Writer:
     def panel(self, panel: Panel, caption: bool) -> str:
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name)}{words}" if caption else ""
-        return matrix_table(panel.matrix, title, self.full, lambda r, c: self.number(panel, r, c))
+        return matrix_table(panel.matrix, title, lambda r, c: self.number(panel, r, c))
 
     def number(self, panel: Panel, row: int, column: int) -> int | None:
         """Return which cell of the document this is, so that it can be lit and explained."""
@@ -170,25 +162,28 @@ class _Writer:
 
     def explanations(self) -> dict[int, Sequence[object]]:
         """Return how each number that is shown was made."""
-        made: dict[int, Sequence[object]] = {}
         counts = Counter(name for name, _ in self.shown)
-        for (name, place), number in self.shown.items():
-            step = self.trace.steps.get(name)
-            if step is not None and counts[name] <= MOST and _is_small(step):
-                made[number] = self._short(self.explainer.explain(step, place))
-        return made
+        few = [self.trace[name] for name in counts if name in self.trace and counts[name] <= MOST]
+        small = {step.name: step for step in few if _is_small(step)}
+        return {
+            number: self._short(self.explainer.explain(small[name], place))
+            for (name, place), number in self.shown.items()
+            if name in small
+        }
 
     def _short(self, found: Explanation) -> Sequence[object]:
-        lit = sorted(
-            self.shown[source.step, source.index]
-            for source in found.sources
-            if (source.step, source.index) in self.shown
-        )
+        cells = [(source.step, source.index) for source in found.sources]
+        lit = sorted(self.shown[cell] for cell in cells if cell in self.shown)
         is_rounded = found.chain.last == "≈"
         short: list[object] = [list(map(as_text, found.chain.parts)), _runs(lit)]
         if is_rounded or found.reason:
             short.append(1 if is_rounded else 0)
         return [*short, found.reason] if found.reason else short
+
+
+def _heading(step: Step) -> str:
+    note = f'<span class="aside">{mathml(step.note)}</span>' if step.note else ""
+    return f"{mathml(step.notation, block=True)}{note}"
 
 
 def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
@@ -198,16 +193,16 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
 
 
-def _remark(remark: Remark, full: bool) -> Iterator[str]:
+def _remark(remark: Remark) -> Iterator[str]:
     """Yield what is said of a step that the student gave."""
     yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
-    if remark.status == "correct":
+    if remark.judged.status == "correct":
         yield "<p>✓ your numbers are right</p>"
-    elif remark.status == "follows":
+    elif remark.judged.status == "follows":
         yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
     for comparison in remark.comparisons:
         caption = ", ".join(filter(None, ("yours", text(comparison.words))))
-        table = matrix_table(comparison.yours, caption, full)
+        table = matrix_table(comparison.yours, caption)
         yield f'<div class="figure"><div class="part">{table}</div></div>'
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"

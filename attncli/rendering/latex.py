@@ -10,17 +10,16 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from itertools import groupby
+from pathlib import Path
 
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
-from attncli.notation.tree import Formula
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
-from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
 WIDEST = 70
@@ -42,83 +41,24 @@ Each name has a blank: for one that could be a file's, XeTeX would try to make a
 LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
 """What a font must be told of a script: that its letters join, or run to the left."""
 
-SYMBOLS = {
-    "ᵀ": r"\textsuperscript{T}",
-    "−": r"\ensuremath{-}",
-    "√": r"\ensuremath{\surd}",
-    "∞": r"\ensuremath{\infty}",
-    "≤": r"\ensuremath{\le}",
-    "≥": r"\ensuremath{\ge}",
-    "≈": r"\ensuremath{\approx}",
-    "→": r"\ensuremath{\to}",
-    "Σ": r"\ensuremath{\Sigma}",
-    "τ": r"\ensuremath{\tau}",
-    "π": r"\ensuremath{\pi}",
-    "…": r"\ldots{}",
-    "⊙": r"\ensuremath{\odot}",
-    "‖": r"\ensuremath{\Vert}",
-    "–": "--",
-    "—": "---",
-    "’": "'",
-    "‘": "`",
-    "“": "``",
-    "”": "''",
-}
+MATHS = {"−": "-", "√": r"\surd", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "≈": r"\approx"}
+MATHS |= {"→": r"\to", "Σ": r"\Sigma", "τ": r"\tau", "π": r"\pi", "⊙": r"\odot", "‖": r"\Vert"}
+SYMBOLS = {sign: rf"\ensuremath{{{name}}}" for sign, name in MATHS.items()}
+SYMBOLS |= {"ᵀ": r"\textsuperscript{T}", "…": r"\ldots{}", "–": "--", "—": "---"}
+SYMBOLS |= {"’": "'", "‘": "`", "“": "``", "”": "''"}
 """Characters of mathematics and print that every TeX has under another name."""
 
 CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULLWIDTH")
 RIGHT_TO_LEFT = ("arabic", "hebrew")
 
-MACROS = r"""\ifdefined\attnline\else
-% A line of mathematics, made smaller where it is too wide; with #2 what may part it from the next.
-\newsavebox\attnbox
-\newcommand\attnmaths[2]{\par\smallskip\noindent\sbox\attnbox{$\displaystyle #1$}%
-  \ifdim\wd\attnbox>\linewidth\resizebox{\linewidth}{!}{\usebox\attnbox}\else\usebox\attnbox\fi
-  \par#2\smallskip#2}
-\newcommand\attnline[1]{\attnmaths{#1}{}}
-% The heading of a step, which stays on the page of what follows.
-\newcommand\attnhead[1]{\attnmaths{#1}{\nobreak}}
-% A weight, shaded by its size in percent; as wide and as high as the row without.
-\definecolor{attnblue}{RGB}{145,190,250}
-\newcommand\attnshade[2]{{\fboxsep=0pt\colorbox{attnblue!#1}{\strut$#2$}}}
-\fi
-"""
-# The macro for other scripts: its font and its text, and what stands there with pdfLaTeX.
-SCRIPTS = r"""\ifdefined\attnscript\else
-\DeclareRobustCommand\attnscript[3]{\ifdefined\Umathcode
-  {\ifcsname attn#1\endcsname\csname attn#1\endcsname\fi #2}\else
-  {\footnotesize\texttt{#3}}\fi}
-\DeclareRobustCommand\attnleftward[1]{\ifdefined\TeXXeTstate
-  \TeXXeTstate=1 \beginR #1\endR\else #1\fi}
-\fi
-"""
-PREAMBLE = r"""\documentclass{article}
-\usepackage{iftex}
-\ifPDFTeX
-  \usepackage[T1]{fontenc}
-  \usepackage[utf8]{inputenc}
-  \usepackage{textcomp}
-  \IfFileExists{lmodern.sty}{\usepackage{lmodern}}{}
-\else
-  \usepackage{fontspec}
-\fi
-\usepackage{amsmath}
-\usepackage{blkarray}
-\usepackage{graphicx}
-\usepackage{xcolor}
-\usepackage[margin=2.2cm]{geometry}
-\setlength\parindent{0pt}
-\setlength\parskip{3pt plus 2pt}
-\raggedbottom
-"""
-FONT_MACRO = r"""\newcommand\attnfont[3]{\ifcsname attn#1\endcsname\else
-  \IfFontExistsTF{#3}{\expandafter\newfontfamily\csname attn#1\endcsname{#3}[#2]}{}\fi}
-"""
+MACROS = Path(__file__).parent / "macros"
+"""TeX in files: `macros` for every document, `scripts` for one with a word in another script (its
+font and its text, and what stands there with pdfLaTeX), `preamble` and `fonts` for a whole one."""
 
 
 def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
     """Return what one's own document takes in, or a document that stands alone."""
-    pages = (_Writer(page_of(trace, selection), selection.full).parts() for trace in shown)
+    pages = (_parts(page_of(trace, selection)) for trace in shown)
     bodies = ["".join(f"{part}\n" for part in parts) for parts in pages]
     if selection.standalone:
         return _standalone("\\newpage\n".join(bodies)).encode()
@@ -127,25 +67,26 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 
 def _fragment(body: str) -> str:
     """Return the body of a document with the macros that it needs."""
-    head = (
-        "% Needs \\usepackage{amsmath,blkarray,graphicx,xcolor}; "
-        "compile with pdflatex or xelatex.\n"
-    )
+    packages = r"\usepackage{amsmath,blkarray,graphicx,xcolor}"
+    head = f"% Needs {packages}; compile with pdflatex or xelatex.\n"
     if scripts := _scripts_in(body):
         head += (
             f"% Some text is in another script ({', '.join(scripts)}): with xelatex it shows\n"
             "% in the fonts of your document, with pdflatex as code points.\n"
         )
-    return f"{head}{MACROS}{SCRIPTS if scripts else ''}{body}"
+    return f"{head}{_macros('macros')}{with_scripts(body)}"
 
 
 def with_scripts(body: str) -> str:
     """Return mathematics with the macro that other scripts in it need, if there are any."""
-    return f"{SCRIPTS}{body}" if _scripts_in(body) else body
+    return f"{_macros('scripts')}{body}" if _scripts_in(body) else body
+
+
+def _macros(name: str) -> str:
+    return (MACROS / f"{name}.tex").read_text(encoding="utf-8")
 
 
 def _standalone(body: str) -> str:
-    """Return a complete document."""
     head = "% Compile with pdflatex or xelatex.\n"
     fonts = ""
     if scripts := _scripts_in(body):
@@ -153,14 +94,11 @@ def _standalone(body: str) -> str:
             f"% Some text is in another script ({', '.join(scripts)}): compile with xelatex.\n"
             "% pdflatex has no letters for it and shows code points in its place.\n"
         )
-        lines = [
-            rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}"
-            for s in scripts
-            for font in FONTS[s]
-        ]
-        fonts = "\n".join([FONT_MACRO + r"\ifPDFTeX\else", *lines, "\\fi\n"])
-    macros = f"{MACROS}{SCRIPTS if scripts else ''}"
-    return f"{head}{PREAMBLE}{fonts}{macros}\\begin{{document}}\n{body}\\end{{document}}\n"
+        wanted = [(script, font) for script in scripts for font in FONTS[script]]
+        lines = [rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}" for s, font in wanted]
+        fonts = "\n".join([rf"{_macros('fonts')}\ifPDFTeX\else", *lines, "\\fi\n"])
+    begin = with_scripts(f"\\begin{{document}}\n{body}\\end{{document}}\n")
+    return f"{head}{_macros('preamble')}{fonts}{_macros('macros')}{begin}"
 
 
 def escaped(text: str) -> str:
@@ -184,12 +122,8 @@ def escaped(text: str) -> str:
 
 def _script(character: str) -> str:
     """Return the fonts that a character needs; nothing where every TeX has it."""
-    if (
-        character.isascii()
-        or character in "·×÷±°§µ"
-        or character in SYMBOLS
-        or _is_latin(character)
-    ):
+    is_latin = "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"  # as T1 has it
+    if character.isascii() or character in "·×÷±°§µ" or character in SYMBOLS or is_latin:
         return ""
     name = unicodedata.name(character, "")
     if name.startswith(CJK) or unicodedata.east_asian_width(character) == "F":
@@ -198,103 +132,87 @@ def _script(character: str) -> str:
     return first if first in FONTS else "other"
 
 
-def _is_latin(character: str) -> bool:
-    """Whether a letter is one of those that the encoding T1 was made for."""
-    return "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"
-
-
 def _scripts_in(body: str) -> list[str]:
     return sorted(set(re.findall(r"\\attnscript\{(\w+)\}", body)))
 
 
-class _Writer:
-    """Writes the page of a trace."""
+def _parts(page: Page) -> Iterator[str]:
+    if page.title:
+        yield rf"\section*{{{escaped(page.title)}}}"
+    if page.notes:
+        yield _paragraphs(page.notes.splitlines())
+    for entry in page.entries:
+        if entry.group:
+            yield rf"\subsection*{{{escaped(entry.group)}}}"
+        yield from _entry(entry)
+    if page.closing:
+        yield _paragraphs(page.closing)
+    if page.warnings:
+        yield _paragraphs([f"Warning: {text}" for text in page.warnings])
 
-    def __init__(self, page: Page, full: bool) -> None:
-        self.page = page
-        self.full = full
 
-    def parts(self) -> Iterator[str]:
-        """Yield the lines of the body."""
-        if self.page.title:
-            yield rf"\section*{{{escaped(self.page.title)}}}"
-        if self.page.notes:
-            yield _paragraphs(self.page.notes.splitlines())
-        for entry in self.page.entries:
-            if entry.group:
-                yield rf"\subsection*{{{escaped(entry.group)}}}"
-            yield from self.entry(entry)
-        if self.page.closing:
-            yield _paragraphs(self.page.closing)
-        if self.page.warnings:
-            yield _paragraphs([f"Warning: {text}" for text in self.page.warnings])
+def _entry(entry: Entry) -> Iterator[str]:
+    for panel in entry.inputs:
+        yield from _named(panel)
+    line = "attnhead" if entry.figures else "attnline"
+    for step in entry.steps:
+        yield rf"\{line}{{{tex.heading(step, escaped)}}}"
+    for figure in entry.figures:
+        yield from _figure(figure)
 
-    def entry(self, entry: Entry) -> Iterator[str]:
-        for panel in entry.inputs:
-            yield from self.named(panel)
-        for heading in entry.headings:
-            yield rf"\{'attnhead' if entry.figures else 'attnline'}{{{self.heading(heading)}}}"
-        for figure in entry.figures:
-            yield from self.figure(figure)
 
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = rf" \qquad {self.maths(step.note)}" if step.note else ""
-        return f"{self.maths(step.notation)}{note}"
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.name:
+        yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
+    panels = [*figure.panels, *figure.results]
+    together = sum(panel.matrix.width for panel in panels) <= WIDEST
+    if figure.operands and together:
+        yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
+    elif together:
+        yield _line(r" \quad ".join(_beside(figure.results)))
+    else:
+        for panel in panels:
+            yield from _named(panel)
+    if figure.sums:
+        # A line may break at every sign.
+        sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
+        yield _ragged([f"${' '.join(texts)}$" for texts in sums])
 
-    def maths(self, formula: Formula) -> str:
-        return as_tex(formula, escaped)
 
-    def figure(self, figure: Figure) -> Iterator[str]:
-        if figure.name:
-            yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
-        panels = [*figure.panels, *figure.results]
-        together = sum(panel.matrix.shown_width(self.full) for panel in panels) <= WIDEST
-        if figure.operands and together:
-            yield _line("".join(self.beside([*figure.operands, "=", *figure.results])))
-        elif together:
-            yield _line(r" \quad ".join(self.beside(figure.results)))
-        else:
-            for panel in panels:
-                yield from self.named(panel)
-        if figure.sums:
-            # A line may break at every sign.
-            sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
-            yield _ragged([f"${' '.join(texts)}$" for texts in sums])
+def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
+    """Yield matrices and signs that stand side by side, with their first rows level."""
+    top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
+    for part in parts:
+        yield _array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
 
-    def beside(self, parts: Sequence[Panel | str]) -> Iterator[str]:
-        """Yield matrices and signs that stand side by side, with their first rows level."""
-        top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
-        for part in parts:
-            yield self.array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
 
-    def named(self, panel: Panel) -> Iterator[str]:
-        if panel.words:
-            yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
-        array = self.array(panel.matrix, bool(panel.matrix.column_labels))
-        yield _line(f"{self.maths(panel.name)} = {array}")
+def _named(panel: Panel) -> Iterator[str]:
+    if panel.words:
+        yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
+    array = _array(panel.matrix, bool(panel.matrix.column_labels))
+    yield _line(f"{as_tex(panel.name, escaped)} = {array}")
 
-    def array(self, matrix: Matrix, top: bool) -> str:
-        """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
-        rows, columns = (kept(size, self.full) for size in matrix.values.shape)
-        style = tex.column_style(matrix, columns)
-        lines = [" & ".join(_number(matrix, r, c) for c in columns) for r in rows]
-        labels = [_label(matrix.row_labels, r, r"\vdots") for r in rows]
-        if not top:
-            column = r" \\ ".join(labels)
-            before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-            return before + tex.bracketed(style, lines)
-        # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
-        heads = [_label(matrix.column_labels, c, r"\cdots") for c in columns]
-        lead, before = ("r", "& ") if any(labels) else ("", "")
-        if lead:
-            lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
-        body = " \\\\\n".join(lines)
-        return (
-            f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
-            f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
-            f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
-        )
+
+def _array(matrix: Matrix, top: bool) -> str:
+    """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
+    lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
+    labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
+    if not top:
+        column = r" \\ ".join(labels)
+        before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
+        return before + tex.bracketed(matrix, lines)
+    # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
+    heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
+    style = tex.column_style(matrix)
+    lead, before = ("r", "& ") if any(labels) else ("", "")
+    if lead:
+        lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
+    body = " \\\\\n".join(lines)
+    return (
+        f"\\begin{{blockarray}}{{{lead}{style.replace('|', '')}}}\n"
+        f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
+        f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
+    )
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

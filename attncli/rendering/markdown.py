@@ -10,16 +10,14 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import number
+from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.notation.tree import Formula
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
-from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 
 WIDEST = 90
@@ -33,8 +31,8 @@ AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)
 
 def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
     """Return a document with mathematics; a rule stands between problems."""
-    pages = (_PageWriter(page_of(trace, selection), selection.full) for trace in shown)
-    texts = ("\n\n".join(page.parts()) + "\n" for page in pages)
+    pages = (_parts(page_of(trace, selection)) for trace in shown)
+    texts = ("\n\n".join(parts) + "\n" for parts in pages)
     return "\n---\n\n".join(texts).encode()
 
 
@@ -61,104 +59,89 @@ def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[st
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
 
-class _PageWriter:
-    """Writes the page of a trace."""
+def _parts(page: Page) -> Iterator[str]:
+    level = "###" if any(entry.group for entry in page.entries) else "##"
+    if page.title:
+        yield f"# {escaped(page.title)}"
+    for paragraph in re.split(r"\n\s*\n", page.notes):
+        if paragraph.strip():
+            yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))
+    for entry in page.entries:
+        if entry.group:
+            yield f"## {escaped(entry.group)}"
+        yield from _entry(entry, level)
+    yield from map(escaped, page.closing)
+    if page.warnings:
+        yield f"{level} Warnings"
+        yield "\n".join(f"- {escaped(warning)}" for warning in page.warnings)
 
-    def __init__(self, page: Page, full: bool) -> None:
-        self.page = page
-        self.full = full
-        self.level = "###" if any(entry.group for entry in page.entries) else "##"
 
-    def parts(self) -> Iterator[str]:
-        if self.page.title:
-            yield f"# {escaped(self.page.title)}"
-        for paragraph in re.split(r"\n\s*\n", self.page.notes):
-            if paragraph.strip():
-                yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))
-        for entry in self.page.entries:
-            if entry.group:
-                yield f"## {escaped(entry.group)}"
-            yield from self.entry(entry)
-        yield from map(escaped, self.page.closing)
-        if self.page.warnings:
-            yield f"{self.level} Warnings"
-            yield "\n".join(f"- {escaped(warning)}" for warning in self.page.warnings)
+def _entry(entry: Entry, level: str) -> Iterator[str]:
+    yield f"{level} {', '.join(escaped(step.name) for step in entry.steps)}"
+    for panel in entry.inputs:
+        yield from _named(panel)
+    yield _block([tex.heading(step, ascii_text) for step in entry.steps])
+    for figure in entry.figures:
+        yield from _figure(figure)
 
-    def entry(self, entry: Entry) -> Iterator[str]:
-        yield f"{self.level} {', '.join(escaped(heading.step.name) for heading in entry.headings)}"
-        for panel in entry.inputs:
-            yield from self.named(panel)
-        yield _block([self.heading(heading) for heading in entry.headings])
-        for figure in entry.figures:
-            yield from self.figure(figure)
 
-    def heading(self, heading: Heading) -> str:
-        step = heading.step
-        note = rf" \qquad {self.maths(step.note)}" if step.note else ""
-        return f"{self.maths(step.notation)}{note}"
+def _figure(figure: Figure) -> Iterator[str]:
+    if figure.name:
+        yield f"**{escaped(figure.name)}**"
+    (result, *sums) = figure.results
+    as_table = _has_labels(result.matrix)
+    width = sum(panel.matrix.width for panel in figure.panels)
+    if figure.operands and width <= WIDEST:
+        parts = (_array(p.matrix) if isinstance(p, Panel) else tex.sign(p) for p in figure.operands)
+        line = "".join(parts)
+        yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
+        if as_table:
+            yield _table(result.matrix)
+    elif not sums:
+        for panel in figure.panels:
+            yield from _named(panel)
+        yield _table(result.matrix) if as_table else _block([_array(result.matrix)])
+    elif as_table and len(sums[0].matrix.values) == len(result.matrix.values):
+        yield _table(result.matrix, sums[0])
+    else:
+        for panel in figure.results:
+            yield from _named(panel)
+    if figure.sums:
+        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in figure.sums)
 
-    def maths(self, formula: Formula) -> str:
-        return as_tex(formula)
 
-    def figure(self, figure: Figure) -> Iterator[str]:
-        if figure.name:
-            yield f"**{escaped(figure.name)}**"
-        (result, *sums) = figure.results
-        as_table = _has_labels(result.matrix)
-        width = sum(panel.matrix.shown_width(self.full) for panel in figure.panels)
-        if figure.operands and width <= WIDEST:
-            line = "".join(self.part(part) for part in figure.operands)
-            yield _block([f"{line} =" if as_table else f"{line} = {self.array(result.matrix)}"])
-            if as_table:
-                yield self.table(result.matrix)
-        elif not sums:
-            for panel in figure.panels:
-                yield from self.named(panel)
-            yield self.table(result.matrix) if as_table else _block([self.array(result.matrix)])
-        elif as_table and len(sums[0].matrix.values) == len(result.matrix.values):
-            yield self.table(result.matrix, sums[0])
-        else:
-            for panel in figure.results:
-                yield from self.named(panel)
-        if figure.sums:
-            yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in figure.sums)
+def _named(panel: Panel) -> Iterator[str]:
+    name = as_tex(panel.name)
+    if panel.words:
+        yield f"**{escaped(panel.words)}**"
+    if _has_labels(panel.matrix):
+        yield f"$`{name}`$"
+        yield _table(panel.matrix)
+    else:
+        yield _block([f"{name} = {_array(panel.matrix)}"])
 
-    def named(self, panel: Panel) -> Iterator[str]:
-        """Yield a matrix with its name."""
-        name = self.maths(panel.name)
-        if panel.words:
-            yield f"**{escaped(panel.words)}**"
-        if _has_labels(panel.matrix):
-            yield f"$`{name}`$"
-            yield self.table(panel.matrix)
-        else:
-            yield _block([f"{name} = {self.array(panel.matrix)}"])
 
-    def part(self, part: Panel | str) -> str:
-        return self.array(part.matrix) if isinstance(part, Panel) else tex.sign(part)
+def _array(matrix: Matrix) -> str:
+    """Return a matrix as mathematics, without its labels."""
+    rows = ([number(cell_text(matrix, r, c)) for c in matrix.columns] for r in matrix.rows)
+    return tex.bracketed(matrix, [" & ".join(row) for row in rows])
 
-    def array(self, matrix: Matrix) -> str:
-        """Return a matrix as mathematics, without its labels."""
-        rows, columns = (kept(size, self.full) for size in matrix.values.shape)
-        lines = [" & ".join(number(cell_text(matrix, r, c)) for c in columns) for r in rows]
-        return tex.bracketed(tex.column_style(matrix, columns), lines)
 
-    def table(self, matrix: Matrix, beside: Panel | None = None) -> str:
-        """Return a matrix as a table with its labels; with a column of another one beside it."""
-        rows, columns = (kept(size, self.full) for size in matrix.values.shape)
-        heads = [_label(matrix.column_labels, c, "…") for c in columns]
-        lines = [[cell_text(matrix, r, c) for c in columns] for r in rows]
-        if beside is not None:
-            heads.append(escaped(text(beside.name)))
-            for line, row in zip(lines, rows, strict=True):
-                line.append(cell_text(beside.matrix, row, 0))
-        rules = [" --: "] * len(heads)
-        if matrix.row_labels:
-            heads.insert(0, "")
-            rules.insert(0, " :-- ")
-            for line, row in zip(lines, rows, strict=True):
-                line.insert(0, _label(matrix.row_labels, row, "⋮"))
-        return table(heads, rules, lines)
+def _table(matrix: Matrix, beside: Panel | None = None) -> str:
+    """Return a matrix as a table with its labels; with a column of another one beside it."""
+    heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
+    lines = [[cell_text(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
+    if beside is not None:
+        heads.append(escaped(text(beside.name)))
+        for line, row in zip(lines, matrix.rows, strict=True):
+            line.append(cell_text(beside.matrix, row, 0))
+    rules = [" --: "] * len(heads)
+    if matrix.row_labels:
+        heads.insert(0, "")
+        rules.insert(0, " :-- ")
+        for line, row in zip(lines, matrix.rows, strict=True):
+            line.insert(0, _label(matrix.row_labels, row, "⋮"))
+    return table(heads, rules, lines)
 
 
 def _has_labels(matrix: Matrix) -> bool:

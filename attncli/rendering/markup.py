@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
 
 import numpy as np
 
 from attncli.rendering.blocks import Matrix, cell_text
-from attncli.text.elision import kept
 from attncli.text.escapes import visible
 
 MARKS = ("wrong", "near")
@@ -27,24 +26,22 @@ ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
 
 
 def whole_page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
-    """Return a whole page.
+    """Return a whole page from its title, which is text, and its body, which is markup.
 
-    Args:
-        title: as text.
-        body: as markup.
-        made: for numbered cells, how they were made: parts of the explanation, numbers of the
-            sources, whether the last part is rounded, a reason.
+    `made` says how numbered cells were made: parts of the explanation, numbers of the sources,
+    whether the last part is rounded, a reason.
     """
     data = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
         data = data.replace(sign, f"\\u{ord(sign):04x}")
-    style = (FOLDER / "style.css").read_text(encoding="utf-8")
+    rules = (FOLDER / "style.css").read_text(encoding="utf-8").splitlines()
+    style = "\n".join(line.strip() for line in rules if line.strip())
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
-        f"<style>\n{_minified(style)}</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
+        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
         '<div id="why" role="status" hidden="hidden"></div>\n'
         f'<script id="made" type="application/json">{data}</script>\n'
         f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
@@ -65,7 +62,6 @@ def text(words: str) -> str:
 def matrix_table(
     matrix: Matrix,
     caption: str,
-    full: bool,
     number: Callable[[int, int], int | None] = lambda row, column: None,
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
@@ -73,24 +69,19 @@ def matrix_table(
     Args:
         matrix: what to show; weights (`shaded`) have a background by their size.
         caption: as markup, or nothing.
-        full: whether to show every row and column.
-        number: which cell of the page stands at a row and column; the same one may stand in
-            several tables. None for one that nothing is said of.
+        number: which cell of the page stands at a row and column; None for one of no account.
     """
-    rows, columns = (kept(size, full) for size in matrix.values.shape)
     lines = [f"<caption>{caption}</caption>"] if caption else []
     lead = bool(matrix.row_labels)
     if matrix.column_labels:
-        heads = "".join(_head(matrix.column_labels, column, "col", "…") for column in columns)
+        heads = "".join(_head(matrix.column_labels, c, "col", "…") for c in matrix.columns)
         # The corner over row labels is a cell, as an empty header would say nothing.
         lines.append(f"<thead><tr>{'<td></td>' if lead else ''}{heads}</tr></thead>")
     lines.append("<tbody>")
-    for row in rows:
+    columns = list(zip(matrix.columns, _edges(matrix), strict=True))
+    for row in matrix.rows:
         first = _head(matrix.row_labels, row, "row", "⋮") if lead else ""
-        cells = "".join(
-            _cell(matrix, row, column, _edges(i, columns, matrix), number)
-            for i, column in enumerate(columns)
-        )
+        cells = "".join(_cell(matrix, row, column, edges, number) for column, edges in columns)
         lines.append(f"<tr>{first}{cells}</tr>")
     lines.append("</tbody>")
     kind = "" if matrix.column_labels else " flat"
@@ -105,27 +96,23 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
     return f'<th scope="{scope}"{way}>{text(label)}</th>'
 
 
-def _edges(index: int, columns: Sequence[object], matrix: Matrix) -> list[str]:
-    """Return the classes of the cells at the brackets and beside the bars."""
-    names = []
-    if index == 0:
-        names.append("first")
-    if index == len(columns) - 1:
-        names.append("last")
-    if columns[index] in matrix.bars:
-        names.append("bar")
-    return names
+def _edges(matrix: Matrix) -> Iterator[list[str]]:
+    """Yield for each column the classes of cells at the brackets and beside the bars."""
+    last = len(matrix.columns) - 1
+    for index, column in enumerate(matrix.columns):
+        names = {"first": index == 0, "last": index == last, "bar": column in matrix.bars}
+        yield [name for name, holds in names.items() if holds]
 
 
 def _cell(
     matrix: Matrix,
     row: int | None,
     column: int | None,
-    classes: list[str],
+    edges: Sequence[str],
     number: Callable[[int, int], int | None],
 ) -> str:
     shown = escape(cell_text(matrix, row, column)).replace("-", "−")
-    attributes = ""
+    classes, attributes = list(edges), ""
     if row is None or column is None or matrix.is_blank(row, column):
         classes.append("off")
     else:
@@ -140,7 +127,3 @@ def _cell(
             attributes += f' data-c="{which}"'
     kind = f' class="{" ".join(classes)}"' if classes else ""
     return f"<td{kind}{attributes}>{shown}</td>"
-
-
-def _minified(style: str) -> str:
-    return "\n".join(line.strip() for line in style.splitlines() if line.strip()) + "\n"

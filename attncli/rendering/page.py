@@ -15,23 +15,12 @@ from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, Views, WeightedSum
 from attncli.tape.cells import cell_name
 from attncli.tape.operations import Transposed
-from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.step import Operation, Step
+from attncli.tape.walk import sources
 from attncli.text.escapes import visible
 
 MOST_DECIMALS = 17
 """Digits that tell every float from its neighbours."""
-
-
-class Heading(Record):
-    """The line over a step's numbers.
-
-    Attributes:
-        step: the step.
-        shapes: of operands and result, such as `(3, 2) × (2, 3) → (3, 3)`.
-    """
-
-    step: Step
-    shapes: str = ""
 
 
 class Figure(Record):
@@ -60,28 +49,20 @@ class Entry(Record):
 
     Attributes:
         group: the title over this entry and those that follow, such as a time step; or nothing.
-        headings: one for each step.
+        shapes: of the operands and result of each, such as `(3, 2) × (2, 3) → (3, 3)`.
         inputs: matrices of the problem that it is made of and that were not shown before.
         figures: one for each head or batch; () for renamed inputs, whose numbers are known.
     """
 
     group: str
-    headings: tuple[Heading, ...]
+    steps: tuple[Step, ...]
+    shapes: tuple[str, ...]
     inputs: tuple[Panel, ...]
     figures: tuple[Figure, ...]
 
 
 class Page(Record):
-    """What is shown of a trace.
-
-    Attributes:
-        title: of the problem, or nothing.
-        notes: lines of text.
-        entries: the steps.
-        closing: what rounding did, and what was left out.
-        warnings: what the reader should know.
-        decimals: the most digits after the point.
-    """
+    """What is shown of a trace; `closing` tells what rounding did, and what was left out."""
 
     title: str
     notes: str
@@ -98,31 +79,24 @@ def page_of(
 ) -> Page:
     """Return what of a trace is shown.
 
-    Args:
-        trace: what was calculated.
-        selection: which steps, and how many decimals.
-        suffices: whether a figure by itself shows what its step is made of: operands that have
-            room beside the result, or none where the result is an input that was only cut. The
-            inputs of a step whose figure does not are shown before it.
+    `suffices` tells whether a figure by itself shows what its step is made of: operands that have
+    room beside the result, or none where the result is an input that was only cut. The inputs of
+    a step whose figure does not are shown before it.
     """
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)
     views = Views(trace, decimals, selection.full)
     entries = tuple(_Walk(views, suffices).entries(steps))
-    whole = not selection.quiet and not selection.only
+    problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
     if trace.unrounded is not None and not selection.quiet and trace.last in steps:
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
-    return Page(
-        visible(trace.problem.title) if whole else "",
-        "\n".join(map(visible, trace.problem.notes.splitlines())) if whole else "",
-        entries,
-        tuple(closing),
-        () if selection.quiet else tuple(map(visible, trace.warnings)),
-        decimals,
-    )
+    title = visible(problem.title) if whole else ""
+    notes = "\n".join(map(visible, problem.notes.splitlines())) if whole else ""
+    warnings = () if selection.quiet else tuple(map(visible, trace.warnings))
+    return Page(title, notes, entries, tuple(closing), warnings, decimals)
 
 
 class _Walk:
@@ -136,33 +110,27 @@ class _Walk:
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group = ""
         for together in _together(steps):
-            headings = tuple(Heading(step, self.views.shapes(step)) for step in together)
             figures: tuple[Figure, ...] = ()
-            sources: Sequence[Step] = ()
+            made_of: Sequence[Step]
             if _renames(together[0]):
-                sources = [s.operation for s in together if isinstance(s.operation, Step)]
-            elif len(together) == 2:
-                figures = tuple(self._with_sums(*together))
+                made_of = [s.operation for s in together if isinstance(s.operation, Step)]
             else:
                 figures = tuple(self._figures(*together))
-                sources = self._sources(together[0], figures[0])
-            inputs = tuple(self._inputs(sources))
+                made_of = [] if together[1:] else self._sources(together[0], figures[0])
+            inputs = tuple(self._inputs(made_of))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
-            yield Entry(title, headings, inputs, figures)
+            shapes = tuple(map(self.views.shapes, together))
+            yield Entry(title, tuple(together), shapes, inputs, figures)
 
-    def _figures(self, step: Step) -> Iterator[Figure]:
-        parts = self.views.layout(step)
+    def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
+        """Yield the figures of a step, with its operands or with the sums of its rows."""
+        parts = () if totals else self.views.layout(step)
         for place, name in self.views.slices(step):
             operands = (p if isinstance(p, str) else self.views.of_operand(p, place) for p in parts)
-            result = self.views.of_step(step, place, joined=True)
-            sums = tuple(self.views.weighted_sums(step, place))
-            yield Figure(name, tuple(operands), (result,), sums)
-
-    def _with_sums(self, step: Step, sums: Step) -> Iterator[Figure]:
-        for place, name in self.views.slices(step):
-            results = (self.views.of_step(step, place), self.views.of_step(sums, place))
-            yield Figure(name, (), results)
+            results = (self.views.of_step(one, place) for one in (step, *totals))
+            sums = self.views.weighted_sums(step, place)
+            yield Figure(name, tuple(operands), tuple(results), tuple(sums))
 
     def _sources(self, step: Step, first: Figure) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figure."""
@@ -173,10 +141,12 @@ class _Walk:
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(made, SplitHeads) and isinstance(made.operand, Step):
                 return []
-        return list(_inputs_in(made))
+        nodes = sources(step) if isinstance(made, Operation) else []
+        # The mask is not shown: its −∞ show where it is.
+        return [node for node in nodes if node.operation is None and node.name != "mask"]
 
-    def _inputs(self, sources: Sequence[Step]) -> Iterator[Panel]:
-        for step in sources:
+    def _inputs(self, made_of: Sequence[Step]) -> Iterator[Panel]:
+        for step in made_of:
             if step.name not in self.seen:
                 self.seen.add(step.name)
                 for place, name in self.views.slices(step):
@@ -202,16 +172,6 @@ def _is_summed(step: Step, following: Step | None = None) -> bool:
     return isinstance(made, Sum) and step in made.operands
 
 
-def _inputs_in(expression: Expression | None) -> Iterator[Step]:
-    """Yield the inputs in an expression, but for the mask: its −∞ show where it is."""
-    if isinstance(expression, Operation):
-        for operand in expression.operands:
-            if isinstance(operand, Operation):
-                yield from _inputs_in(operand)
-            elif operand.operation is None and operand.name != "mask":
-                yield operand
-
-
 def enough_decimals(trace: Trace, least: int) -> int:
     """Return so many decimals that every number that was rounded by hand is shown whole.
 
@@ -221,12 +181,10 @@ def enough_decimals(trace: Trace, least: int) -> int:
         return least
     from decimal import Decimal
 
-    needed = least
-    for step in trace:
-        for number in step.array[np.isfinite(step.array)].tolist():
-            exponent = Decimal(repr(number)).normalize().as_tuple().exponent
-            needed = max(needed, -int(exponent))
-    return min(needed, MOST_DECIMALS)
+    numbers = (x for step in trace for x in step.array[np.isfinite(step.array)].tolist())
+    exponents = (Decimal(repr(x)).normalize().as_tuple().exponent for x in numbers)
+    needed = max((-int(exponent) for exponent in exponents), default=0)
+    return min(max(least, needed), MOST_DECIMALS)
 
 
 def closing_line(trace: Trace) -> str:

@@ -20,11 +20,8 @@ class Provenance:
     """From row and column of a shown matrix to the cell whose number stands there.
 
     The operations themselves tell: they are given numbered bytes in place of numbers, which can
-    be moved (transposed, cut, repeated, put side by side) but not calculated with.
-
-    Args:
-        part: the step or the operand that is shown.
-        on_page: cuts the shown matrix out of an array of that expression.
+    be moved (transposed, cut, repeated, put side by side) but not calculated with. `on_page` cuts
+    the shown matrix out of an array of the step or operand `part`.
     """
 
     def __init__(self, part: Expression, on_page: Callable[[Array], Array]) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Sequence
+import json
+from collections.abc import Callable, Iterable, Sequence
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -12,15 +14,18 @@ from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.rendering.selection import Selection
+from attncli.text.numbers import every_digit
 
 
 def as_json(traces: Sequence[Trace], selection: Selection) -> bytes:
     """Return one object a problem, one a line."""
-    import json
+    return json_lines(record(trace, selection) for trace in traces)
 
-    records = (record(trace, selection) for trace in traces)
-    lines = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
-    return ("\n".join(lines) + "\n").encode()
+
+def json_lines(records: Iterable[Any]) -> bytes:
+    """Return values as JSON, one a line."""
+    texts = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
+    return "".join(f"{text}\n" for text in texts).encode()
 
 
 def as_yaml(traces: Sequence[Trace], selection: Selection) -> bytes:
@@ -28,7 +33,7 @@ def as_yaml(traces: Sequence[Trace], selection: Selection) -> bytes:
     import yaml
 
     text: str = yaml.dump_all(
-        [record(trace, selection, np.inf) for trace in traces],
+        [record(trace, selection, float) for trace in traces],
         Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
         default_flow_style=None,
         sort_keys=False,
@@ -53,15 +58,9 @@ def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
         for step in selection.steps(trace)
     }
     if not selection.only:
-        import json
-
         problem = trace.problem
-        about = {
-            "title": problem.title,
-            "notes": problem.notes,
-            "options": problem.options(),
-            "inputs": list(problem.matrices()),
-        }
+        about: dict[str, Any] = {"title": problem.title, "notes": problem.notes}
+        about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
         arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
     buffer = io.BytesIO()
@@ -69,23 +68,20 @@ def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
     return buffer.getvalue()
 
 
-def record(trace: Trace, selection: Selection, infinity: object = "Infinity") -> dict[str, Any]:
+def record(
+    trace: Trace, selection: Selection, infinite: Callable[[float], object] = every_digit
+) -> dict[str, Any]:
     """Return title, options, inputs, steps and warnings; it can be read back as a problem.
 
-    Args:
-        trace: what to write.
-        selection: which steps, and how many decimals.
-        infinity: what stands for an infinite number: "Infinity", or a float where the format
-            has infinities.
+    `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
     """
     problem = trace.problem
-    whole = not selection.only
     found: dict[str, Any] = {"title": problem.title}
     if problem.notes:
         found["notes"] = problem.notes
     found["options"] = problem.options()
-    if whole:
-        found["inputs"] = {key: numbers(a, None, infinity) for key, a in problem.matrices().items()}
+    if not selection.only:
+        found["inputs"] = {key: numbers(a, None, infinite) for key, a in problem.matrices().items()}
     found["steps"] = {
         step.name: {
             "symbol": step.symbol,
@@ -93,7 +89,7 @@ def record(trace: Trace, selection: Selection, infinity: object = "Infinity") ->
             "axes": list(step.axes),
             "labels": {axis: list(words) for axis, words in step.labels.items()},
             "shape": list(step.value.shape),
-            "value": numbers(step.value, selection.decimals, infinity),
+            "value": numbers(step.value, selection.decimals, infinite),
         }
         for step in selection.steps(trace)
     }
@@ -112,23 +108,23 @@ def record(trace: Trace, selection: Selection, infinity: object = "Infinity") ->
     return found
 
 
-def numbers(array: Array, decimals: int | None, infinity: object) -> Any:
+def numbers(array: Array, decimals: int | None, infinite: Callable[[float], object]) -> Any:
     """Return an array as nested lists of floats, rounded half to even if asked.
 
     Float32 numbers are written with the digits that a float32 has.
     """
-    if decimals is not None:
-        return _mapped(array.tolist(), lambda x: float(f"{x:.{decimals}f}"), infinity)
-    if array.dtype == np.float32:  # repr of the float64 would show digits that were never there
-        return _mapped(array.tolist(), lambda x: float(str(np.float32(x))), infinity)
-    return _mapped(array.tolist(), float, infinity) if np.isinf(array).any() else array.tolist()
+    is_single = array.dtype == np.float32
+    if decimals is None and not is_single and np.isfinite(array).all():
+        return array.tolist()
 
+    def written(item: Any) -> Any:
+        if isinstance(item, list):
+            return list(map(written, item))
+        if isinf(item):
+            return infinite(item)
+        if decimals is not None:
+            return float(f"{item:.{decimals}f}")
+        # repr of the float64 would show digits that were never there
+        return float(str(np.float32(item))) if is_single else item
 
-def _mapped(items: Any, write: Callable[[float], float], infinity: object) -> Any:
-    if isinstance(items, list):
-        return [_mapped(item, write, infinity) for item in items]
-    if items in (np.inf, -np.inf):
-        if isinstance(infinity, str):
-            return infinity if items > 0 else f"-{infinity}"
-        return items
-    return write(items)
+    return written(array.tolist())

@@ -12,7 +12,6 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
 from attncli.checking.judged import (
     CORRECT,
-    FOLLOWS,
     LAST_DIGIT,
     MISSING,
     WRONG,
@@ -22,18 +21,18 @@ from attncli.checking.judged import (
     Judged,
 )
 from attncli.files.grading import Graded
-from attncli.records import Record
-from attncli.rendering.blocks import Matrix
-from attncli.rendering.page import Heading
+from attncli.records import Record, replace
+from attncli.rendering.blocks import Matrix, Span
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
-from attncli.tape.cells import cell_name
+from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
-MARKS = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "≈", WRONG: "✗", MISSING: ""}
-STYLES = {CORRECT: "", FOLLOWS: "", LAST_DIGIT: "near", WRONG: "wrong", MISSING: "faint"}
+MARKS = {LAST_DIGIT: ("≈", "near"), WRONG: ("✗", "wrong"), MISSING: (" ", "faint")}
+"""The sign and the style of a written number that is not right."""
+
 SIGNS = {"last_digit": "≈", "follows": "→"}
 MOST_CELLS = 12
 """How many cells are told one by one before the rest is only counted."""
@@ -67,20 +66,16 @@ class Remark(Record):
     """What is said of a step that the student gave.
 
     Attributes:
-        heading: the step.
+        judged: the step and the status of its cells.
         sign: ✗ for a wrong step, ≈ for one off in a last digit, → for one that follows, or ✓.
-        status: the step's worst status.
         follows: from what the numbers follow: slips, or only rounding.
-        comparisons: the matrices with a number that is not right.
-        cells: the wrong numbers one by one.
         finding: the mistake, where one is known.
         unexplained: the sentence for wrong numbers that no known mistake explains, or nothing.
         last_digits: sentences on the numbers that are off in their last digit.
     """
 
-    heading: Heading
+    judged: Judged
     sign: str
-    status: str
     follows: str
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
@@ -90,13 +85,10 @@ class Remark(Record):
 
 
 class ReportPage(Record):
-    """What is shown of a report.
+    """What is shown of the report on a student, `name`, who worked the problem `title`.
 
     Attributes:
-        name: the student.
-        title: of the problem.
-        sign: ✓ or ✗.
-        verdict: the one line that says it all.
+        verdict: the one line that says it all, to stand after the sign ✓ or ✗.
         remarks: by the name of the step, for each that has a number.
         missing: how many cells were left out of the steps that were given, or nothing.
     """
@@ -111,103 +103,91 @@ class ReportPage(Record):
 
 def report_page(report: Report, selection: Selection) -> ReportPage:
     """Return what of a report is shown."""
-    remarks = {
-        name: _remark(report, judged, selection.digits)
-        for name, judged in report.steps.items()
-        if judged.status != "missing"
-    }
-    return ReportPage(
-        visible(report.name),
-        visible(report.trace.problem.title),
-        "✓" if report.verdict == "correct" else "✗",
-        verdict(report),
-        remarks,
-        _missing_cells(report),
-    )
+    given = [judged for judged in report.steps.values() if judged.status != "missing"]
+    remarks = {judged.step.name: _remark(report, judged, selection) for judged in given}
+    title = visible(report.trace.problem.title)
+    sign = "✓" if report.verdict == "correct" else "✗"
+    missing = _missing_cells(report)
+    return ReportPage(visible(report.name), title, sign, verdict(report), remarks, missing)
 
 
-def _remark(report: Report, judged: Judged, decimals: int) -> Remark:
-    name = judged.step.name
-    finding = report.findings.get(name)
+def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
+    finding = report.findings.get(judged.step.name)
+    names = list(report.steps)
+    is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
+    unexplained = f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
     return Remark(
-        Heading(judged.step),
+        judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
-        judged.status,
-        _follows_from(report, name),
-        tuple(_comparisons(judged, decimals)) if isinstance(judged, Compared) else (),
-        tuple(_wrong_cells(judged, decimals)) if isinstance(judged, Given) else (),
+        "your numbers" if is_after else "your rounded numbers",
+        tuple(_comparisons(judged, selection)) if isinstance(judged, Compared) else (),
+        tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
         finding,
-        _unexplained(judged) if finding is None and judged.has(WRONG) else "",
+        unexplained if finding is None and judged.has(WRONG) else "",
         tuple(_last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
     )
 
 
-def _follows_from(report: Report, name: str) -> str:
-    """Return from what the numbers of a step follow: slips, or only rounding."""
-    names = list(report.steps)
-    first = report.first_wrong_step
-    after = first is not None and names.index(first) < names.index(name)
-    return "your numbers" if after else "your rounded numbers"
+def _count(judged: Judged, code: int) -> str:
+    count = int((judged.codes == code).sum())
+    return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def _unexplained(judged: Judged) -> str:
-    count = int((judged.codes == WRONG).sum())
-    cells = "1 number is" if count == 1 else f"{count} numbers are"
-    return f"{cells} wrong; no usual mistake gives them."
-
-
-def _comparisons(judged: Compared, decimals: int) -> Iterator[Comparison]:
+def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]:
     """Yield the student's matrix and the right one for each head or batch."""
-    step = judged.step
-    rows, columns = axis_labels(step)
+    step, digits = judged.step, selection.digits
+    like = Matrix(np.zeros((0, 0)), "", *axis_labels(step), selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     shown = {"right": right}
-    if not _same_numbers(right, step.on_paper(judged.yours), decimals):
-        shown = {"from your numbers": step.on_paper(judged.yours), "right": right}
+    from_yours = step.on_paper(judged.yours)
+    # Numbers that look the same when they are written need not be shown twice.
+    if not np.allclose(from_yours, right, rtol=0, atol=0.5 * 10.0**-digits):
+        shown = {"from your numbers": from_yours, "right": right}
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
             continue
         others = (
-            Matrix(np.atleast_2d(value[place]), name, rows, columns, style_of(value, decimals))
-            for name, value in shown.items()
+            replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
+            for name, v in shown.items()
         )
-        yours = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part), rows, columns)
+        marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
+        yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
         words = _slice_words(step, place)
         yield Comparison(words, yours, tuple(others), bool((part == WRONG).any()))
 
 
-def _marked(texts: Array, codes: Array, rows: Sequence[str], columns: Sequence[str]) -> Matrix:
+def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:
     """Return what a student wrote, with a mark at each number that is not right."""
     marked = {}
     for i, j in np.ndindex(codes.shape):
-        code = int(codes[i, j])
-        marked[i, j] = (f"{label_text(str(texts[i, j]))} {MARKS[code] or ' '}", STYLES[code])
-    return Matrix(np.zeros(codes.shape), "yours", rows, columns, cells=marked)
+        mark, style = MARKS.get(int(codes[i, j]), (" ", ""))
+        marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
+    return marked
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
     """Return which matrix of a stack this is, such as `head 2`; "" where there is one."""
-    words = []
-    for axis, index in zip(step.axes, place, strict=False):
-        labels = step.labels.get(axis, ())
-        words.append(f"{axis} {label_text(labels[index]) if index < len(labels) else index + 1}")
-    return ", ".join(words)
+    pairs = zip(step.axes, place, strict=False)
+    return ", ".join(f"{axis} {label_text(label_at(step, axis, i))}" for axis, i in pairs)
 
 
-def _same_numbers(right: Array, yours: Array, decimals: int) -> bool:
-    """Whether two arrays look the same when they are written."""
-    with np.errstate(invalid="ignore"):
-        near = np.abs(right - yours) <= 0.5 * 10.0**-decimals
-    return bool((near | (right == yours)).all())
+def label_at(step: Step, axis: str, place: int) -> str:
+    """Return the label of a place along an axis; its number from 1 where there is none."""
+    labels = step.labels.get(axis, ())
+    return labels[place] if place < len(labels) else str(place + 1)
+
+
+def places(chosen: Array) -> list[Index]:
+    """Return where an array of truth values is true."""
+    return [tuple(place) for place in np.argwhere(chosen).tolist()]
 
 
 def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
     step = judged.step
     texts, right = written_texts(judged), step.value
     write = style_of(right, decimals)
-    for place in np.argwhere(step.on_paper(judged.codes) == WRONG):
-        at = tuple(int(i) for i in place)
+    for at in places(step.on_paper(judged.codes) == WRONG):
         yield WrongCell(cell_name(step, at), str(texts[at]), write(float(right[at])))
 
 
@@ -216,19 +196,19 @@ def _last_digits(judged: Given) -> Iterator[str]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)
-    places = [tuple(int(i) for i in p) for p in np.argwhere(codes == LAST_DIGIT)]
-    count = "1 number is" if len(places) == 1 else f"{len(places)} numbers are"
+    found = places(codes == LAST_DIGIT)
     cut_off = all(
         np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9
         and abs(values[at]) <= abs(right[at])
-        for at in places
+        for at in found
     )
-    yield f"{count} off in the last digit{' (cut off, not rounded)' if cut_off else ''}:"
-    for at in places[:MOST_CELLS]:
+    note = " (cut off, not rounded)" if cut_off else ""
+    yield f"{_count(judged, LAST_DIGIT)} off in the last digit{note}:"
+    for at in found[:MOST_CELLS]:
         should_be = rounded_like(float(right[at]), float(units[at]))
         yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
-    if len(places) > MOST_CELLS:
-        yield f"… and {len(places) - MOST_CELLS} more"
+    if len(found) > MOST_CELLS:
+        yield f"… and {len(found) - MOST_CELLS} more"
 
 
 def rounded_like(value: float, unit: float) -> str:
@@ -246,25 +226,19 @@ def rounded_like(value: float, unit: float) -> str:
 
 def written_texts(judged: Given) -> Array:
     """Return what was written, as it stands on paper; `_` for a cell that was left out."""
-    texts = np.where(judged.written.missing, "_", judged.written.texts)
-    return judged.step.on_paper(texts)
+    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))
 
 
 def _missing_cells(report: Report) -> str:
-    parts = []
-    for name, judged in report.steps.items():
-        missing = judged.counts["missing"]
-        if isinstance(judged, Given) and missing:
-            parts.append(f"{missing} of {judged.codes.size} cells of {name}")
-    return ", ".join(parts)
+    given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
+    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
+    return ", ".join(f"{n} of {size} cells of {name}" for name, (n, size) in counts.items() if n)
 
 
 def verdict(report: Report) -> str:
     """Return the one line that says it all."""
     counts = report.counts
-    if report.verdict == "wrong":
-        first = report.first_wrong_step
-        assert first is not None  # by the verdict
+    if first := report.first_wrong_step:
         finding = report.findings.get(first)
         what = f" ({finding.id})" if finding else ""
         if not report.steps[first].has(WRONG) and finding is None:
@@ -279,15 +253,13 @@ def verdict(report: Report) -> str:
 def summary(graded: Sequence[Graded]) -> Iterator[str]:
     """Yield how many of a class were right, and the commonest mistakes."""
     reports = [one for one in graded if isinstance(one, Report)]
-    wrong = [report for report in reports if report.verdict == "wrong"]
-    unread = len(graded) - len(reports)
+    wrong = {one: one.first_wrong_step for one in reports if one.first_wrong_step}
     parts = [f"{len(reports) - len(wrong)} correct", f"{len(wrong)} wrong"]
-    if unread:
+    if unread := len(graded) - len(reports):
         parts.append(f"{unread} could not be read")
     yield f"{len(graded)} answers: {', '.join(parts)}"
-    findings = [report.findings.get(report.first_wrong_step or "") for report in wrong]
-    mistakes = Counter(finding.id for finding in findings if finding is not None)
-    steps = Counter(report.first_wrong_step or "" for report in wrong)
+    mistakes = Counter(one.findings[s].id for one, s in wrong.items() if s in one.findings)
+    steps = Counter(wrong.values())
     for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):
         if counted:
             told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))

@@ -31,7 +31,7 @@ def _report(page: ReportPage) -> Iterator[str]:
 
 
 def _remark(remark: Remark) -> Iterator[str]:
-    yield f"## {remark.sign} {escaped(remark.heading.step.name)}"
+    yield f"## {remark.sign} {escaped(remark.judged.step.name)}"
     if remark.finding is not None:
         said = f"{visible(remark.finding.message)} {visible(remark.finding.advice)}"
         yield f"{escaped(said)} (`{remark.finding.id}`)"

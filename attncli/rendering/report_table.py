@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 
 from attncli.checking.check import Report
 from attncli.checking.judged import Finding
 from attncli.files.grading import Graded, Unread
+from attncli.rendering import report
 from attncli.rendering.blocks import Layout, Line, plain
-from attncli.rendering.report import (
-    MOST_CELLS,
-    Comparison,
-    Remark,
-    ReportPage,
-    report_page,
-    summary,
-    verdict,
-)
 from attncli.rendering.selection import Selection
 from attncli.rendering.table import heading_line
-from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
@@ -40,78 +32,60 @@ def pages(
     elif len(graded) > 1:
         yield _class_lines(graded)
     else:
-        writer = _Writer(Layout(selection.full, width, indent=2))
-        yield from (
-            writer.page(report_page(one, selection)) for one in graded if isinstance(one, Report)
-        )
+        layout = Layout(width, indent=2)
+        reports = [one for one in graded if isinstance(one, Report)]
+        yield from (_page(report.report_page(one, selection), layout) for one in reports)
 
 
-class _Writer:
-    """Writes one report as lines."""
-
-    def __init__(self, layout: Layout) -> None:
-        self.layout = layout
-
-    def page(self, page: ReportPage) -> Iterator[Line]:
-        yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
-        yield []
-        fine: list[Remark] = []
-        for remark in page.remarks.values():
-            if remark.sign in "✓→":
-                fine.append(remark)
-                continue
-            yield from _fine(fine)
-            fine = []
-            yield from self.remark(remark)
-        yield from _fine(fine)
-        if page.missing:
-            yield [(f"_ left out: {page.missing}", "faint")]
-            yield []
-        yield [(page.verdict, STYLES[page.sign])]
-
-    def remark(self, remark: Remark) -> Iterator[Line]:
-        """Yield a step with its marked cells."""
-        yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.heading)]
-        wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
-        if any(self.is_elided(comparison) for comparison in wrong):
-            for cell in remark.cells[:MOST_CELLS]:
-                text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
-                yield [(f"  {text}", "")]
-            if (more := len(remark.cells) - MOST_CELLS) > 0:
-                yield [(f"  … and {more} more; --full shows all", "")]
+def _page(page: report.ReportPage, layout: Layout) -> Iterator[Line]:
+    yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
+    yield []
+    for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
+        if is_fine:
+            yield from _fine(list(remarks))
         else:
-            for comparison in wrong:
-                yield from self.comparison(comparison)
-        if remark.finding is not None:
-            yield from _sentences(remark.finding)
-        for text in (remark.unexplained, *remark.last_digits):
-            if text:
-                yield [(f"  {text}", "")]
+            for remark in remarks:
+                yield from _remark(remark, layout)
+    if page.missing:
+        yield [(f"_ left out: {page.missing}", "faint")]
         yield []
-
-    def is_elided(self, comparison: Comparison) -> bool:
-        shape = comparison.yours.values.shape
-        return any(None in kept(size, self.layout.full) for size in shape)
-
-    def comparison(self, comparison: Comparison) -> Iterator[Line]:
-        if comparison.words:
-            yield [(f"  {comparison.words}", "name")]
-        for line in self.layout.together([comparison.yours, *comparison.others]):
-            yield [("  ", ""), *line]
+    yield [(page.verdict, STYLES[page.sign])]
 
 
-def _fine(remarks: Sequence[Remark]) -> Iterator[Line]:
+def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
+    """Yield a step with its marked cells."""
+    yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
+    wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
+    if any(comparison.yours.is_cut for comparison in wrong):
+        for cell in remark.cells[: report.MOST_CELLS]:
+            text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
+            yield [(f"  {text}", "")]
+        if (more := len(remark.cells) - report.MOST_CELLS) > 0:
+            yield [(f"  … and {more} more; --full shows all", "")]
+    else:
+        for comparison in wrong:
+            if comparison.words:
+                yield [(f"  {comparison.words}", "name")]
+            for line in layout.together([comparison.yours, *comparison.others]):
+                yield [("  ", ""), *line]
+    if remark.finding is not None:
+        yield from _sentences(remark.finding)
+    for text in filter(None, (remark.unexplained, *remark.last_digits)):
+        yield [(f"  {text}", "")]
+    yield []
+
+
+def _fine(remarks: Sequence[report.Remark]) -> Iterator[Line]:
     """Yield the steps in a row that are right, and those that follow, in a line each."""
-    right = [remark.heading.step.name for remark in remarks if remark.sign == "✓"]
+    right = [remark.judged.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
         yield [("✓ ", "right"), (", ".join(right), "")]
     if following:
-        names = ", ".join(remark.heading.step.name for remark in following)
+        names = ", ".join(remark.judged.step.name for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
         yield [("→ ", "right"), (f"{names} {verb} from {following[0].follows}", "")]
-    if remarks:
-        yield []
+    yield []
 
 
 def _sentences(finding: Finding) -> Iterator[Line]:
@@ -132,17 +106,17 @@ def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
         if isinstance(one, Unread):
             yield [("? ", "near"), padded, ("  could not be read", "near")]
         elif one.verdict == "correct":
-            yield [("✓ ", "right"), padded, (f"  {verdict(one)}", "")]
+            yield [("✓ ", "right"), padded, (f"  {report.verdict(one)}", "")]
         else:
             finding = one.findings.get(one.first_wrong_step or "")
             told = [(f"  {visible(finding.message)}", "")] if finding else []
-            yield [("✗ ", "wrong"), padded, (f"  {verdict(one)}", "wrong"), *told]
+            yield [("✗ ", "wrong"), padded, (f"  {report.verdict(one)}", "wrong"), *told]
     yield []
-    for text in summary(graded):
+    for text in report.summary(graded):
         yield [(text, "")]
 
 
 def _verdict_line(graded: Graded, several: bool) -> Line:
     """Return only what is said of a student, after the name where there are several."""
-    said = "could not be read" if isinstance(graded, Unread) else verdict(graded)
+    said = "could not be read" if isinstance(graded, Unread) else report.verdict(graded)
     return [(f"{visible(graded.name)}: {said}" if several else said, "")]

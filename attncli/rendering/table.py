@@ -9,7 +9,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
 from attncli.rendering.blocks import Block, Layout, Line, Matrix, plain
-from attncli.rendering.page import Entry, Figure, Heading, Page, page_of
+from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum, shape_text
 from attncli.tape.step import Step
@@ -26,28 +26,19 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 
 
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
-    """Yield the lines of a trace.
-
-    Args:
-        trace: what to show.
-        selection: which steps, and how many decimals.
-        width: columns of the terminal, to which titles and notes are folded; None for no terminal.
-    """
-    writer = _Writer(Layout(selection.full, width))
+    """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
+    writer = _Writer(Layout(width))
     for line in writer.page(page_of(trace, selection, writer.suffices)):
         yield from _folded(line, width)
 
 
-def heading_line(heading: Heading) -> Line:
+def heading_line(step: Step, shapes: str = "") -> Line:
     """Return the formula, what its letters stand for, and the shapes."""
-    note = heading.step.note
-    asides = [*([] if note is None else [text(note)]), *filter(None, [heading.shapes])]
-    return [(heading.step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
+    asides = filter(None, (text(step.note) if step.note else "", shapes))
+    return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
 
 
 class _Writer:
-    """Writes a page as lines."""
-
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
 
@@ -67,7 +58,7 @@ class _Writer:
             yield [(line, "faint")]
 
     def entry(self, entry: Entry) -> Iterator[Line]:
-        yield from map(heading_line, entry.headings)
+        yield from map(heading_line, entry.steps, entry.shapes)
         if entry.inputs:
             inputs = [_named(panel, panel.words) for panel in entry.inputs]
             yield from self.layout.together(inputs)
@@ -86,13 +77,13 @@ class _Writer:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
         for source, panels in groupby(entry.inputs, lambda panel: panel.part):
             assert isinstance(source, Step)  # as it is an input
-            yield heading_line(Heading(source, shape_text(source.value.shape)))
+            yield heading_line(source, shape_text(source.value.shape))
             for panel in panels:
                 if panel.words:
                     yield [(panel.words, "name")]
                 yield from self.layout.alone(panel.matrix)
             yield []
-        yield [(",  ".join(heading.step.formula for heading in entry.headings), "title")]
+        yield [(",  ".join(step.formula for step in entry.steps), "title")]
 
     def figure(self, figure: Figure) -> list[Line]:
         """Return operands and result, or a step and its sums, beside each other if they fit."""

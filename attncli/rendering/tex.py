@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from attncli.notation.tex import letters
+from attncli.notation.tex import letters, tex
 from attncli.rendering.blocks import Matrix
+from attncli.tape.step import Step
 
 SIGNS = {"×": r"\times", "+": "+", "=": "="}
+
+
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters stand for; `escape` writes the words."""
+    note = rf" \qquad {tex(step.note, escape)}" if step.note else ""
+    return f"{tex(step.notation, escape)}{note}"
 
 
 def sign(text: str) -> str:
@@ -18,12 +25,13 @@ def sign(text: str) -> str:
     return r"\Bigr)" if text == ")" else f" {SIGNS[text]} "
 
 
-def column_style(matrix: Matrix, columns: Sequence[int | None]) -> str:
+def column_style(matrix: Matrix) -> str:
     """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    columns = matrix.columns
     return "".join("c" if c is None else "|r" if c in matrix.bars else "r" for c in columns)
 
 
-def bracketed(style: str, lines: Sequence[str]) -> str:
-    """Return rows of cells as a matrix in brackets."""
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    """Return the rows of a matrix in brackets."""
     body = r" \\ ".join(lines)
-    return rf"\left[\begin{{array}}{{{style}}} {body} \end{{array}}\right]"
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"

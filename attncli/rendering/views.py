@@ -11,21 +11,14 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tree import Formula, named
-from attncli.records import Record
+from attncli.notation.tree import Formula
+from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
 from attncli.tape.cells import Index, place_word
 from attncli.tape.operations import MatMul
-from attncli.tape.step import (
-    LEADING,
-    Expression,
-    Operation,
-    Step,
-    notation_of,
-    without_missing_axes,
-)
-from attncli.tape.walk import array_of
+from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
+from attncli.tape.walk import array_of, walk
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
@@ -39,7 +32,6 @@ class Panel(Record):
 
     Attributes:
         part: the step, or the operand of one, whose numbers stand there.
-        matrix: the numbers with their labels.
         name: what it is, such as Kᵀ.
         origin: from row and column to the step or input that the number is a cell of.
         words: which head or batch it is, where that is not said otherwise.
@@ -53,15 +45,15 @@ class Panel(Record):
 
 
 class WeightedTerm(Record):
-    """Part of a weighted sum: a sign, a weight, and the letter and label of a value; v_am.
+    """Part of a weighted sum: the size of a weight, and the letter and label of a value; v_am.
 
     A part with no weight stands for those that are left out.
     """
 
-    sign: str
-    weight: str
-    letter: str
-    word: str
+    is_negative: bool = False
+    weight: str = ""
+    letter: str = ""
+    word: str = ""
 
 
 def subscripted(letter: str, word: str) -> str:
@@ -88,29 +80,21 @@ class WeightedSum(Record):
     ) -> list[str]:
         """Return `z_I`, `= 0.9·v_I`, `+ 0.1·v_am`: a line may break before each but the second.
 
-        Args:
-            cell: writes a letter with a label.
-            times: writes a weight times a value.
-            minus: the sign of a negative weight.
-            dots: what stands for a sum, and for a term, that is left out.
+        `cell` writes a letter with a label, `times` a weight times a value; `minus` is the sign of
+        a negative weight; `dots` stand for a sum, and for a term, that is left out.
         """
         if not self.letter:
             return [dots[0]]
         texts = [cell(self.letter, self.word)]
         for part in self.parts:
             term = times(part.weight, cell(part.letter, part.word)) if part.weight else dots[1]
-            sign = "+" if part.sign == "+" else minus
+            sign = minus if part.is_negative else "+"
             texts.append(f"{sign} {term}" if texts[1:] else f"= {sign.strip('+')}{term}")
         return texts if self.parts else [*texts, "= 0"]
 
 
 class Views:
-    """The views of one trace.
-
-    Args:
-        trace: what is shown.
-        decimals: the most digits after the point.
-        full: whether large matrices are shown whole.
+    """The views of one trace, with so many decimals, and with large matrices whole if `full`.
 
     Attributes:
         elided: whether anything was left out so far.
@@ -144,13 +128,12 @@ class Views:
 
     def slices(self, step: Step) -> Iterator[tuple[Index, str]]:
         """Yield the place of each matrix of a step along batch, head and query, and its name."""
-        if isinstance(step.operation, SplitHeads):
-            sizes = step.array.shape[:1]
-            names: tuple[str, ...] = step.operation.operand.leading
-        else:
-            sizes = step.array.shape[:2]
-            names = step.leading
+        made = step.operation
+        sizes, names = step.array.shape[:2], step.leading
+        if isinstance(made, SplitHeads):
+            sizes, names = sizes[:1], made.operand.leading
         counts = [size if axis in names else 1 for axis, size in zip(LEADING, sizes, strict=False)]
+        shared = [node for node in walk(made) if isinstance(node, RepeatHeads)] if made else []
         deep = len(step.trailing) == 3
         if deep:
             counts.append(step.array.shape[2])
@@ -160,8 +143,8 @@ class Views:
                 self.elided = True
                 continue
             words = [f"{axis} {at[i] + 1}" for i, axis in enumerate(LEADING) if axis in names]
-            for shared in _shared(step.operation):
-                words.append(f"key/value head {at[1] // shared.times + 1}")
+            for node in shared[:1]:
+                words.append(f"key/value head {at[1] // node.times + 1}")
             if deep and counts[-1] > 1:
                 words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
@@ -170,34 +153,24 @@ class Views:
         """Return the label of a place along an axis, or its number from 1."""
         return label_text(place_word(self.trace.labels, axis, place))
 
-    def of_step(self, step: Step, place: Index, words: str = "", joined: bool = False) -> Panel:
+    def of_step(self, step: Step, place: Index, words: str = "") -> Panel:
         """Return a matrix of a step or an input as it stands on paper.
 
-        Args:
-            step: what is shown.
-            place: along batch, head and query.
-            words: which head or batch it is, where that is not said otherwise.
-            joined: whether the heads of a step that was cut stand side by side, with bars between.
+        `place` is along batch, head and query; `words` say it where that is not said otherwise.
+        The heads of a step that was cut stand side by side, with bars between.
         """
-        return self._panel(step, named(step.name), place, step.columns, words, joined)
+        return self._panel(step, place, step.columns, words, isinstance(step.operation, SplitHeads))
 
     def of_operand(self, part: Expression, place: Index) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
 
         A parameter that stands on paper as in row convention is turned round like its name, Wᵀ.
         """
-        return self._panel(part, notation_of(part, self.columns), place, self.columns)
+        return self._panel(part, place, self.columns)
 
     def _panel(
-        self,
-        part: Expression,
-        name: Formula,
-        place: Index,
-        turned: bool,
-        words: str = "",
-        joined: bool = False,
+        self, part: Expression, place: Index, turned: bool, words: str = "", joined: bool = False
     ) -> Panel:
-        joined = joined and isinstance(part, Step) and isinstance(part.operation, SplitHeads)
         array = array_of(part)
         on_page = partial(_on_page, place=place, joined=joined, turned=turned)
         size = array.shape[-1]
@@ -207,14 +180,15 @@ class Views:
             on_page(array),
             row_labels=self.trace.labels.get(row_axis, ()),
             column_labels=self.trace.labels.get(column_axis, ()),
+            full=self.full,
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
-            is_blank=_blanks(part),
         )
-        if any(None in kept(count, self.full) for count in matrix.values.shape):
-            self.elided = True
-        return Panel(part, matrix, name, Provenance(part, on_page), words)
+        if isinstance(part, Step) and isinstance(part.operation, Operation):
+            matrix = replace(matrix, is_blank=part.operation.is_blank)
+        self.elided |= matrix.is_cut
+        return Panel(part, matrix, notation_of(part, turned), Provenance(part, on_page), words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
@@ -238,22 +212,23 @@ class Views:
     def _terms(
         self, row: Array, axis: str, write: Callable[[float], str]
     ) -> Iterator[WeightedTerm]:
-        places = [int(i) for i in np.flatnonzero(row)]
+        places = np.flatnonzero(row).tolist()
         for index in kept(len(places), self.full):
             if index is None:
-                yield WeightedTerm("+", "", "", "")
+                yield WeightedTerm()
                 continue
             weight = float(row[places[index]])
-            sign = "−" if weight < 0 else "+"
             word = self.word(axis, places[index])
-            yield WeightedTerm(sign, write(abs(weight)), VALUES[axis], word)
+            yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
-        shape = without_missing_axes(array_of(part), part.leading, len(part.trailing)).shape
-        if self.columns and len(part.trailing) > 1:
-            shape = (*shape[:-2], shape[-1], shape[-2])
-        return shape
+        shape = array_of(part).shape
+        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
+        last = shape[len(shape) - len(part.trailing) :]
+        if self.columns and len(last) > 1:
+            last = (*last[:-2], last[-1], last[-2])
+        return (*lead, *last)
 
 
 def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
@@ -265,22 +240,6 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     values: Array = array[at]
     values = values[0] if values.ndim == 3 else values
     return values.T if turned else values
-
-
-def _blanks(part: Expression) -> Callable[[int, int], bool]:
-    """Return which cells of a step are nothing."""
-    made = part.operation if isinstance(part, Step) else None
-    return made.is_blank if isinstance(made, Operation) else lambda row, column: False
-
-
-def _shared(expression: Expression | None) -> list[RepeatHeads]:
-    """Return the operation that shares key/value heads, if there is one right in an expression."""
-    if isinstance(expression, RepeatHeads):
-        return [expression]
-    if isinstance(expression, Operation):
-        inner = [o for o in expression.operands if isinstance(o, Operation)]
-        return [found for operand in inner for found in _shared(operand)][:1]
-    return []
 
 
 def axis_labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:

@@ -8,12 +8,10 @@ from attncli.checking.weakness import unseen
 from attncli.mechanisms.compute import compute
 from attncli.problem.problem import Problem
 from attncli.rendering.blocks import Line
-from attncli.text.numbers import DEFAULT_DECIMALS
 
 
-def weaknesses(problem: Problem, decimals: int | None) -> Iterator[Line]:
+def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
     """Yield a line for each mistake that changes no number, with where it hides."""
-    digits = DEFAULT_DECIMALS if decimals is None else decimals
     hidden = unseen(compute(problem), digits)
     if not hidden:
         yield [(f"Every mistake of the catalogue shows in {digits} decimals.", "right")]
