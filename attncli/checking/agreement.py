@@ -58,20 +58,12 @@ def tolerance(
 
 
 def agrees(
-    written: Array,
-    unit: Array | float,
-    expected: Values,
-    share: float = SHARE,
-    units: float = ROUNDED,
+    written: Array, unit: Array | float, expected: Values, share: float = SHARE, units: float = ROUNDED
 ) -> Array:
     """Return which written numbers may stand for the numbers, or intervals, that are expected.
 
-    Args:
-        written: the numbers; nan, a cell that was left out, agrees with nothing.
-        unit: as for `tolerance`, as are the others.
-        expected: numbers or intervals that broadcast with what was written.
-        share: see there.
-        units: see there.
+    What is expected broadcasts with what was written, of which nan, a cell that was left out,
+    agrees with nothing; the other arguments are those of `tolerance`.
     """
     ends, more = interval(expected), tolerance(unit, expected, share, units)
     with np.errstate(invalid="ignore"):
