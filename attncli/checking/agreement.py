@@ -58,7 +58,11 @@ def tolerance(
 
 
 def agrees(
-    written: Array, unit: Array | float, expected: Values, share: float = SHARE, units: float = ROUNDED
+    written: Array,
+    unit: Array | float,
+    expected: Values,
+    share: float = SHARE,
+    units: float = ROUNDED,
 ) -> Array:
     """Return which written numbers may stand for the numbers, or intervals, that are expected.
 
