@@ -14,8 +14,8 @@ from typing import Any
 
 import yaml
 
-from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.document import Raw
+from attncli.errors import InputError, KeyPath, Place
+from attncli.files.document import Raw, error_at
 from attncli.notation.written import words_of
 from attncli.text.escapes import visible
 
@@ -192,7 +192,7 @@ class _Builder:
 
     def _error(self, event: Any, message: str, hint: str = "") -> InputError:
         mark = event.start_mark
-        return _error(message, hint, _place(self.text, self.name, mark.line, mark.column))
+        return error_at(_place(self.text, self.name, mark.line, mark.column), message, hint)
 
 
 def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
@@ -224,10 +224,6 @@ def _place(text: str, name: str, line: int, column: int) -> Place:
     return Place(name, line + 1, column + 1, lines[line] if line < len(lines) else "")
 
 
-def _error(message: str, hint: str, place: Place) -> InputError:
-    return InputError(Fault(message, (), hint, place=place))
-
-
 def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     """Return the parser's complaint with a place, and a way out where one is known."""
     mark = getattr(error, "problem_mark", None)
@@ -237,7 +233,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
         place = _place(text, name, len(above) - 1, len(above[-1]))
         character = f" ({visible(found[0])})" if found else ""
         message = f"a control character{character} cannot stand in YAML"
-        return _error(message, 'write it as "\\x1b" in double quotes', place)
+        return error_at(place, message, 'write it as "\\x1b" in double quotes')
     problem = str(getattr(error, "problem", None) or "this is no YAML")
     context, hint = str(getattr(error, "context", None) or ""), ""
     opening = getattr(error, "context_mark", None)
@@ -257,4 +253,4 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif "mapping values are not allowed" in problem:
         problem = "a second colon in this line"
         hint = 'put text that has ": " in it between quotes'
-    return _error(visible(problem), hint, place)
+    return error_at(place, visible(problem), hint)
