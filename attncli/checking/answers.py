@@ -81,13 +81,7 @@ class ShapeMismatch(Record):
 
 
 class Piece(Record):
-    """What stands under one key: a whole step, or one head, row or cell of it.
-
-    Attributes:
-        word: the key.
-        at: the index of its cells in the step's value; () for all of them.
-        texts: the cells, in the shape in which they were written.
-    """
+    """What stands under one key, a word: the cells of a whole step, or those at an index of it."""
 
     word: str
     at: At

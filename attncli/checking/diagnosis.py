@@ -38,10 +38,8 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return _of_mismatch(judge, judged)
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
-    found = _once_each(_findings(judge, judged))
-    if found:
-        first, *others = found
-        return replace(first, also=tuple(others))
+    if found := _once_each(_findings(judge, judged)):
+        return replace(found[0], also=tuple(found[1:]))
     return slip(judge, judged)
 
 
@@ -73,9 +71,8 @@ class Candidate(Record):
         words = {"step": self.place.name, "formula": self.place.formula, **self.words}
         sentence = self.mistake.sentence.format(**words)
         is_named = "{step}" in self.mistake.sentence or self.place is step
-        places = [where, "" if is_named else self.place.name]
-        if any(places):
-            sentence = f"In {', '.join(filter(None, places))}: {_small(sentence)}"
+        if places := ", ".join(filter(None, (where, "" if is_named else self.place.name))):
+            sentence = f"In {places}: {_small(sentence)}"
         return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
 
 
@@ -95,10 +92,10 @@ def _of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
     fault = judged.mismatch.fault
     others = tuple(_once_each(_of_other_shape(judge, judged)))
+    message = _sentence(fault.message)
     if judged.mismatch.transposed:
-        advice = "Let rows and columns change places."
-        return Finding("transposed", _sentence(fault.message), advice, others)
-    shape = Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
+        return Finding("transposed", message, "Let rows and columns change places.", others)
+    shape = Finding("wrong_shape", message, _sentence(fault.hint))
     return replace(others[0], also=(*others[1:], shape)) if others else shape
 
 
@@ -210,8 +207,7 @@ def _whole_lines(judged: Compared, fits: Array) -> str:
 
     A single cell may be a coincidence.
     """
-    wrong = judged.codes == WRONG
-    step = judged.step
+    wrong, step = judged.codes == WRONG, judged.step
     if "head" in step.leading:
         heads = [h for h in range(wrong.shape[1]) if wrong[:, h].any()]
         if len(heads) < wrong.shape[1] and fits[:, heads].all() and wrong.sum() > 1:
@@ -228,9 +224,8 @@ def _whole_lines(judged: Compared, fits: Array) -> str:
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    if len(names) == 1:
-        return f"{noun} {names[0]}"
-    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+    *others, last = names
+    return f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
 
 
 def _sentence(text: str) -> str:
@@ -240,5 +235,4 @@ def _sentence(text: str) -> str:
 
 def _small(sentence: str) -> str:
     """Return a sentence that goes on after a colon; K and Q stay capitals."""
-    starts_with_word = sentence[1:2].islower()
-    return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
+    return sentence[0].lower() + sentence[1:] if sentence[1:2].islower() else sentence

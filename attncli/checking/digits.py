@@ -137,8 +137,8 @@ def habit_of(texts: Iterable[str], units: Iterable[float]) -> Habit:
         texts: everything that was written.
         units: one unit of the last digit of each.
     """
-    pointed = [(text, unit) for text, unit in zip(texts, units, strict=True) if "." in text]
-    kept = [(significant([text]), unit) for text, unit in pointed if unit]
+    pairs = zip(texts, units, strict=True)
+    kept = [(significant([text]), unit) for text, unit in pairs if "." in text and unit]
     finest = min((unit for _, unit in kept), default=0.0)
     counts = [count for count, _ in kept if count]
     most = max(counts, default=0)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Labels, Raw, assign, error_at
+from attncli.files.document import Labels, Options, Raw, assign, error_at
 from attncli.notation.written import NumberError, number
 from attncli.records import Record, replace
 from attncli.text.escapes import lines_of, visible
@@ -51,14 +50,13 @@ class Table:
     lines: dict[str, int] = field(default_factory=dict)  # of the options
 
 
-def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
+def tables(text: str, name: str, options: Options) -> list[Table]:
     """Return the problems of a CSV text, parted by lines of `---`.
 
     Args:
         text: the file.
         name: its name, for messages.
-        options: the words that, first in a leading line, make it an option and not numbers, and
-            whether the option is a list.
+        options: the words that are options.
 
     Raises:
         InputError: for a block that stands twice, or slices of a matrix with gaps.
@@ -147,7 +145,7 @@ def _with_points(cells: list[str]) -> list[str]:
     return [cell.replace(",", ".") if COMMA.fullmatch(cell) else cell for cell in cells]
 
 
-def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -> Table:
+def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     table = Table()
     has_headers = any(_is_header(row) for row in rows)
     key: KeyPath = ()
@@ -183,7 +181,7 @@ def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -
     return table
 
 
-def _is_option(row: Row, has_headers: bool, options: Mapping[str, bool]) -> bool:
+def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
     """Whether a line before the first block sets an option, and is no row of X."""
     if len(row.cells) < 2 or not _is_word(row.cells[0]):
         return False

@@ -17,6 +17,9 @@ Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The words of a matrix's rows and of its columns."""
 
 
+Options: TypeAlias = Mapping[str, bool]
+"""Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
+
 NO_LABELS: Mapping[str, Labels] = {}
 
 

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
-from attncli.files.document import Document, Raw, error_at
+from attncli.files.document import Document, Options, Raw, error_at
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
 from attncli.text.suggestions import near_words
@@ -27,17 +27,14 @@ BINARY = (b"PK", b"\x93N")
 
 
 def read(
-    source: str | os.PathLike[str],
-    stdin: BinaryIO | None = None,
-    options: Mapping[str, bool] | None = None,
+    source: str | os.PathLike[str], stdin: BinaryIO | None = None, options: Options | None = None
 ) -> list[Document]:
     """Read every document of a file; "-" is standard input.
 
     Args:
         source: the file's name.
         stdin: what to read for "-".
-        options: words that make a leading line of a CSV file an option, not numbers, and whether
-            the option is a list.
+        options: the words that are options in a CSV file.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
@@ -50,18 +47,14 @@ def read(
     return _read_file(Path(name), name, options)
 
 
-def _read_file(path: Path, name: str, options: Mapping[str, bool] | None = None) -> list[Document]:
+def _read_file(path: Path, name: str, options: Options | None = None) -> list[Document]:
     with located(lambda _: Place(name)):
         data = _contents(path)
     return read_bytes(data, name, path.parent, path.suffix.lower(), options)
 
 
 def read_bytes(
-    data: bytes,
-    name: str,
-    folder: Path,
-    suffix: str = "",
-    options: Mapping[str, bool] | None = None,
+    data: bytes, name: str, folder: Path, suffix: str = "", options: Options | None = None
 ) -> list[Document]:
     """Read every document of a file's bytes; an unknown suffix is told from the contents.
 
@@ -144,9 +137,8 @@ def _yaml(text: str, name: str, folder: Path) -> list[Document]:
                 _document(raw, name, folder, _json_locator(text, name, start, end))
                 for raw, start, end in found
             ]
-            if at < len(text):
-                documents += _yaml_only(_blanked(text, at), name, folder)
-            return documents
+            rest = _blanked(text, at)
+            return documents + _yaml_only(rest, name, folder) if at < len(text) else documents
     return _yaml_only(text, name, folder)
 
 
@@ -198,7 +190,7 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
     raise error_at(place, message, "write such as X: [[1, 0], [0, 1]]")
 
 
-def _csv(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
+def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]:
     from attncli.files import csv_text
 
     def locator(table: csv_text.Table) -> Callable[[KeyPath], Place]:

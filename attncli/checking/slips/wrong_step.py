@@ -16,6 +16,12 @@ from attncli.text.escapes import label_text
 AGAIN = "Calculate it again."
 
 
+def part_at(array: Array, place: Index) -> Array:
+    """Return what stands at a place, or at the first axes of one; an axis of size 1 broadcasts."""
+    found: Array = array[tuple(min(i, n - 1) for i, n in zip(place, array.shape, strict=False))]
+    return found
+
+
 class WrongStep(Record):
     """A step in which a slip is looked for. Arrays have the layout of the step's array.
 
