@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.diagnosis import diagnose
@@ -11,11 +11,9 @@ from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Missh
 from attncli.checking.judging import Judge
 from attncli.errors import Fault, fail, located
 from attncli.mechanisms.compute import compute
+from attncli.mechanisms.trace import Trace
+from attncli.problem.problem import Problem
 from attncli.records import Record
-
-if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
-    from attncli.problem.problem import Problem
 
 
 class Report(Record):

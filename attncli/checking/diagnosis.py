@@ -44,7 +44,6 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
 
 
 def _once_each(findings: Iterator[Finding]) -> list[Finding]:
-    """Return the first finding of each id."""
     found: dict[str, Finding] = {}
     for finding in findings:
         found.setdefault(finding.id, finding)
@@ -52,13 +51,10 @@ def _once_each(findings: Iterator[Finding]) -> list[Finding]:
 
 
 class Candidate(Record):
-    """A mistake of the catalogue that may have been made.
+    """A mistake that may have been made, and what would have been calculated instead.
 
-    Attributes:
-        mistake: its row in the catalogue.
-        place: the step in which it may have been made: the wrong one, or one left out before it.
-        change: what would have been calculated instead.
-        words: what fills the blanks of its sentence.
+    Its place is the wrong step, or one left out before it; the words fill the blanks of its
+    sentence.
     """
 
     mistake: Mistake

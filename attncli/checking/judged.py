@@ -85,11 +85,8 @@ class Compared(Given):
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
 
-    Attributes:
-        id: its name in the catalogue.
-        message: what was done, in one sentence.
-        advice: what to do.
-        also: other mistakes that give the same numbers.
+    The message says in one sentence what was done, the advice what to do; `also` are other mistakes
+    that give the same numbers.
     """
 
     id: str

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -16,6 +17,9 @@ Raw: TypeAlias = Any
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The words of a matrix's rows and of its columns."""
 
+
+Source: TypeAlias = str | os.PathLike[str]
+"""A file; "-" is standard input."""
 
 Options: TypeAlias = Mapping[str, bool]
 """Words that make a leading line of CSV an option, not numbers; and whether it is a list."""

@@ -6,14 +6,13 @@ is told with file, line and column.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.files.document import Document, Labels, Raw, assign, error_at
+from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
@@ -37,18 +36,13 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Overrides(Record):
-    """What the command line sets beside the files.
-
-    Attributes:
-        options: values by key, as written.
-        matrices: files by key, such as {"score.W": "w.csv"}.
-    """
+    """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}."""
 
     options: Mapping[str, str] = NOTHING
     matrices: Mapping[str, str] = NOTHING
 
 
-def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Problem:
+def load(source: Source, stdin: BinaryIO | None = None) -> Problem:
     """Read the one problem of a file.
 
     Args:
@@ -68,9 +62,7 @@ def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Probl
 
 
 def load_all(
-    source: str | os.PathLike[str],
-    overrides: Overrides | None = None,
-    stdin: BinaryIO | None = None,
+    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> list[Problem]:
     """Read every problem of a file.
 
@@ -88,9 +80,7 @@ def load_all(
 
 
 def load_each(
-    source: str | os.PathLike[str],
-    overrides: Overrides | None = None,
-    stdin: BinaryIO | None = None,
+    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> list[Problem | InputError]:
     """Read every problem of a file, each by itself: one that is wrong stands for its error.
 
@@ -108,7 +98,7 @@ def load_each(
     return found
 
 
-def load_answers(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> list[Submission]:
+def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submission]:
     """Read every sheet of hand-worked answers of a file.
 
     Args:
@@ -160,8 +150,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         values[key] = _flag_value(key, text, flag)
         places.origins[key] = _flag_place(flag)
     for key, name in overrides.matrices.items():
-        flag = f"-m {key}={name}"
-        places.origins[key] = _flag_place(flag)
+        places.origins[key] = _flag_place(f"-m {key}={name}")
         with located(places.of):
             _set_matrix(values, places, key, name, Path())
     with located(places.of):

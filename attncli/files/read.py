@@ -8,11 +8,12 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
-from attncli.files.document import Document, Options, Raw, error_at
+from attncli.files.document import Document, Options, Raw, Source, error_at
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
 from attncli.text.suggestions import near_words
@@ -27,7 +28,7 @@ BINARY = (b"PK", b"\x93N")
 
 
 def read(
-    source: str | os.PathLike[str], stdin: BinaryIO | None = None, options: Options | None = None
+    source: Source, stdin: BinaryIO | None = None, options: Options | None = None
 ) -> list[Document]:
     """Read every document of a file; "-" is standard input.
 
@@ -134,7 +135,7 @@ def _yaml(text: str, name: str, folder: Path) -> list[Document]:
         found, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":
             documents = [
-                _document(raw, name, folder, _json_locator(text, name, start, end))
+                _document(raw, name, folder, partial(_locate_json, text, name, start, end))
                 for raw, start, end in found
             ]
             rest = _blanked(text, at)
@@ -147,12 +148,8 @@ def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
 
     if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-
-    def locator(number: int) -> Callable[[KeyPath], Place]:
-        return lambda path: yaml_text.locate(text, name, number, path)
-
     return [
-        _document(raw, name, folder, locator(number))
+        _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
         for number, raw in enumerate(yaml_text.documents(text, name))
     ]
 
@@ -162,21 +159,17 @@ def _blanked(text: str, end: int) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
-def _json_locator(text: str, name: str, start: int, end: int) -> Callable[[KeyPath], Place]:
-    """Return a locator for the JSON value between two places of the text; JSON is YAML too."""
+def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> Place:
+    """Return a place in the JSON value between two offsets of the text; JSON is YAML too."""
+    from attncli.files import yaml_text
 
-    def locate(path: KeyPath) -> Place:
-        from attncli.files import yaml_text
-
-        # YAML does not join the two halves of a large character, and ends lines at more signs;
-        # any other characters will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
-        part = re.sub("[\x85\u2028\u2029]", "-", part)
-        path = path if text[start] == "{" else path[1:]
-        place = yaml_text.locate(_blanked(part, start), name, 0, path)
-        return replace(place, text=lines_of(text)[place.line - 1])
-
-    return locate
+    # YAML does not join the two halves of a large character, and ends lines at more signs;
+    # any other characters will do for the place.
+    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
+    part = re.sub("[\x85\u2028\u2029]", "-", part)
+    path = path if text[start] == "{" else path[1:]
+    place = yaml_text.locate(_blanked(part, start), name, 0, path)
+    return replace(place, text=lines_of(text)[place.line - 1])
 
 
 def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:
@@ -191,14 +184,11 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
 
 
 def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]:
-    from attncli.files import csv_text
-
-    def locator(table: csv_text.Table) -> Callable[[KeyPath], Place]:
-        return lambda path: csv_text.locate(text, name, table, path)
+    from attncli.files.csv_text import locate, tables
 
     return [
-        Document(name, folder, table.values, locator(table), table.labels)
-        for table in csv_text.tables(text, name, options)
+        Document(name, folder, table.values, partial(locate, text, name, table), table.labels)
+        for table in tables(text, name, options)
     ]
 
 

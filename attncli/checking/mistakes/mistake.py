@@ -32,16 +32,11 @@ N = TypeVar("N", bound=Operation)
 
 
 class Mistake(Record):
-    """One row of the catalogue.
+    """One row of the catalogue: its public name, what was done and what to do.
 
     In its sentence and advice `{step}` and `{formula}` are those of the step in which it was made;
-    other blanks are filled by the words that come with a change.
-
-    Attributes:
-        id: its public name.
-        sentence: what was done.
-        advice: what to do.
-        changes: yields what would be calculated instead in a step.
+    other blanks are filled by the words that come with a change. `changes` yields what would be
+    calculated instead in a step.
     """
 
     id: str

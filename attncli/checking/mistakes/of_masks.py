@@ -88,7 +88,6 @@ def _moved(mask: Mask) -> Iterator[Mask]:
     "Put −∞ into the scores before the softmax.",
 )
 def mask_after_softmax(step: Step, trace: Trace) -> Changes:
-    """Weights of all cells, the blocked ones then set to 0."""
     masked = next((other for other in trace if made_by(Masked, other)), None)
     if step.name.startswith("weights") and masked and (made := made_by(Masked, masked)):
         kept = wrong(np.multiply, made_of(step), made.mask)

@@ -36,7 +36,6 @@ def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     "Scale by the size of one head's key, not by the width of the input.",
 )
 def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
-    """/ √d_model, the width of the input or of all heads together, for / √d_k."""
     return _scaled_by(step, trace, "√d_model")
 
 
@@ -45,7 +44,6 @@ def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     "Scale by the size of a key, not by the number of tokens.",
 )
 def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
-    """/ √m or / √n for / √d_k."""
     return _scaled_by(step, trace, "√m", "√n")
 
 

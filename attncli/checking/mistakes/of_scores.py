@@ -47,7 +47,6 @@ def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
     "Keep the order of {formula}: A B is not B A.",
 )
 def factors_exchanged(node: MatMul) -> Nodes:
-    """W X for X W."""
     yield replace(node, left=node.right, right=node.left)
 
 
@@ -69,7 +68,6 @@ def projection_missing(node: MatMul) -> Nodes:
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
 def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
-    """X W_q for K."""
     right = f"W_{step.name.lower()}"
     for used in ("W_q", "W_k", "W_v") if step.name in PROJECTED and right in trace.inputs else ():
         if used != right and used in trace.inputs:

@@ -23,11 +23,9 @@ def part_at(array: Array, place: Index) -> Array:
 
 
 class WrongStep(Record):
-    """A step in which a slip is looked for. Arrays have the layout of the step's array.
+    """A step in which a slip is looked for, with a judge who has judged every step up to it.
 
-    Attributes:
-        judge: with every step up to this one judged.
-        judged: the step.
+    Arrays have the layout of the step's array.
     """
 
     judge: Judge
