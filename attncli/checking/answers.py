@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,19 +28,25 @@ ABOUT = ("student", "name", "title", "notes")
 """Keys beside the matrices, the first of them that is given names the student."""
 
 
+Locate: TypeAlias = Callable[[KeyPath], Place]
+
+
+def nowhere(_: KeyPath) -> Place:
+    """Return no place, as of what stands in no file."""
+    return Place("")
+
+
 class Submission(Record):
-    """One student's answers, as they were read.
+    """One student's answers, as they were read: raw matrices by what people call the steps.
 
     Attributes:
-        name: the student, or the file.
-        matrices: raw matrices by step name, or by a name that people use for the step.
         locate: gives the place of a step, a row or a cell.
         ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
     """
 
     name: str
     matrices: Mapping[str, Any]
-    locate: Callable[[KeyPath], Place] = lambda path: Place("")
+    locate: Locate = nowhere
     ragged: bool = False
 
 
@@ -205,10 +211,7 @@ def _mismatch(
 
 
 def submission_of(
-    values: Mapping[str, Any],
-    name: str,
-    locate: Callable[[KeyPath], Place] = lambda path: Place(""),
-    ragged: bool = False,
+    values: Mapping[str, Any], name: str, locate: Locate = nowhere, ragged: bool = False
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
@@ -216,7 +219,7 @@ def submission_of(
         values: matrices by step name, beside `student` or `title`.
         name: what to call the student where the values do not.
         locate: gives the place of a key path of the values.
-        ragged: as of `Sheet`.
+        ragged: as of `Submission`.
 
     Raises:
         InputError: for results or answers that are no mapping.

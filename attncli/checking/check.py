@@ -68,9 +68,6 @@ class Report(Record):
 class AnswerKey:
     """The right numbers of a problem, calculated once for any number of answers.
 
-    Args:
-        problem: what the students worked.
-
     Raises:
         InputError: if the problem cannot be calculated.
     """
@@ -82,11 +79,7 @@ class AnswerKey:
         self.others = (compute(problem, rounded=False),) if problem.round else ()
 
     def check(self, sheet: Submission, strict: bool = False) -> Report:
-        """Judge one student's answers.
-
-        Args:
-            sheet: the answers.
-            strict: whether a number that is off in its last digit is wrong.
+        """Judge one student's answers; strictly, a number that is off in its last digit is wrong.
 
         Raises:
             InputError: for answers that cannot be read.

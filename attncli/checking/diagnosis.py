@@ -28,11 +28,9 @@ from attncli.text.escapes import label_text
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
-    """Return the simplest mistake that gives the numbers of a wrong step, if there is one.
+    """Return the simplest mistake that gives the numbers of a step, None for one that is not wrong.
 
-    Args:
-        judge: with every step up to this one judged.
-        judged: the step; None is returned for one that is not wrong.
+    The judge has judged every step up to this one.
     """
     if isinstance(judged, Misshapen):
         return _of_mismatch(judge, judged)

@@ -28,12 +28,10 @@ from attncli.tape.step import Step
 class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
-    Args:
+    Attributes:
         trace: the right calculation.
         others: calculations that are right as well, such as the one without rounding.
         given: the student's matrices by step.
-
-    Attributes:
         judged: the steps so far.
         midpoints: the calculation on the student's own numbers, as they were written.
         ranges: the same on the intervals that those numbers stand for.

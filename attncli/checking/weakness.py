@@ -20,11 +20,8 @@ OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "
 def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     """Return the mistakes that the right numbers of a problem do not show, and why.
 
-    These can be made in the problem, and leave every number of every step as it is.
-
-    Args:
-        trace: the right calculation.
-        decimals: to how many decimals answers are written.
+    These can be made in the problem, and leave every number of every step as it is, in answers of
+    so many decimals.
     """
     hidden = _without_effect(trace.problem, trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from attncli.errors import InputError, KeyPath, Place
+from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.document import Labels, Options, Raw, assign, error_at
 from attncli.notation.written import NumberError, number
 from attncli.records import Record, replace
@@ -51,12 +51,7 @@ class Table:
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
-    """Return the problems of a CSV text, parted by lines of `---`.
-
-    Args:
-        text: the file.
-        name: its name, for messages.
-        options: the words that are options.
+    """Return the problems of the CSV text of a file, parted by lines of `---`.
 
     Raises:
         InputError: for a block that stands twice, or slices of a matrix with gaps.
@@ -177,7 +172,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             raise error_at(place, "these numbers belong to no matrix", hint)
         else:
             block = table.blocks[("X",)] = Block(0, [row])
-    _finish(table, in_results, name)
+    _finish(table, in_results)
     return table
 
 
@@ -206,7 +201,7 @@ def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError
     return error_at(_place(text, name, line, 1), message)
 
 
-def _finish(table: Table, in_results: bool, name: str) -> None:
+def _finish(table: Table, in_results: bool) -> None:
     """Give every block its labels, put slices together, and fill the values."""
     stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
     for key, block in table.blocks.items():
@@ -215,7 +210,7 @@ def _finish(table: Table, in_results: bool, name: str) -> None:
         table.labels.setdefault(".".join(words), block.labels)
     results: dict[str, Raw] = {}
     for words, slices in stacks.items():
-        value = _stacked(slices, words[-1], name)
+        value = _stacked(slices, words[-1])
         if words[0] == RESULTS and len(words) > 1:
             results[words[1]] = value
         else:
@@ -224,7 +219,7 @@ def _finish(table: Table, in_results: bool, name: str) -> None:
         table.values[RESULTS] = results
 
 
-def _stacked(slices: dict[tuple[int, ...], Raw], key: str, name: str) -> Raw:
+def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
     """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, …."""
     if () in slices:
         return slices[()]
@@ -232,11 +227,9 @@ def _stacked(slices: dict[tuple[int, ...], Raw], key: str, name: str) -> Raw:
     count = len(firsts)
     if firsts != set(range(count)):
         message = f"the matrices of {visible(key)} must be numbered [1] to [{count}]"
-        raise error_at(Place(name), message)
-    return [
-        _stacked({p[1:]: raw for p, raw in slices.items() if p[0] == i}, key, name)
-        for i in range(count)
-    ]
+        raise fail(message)
+    parts = [{p[1:]: raw for p, raw in slices.items() if p[0] == i} for i in range(count)]
+    return [_stacked(part, key) for part in parts]
 
 
 def _without_labels(block: Block) -> Any:
@@ -244,18 +237,14 @@ def _without_labels(block: Block) -> Any:
     rows = [row.cells for row in block.rows]
     if not rows:
         return []
-    columns = None
+    words, columns = None, None
     corner = len(rows[0]) > 1 and rows[0][0] == ""
     if corner or (len(rows) > 1 and _are_labels(rows[0])):
         columns, rows = rows[0], rows[1:]
         block.top = 1
-    labelled = corner or (
-        all(len(row) > 1 for row in rows) and _are_labels([row[0] for row in rows])
-    )
-    words = None
-    if labelled and rows:
-        words = [row[0] for row in rows]
-        rows = [row[1:] for row in rows]
+    firsts = [row[0] for row in rows]
+    if rows and (corner or (all(len(row) > 1 for row in rows) and _are_labels(firsts))):
+        words, rows = firsts, [row[1:] for row in rows]
         block.left = 1
         if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
             columns = columns[1:]

@@ -30,12 +30,7 @@ BINARY = (b"PK", b"\x93N")
 def read(
     source: Source, stdin: BinaryIO | None = None, options: Options | None = None
 ) -> list[Document]:
-    """Read every document of a file; "-" is standard input.
-
-    Args:
-        source: the file's name.
-        stdin: what to read for "-".
-        options: the words that are options in a CSV file.
+    """Read every document of a file; some words are options in a CSV file.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
