@@ -6,6 +6,8 @@ be off is said once, here, as a sum of parts that each have a reason.
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
@@ -38,13 +40,15 @@ at most: beside e^60 any other number is small, and not the less wrong for that.
 """
 
 
-def tolerance(
-    unit: Array | float, expected: Values, share: float = SHARE, units: float = ROUNDED
-) -> Array:
+Unit: TypeAlias = Array | float
+"""One unit of the last written digit of each number; 0 for what is exact."""
+
+
+def tolerance(unit: Unit, expected: Values, share: float = SHARE, units: float = ROUNDED) -> Array:
     """Return how far each written number of a matrix may be from what is expected.
 
     Args:
-        unit: one unit of the last written digit of each number; 0 for what is exact.
+        unit: of each number.
         expected: the numbers of the matrix that should stand there.
         share: which share of itself a number may be off because of floats.
         units: how many units the rounding may take.
@@ -58,20 +62,12 @@ def tolerance(
 
 
 def agrees(
-    written: Array,
-    unit: Array | float,
-    expected: Values,
-    share: float = SHARE,
-    units: float = ROUNDED,
+    written: Array, unit: Unit, expected: Values, share: float = SHARE, units: float = ROUNDED
 ) -> Array:
     """Return which written numbers may stand for the numbers, or intervals, that are expected.
 
-    Args:
-        written: the numbers; nan, a cell that was left out, agrees with nothing.
-        unit: as for `tolerance`, as are the others.
-        expected: numbers or intervals that broadcast with what was written.
-        share: see there.
-        units: see there.
+    What is expected broadcasts with what was written, of which nan, a cell that was left out,
+    agrees with nothing; the other arguments are those of `tolerance`.
     """
     ends, more = interval(expected), tolerance(unit, expected, share, units)
     with np.errstate(invalid="ignore"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +12,7 @@ from attncli.checking.agreement import SHARE
 from attncli.checking.digits import LIKE_BLOCKED, decimal_of, share_of_floats
 from attncli.checking.names import At, find_answer
 from attncli.checking.texts import sizes, texts_of
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
 from attncli.forms.matrices import cell_words, written_number
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
@@ -22,23 +22,31 @@ from attncli.text.escapes import visible
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
 
+SUCH_AS = "write such as weights: [[0.5, 0.5]]"
+
 ABOUT = ("student", "name", "title", "notes")
 """Keys beside the matrices, the first of them that is given names the student."""
 
 
+Locate: TypeAlias = Callable[[KeyPath], Place]
+
+
+def nowhere(_: KeyPath) -> Place:
+    """Return no place, as of what stands in no file."""
+    return Place("")
+
+
 class Submission(Record):
-    """One student's answers, as they were read.
+    """One student's answers, as they were read: raw matrices by what people call the steps.
 
     Attributes:
-        name: the student, or the file.
-        matrices: raw matrices by step name, or by a name that people use for the step.
         locate: gives the place of a step, a row or a cell.
         ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
     """
 
     name: str
     matrices: Mapping[str, Any]
-    locate: Callable[[KeyPath], Place] = lambda path: Place("")
+    locate: Locate = nowhere
     ragged: bool = False
 
 
@@ -79,17 +87,11 @@ class ShapeMismatch(Record):
 
 
 class Piece(Record):
-    """What stands under one key: a whole step, or one head, row or cell of it.
+    """What stands under one key, a word: the cells of a whole step, or those at an index of it."""
 
-    Attributes:
-        at: the index of its cells in the step's value; () for all of them.
-        texts: the cells, in the shape in which they were written.
-        path: the key.
-    """
-
+    word: str
     at: At
     texts: Array
-    path: KeyPath
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
@@ -107,7 +109,7 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
         with collected(faults):
             if word not in ABOUT or word in trace:
                 step, at = find_answer(word, trace)
-                piece = Piece(at, texts_of(raw, (word,), sheet.ragged), (word,))
+                piece = Piece(word, at, texts_of(raw, (word,), sheet.ragged))
                 pieces.setdefault(step.name, []).append(piece)
     found: dict[str, Written | ShapeMismatch] = {}
     for name in (step.name for step in trace if step.name in pieces):
@@ -115,8 +117,8 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
     if not found:
-        hint = f"write such as weights: [[0.5, 0.5]]; the steps are {', '.join(trace.steps)}"
-        raise InputError(Fault("there are no answers", (), hint))
+        hint = f"{SUCH_AS}; the steps are {', '.join(trace.steps)}"
+        raise fail("there are no answers", hint=hint)
     return found
 
 
@@ -127,8 +129,8 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     texts, taken = np.full(shape, "", object), np.zeros(shape, bool)
     for piece in pieces:
         if taken[piece.at].any():
-            message = f"{visible(str(piece.path[0]))} is {step.name}, which stands twice"
-            raise InputError(Fault(message, piece.path, "leave one of them out"))
+            message = f"{visible(piece.word)} is {step.name}, which stands twice"
+            raise fail(message, piece.word, hint="leave one of them out")
         taken[piece.at] = True
     for piece in pieces:
         wanted = texts[piece.at].shape
@@ -136,33 +138,30 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         if fitted is None:
             return _mismatch(step, piece, wanted, sheet)
         texts[piece.at] = fitted
-        values[piece.at], units[piece.at] = _numbers(fitted, piece.path)
+        values[piece.at], units[piece.at] = _numbers(fitted, piece.word)
     own, unit, right = step.from_paper(values), step.from_paper(units), step.array
     share = share_of_floats(own, unit, right)
     own = np.where((right == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
     return Written(own, unit, step.from_paper(texts), share)
 
 
-def _numbers(texts: Array, path: KeyPath) -> tuple[Array, Array]:
+def _numbers(texts: Array, word: str) -> tuple[Array, Array]:
     """Return the numbers of cells, nan for those left out, and the units of their last digits."""
-    flat = texts.ravel().tolist()
-    numbers, units = np.full(len(flat), np.nan), np.zeros(len(flat))
+    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
     faults: list[Fault] = []
-    for index, text in enumerate(flat):
+    for place, text in np.ndenumerate(texts):
         if text in MISSING:
             continue
         if decimal := decimal_of(text):
-            numbers[index], units[index] = decimal
+            numbers[place], units[place] = decimal
             continue
         with collected(faults):
-            place = tuple(int(i) for i in np.unravel_index(index, texts.shape))
-            numbers[index] = written_number(text, path, place)
-            if numbers[index] == np.inf:
-                message = f"{cell_words(path, place)} is infinite"
+            numbers[place] = written_number(text, (word,), place)
+            if numbers[place] == np.inf:
                 hint = "only −inf is a number here, in a cell that is blocked"
-                raise InputError(Fault(message, (*path, *place), hint))
+                raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
     refuse(faults)
-    return numbers.reshape(texts.shape), units.reshape(texts.shape)
+    return numbers, units
 
 
 def _fitted(step: Step, texts: Array, shape: tuple[int, ...]) -> Array | None:
@@ -176,7 +175,7 @@ def _fitted(step: Step, texts: Array, shape: tuple[int, ...]) -> Array | None:
         return fitted
     axis = step.leading.index("head")
     heads, rows, columns = shape[axis], shape[-2], shape[-1]
-    lead = tuple(size for place, size in enumerate(shape[:-2]) if place != axis)
+    lead = (*shape[:axis], *shape[axis + 1 : -2])
     if step.columns:
         side = _reshaped(texts, (*lead, heads * rows, columns))
         return None if side is None else side.reshape(*lead, heads, rows, columns)
@@ -196,24 +195,23 @@ def _reshaped(texts: Array, shape: tuple[int, ...]) -> Array | None:
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
-    shape, word = piece.texts.shape, str(piece.path[0])
+    shape, word = piece.texts.shape, piece.word
     name = word if piece.at and len(wanted) == 1 else step.name
     is_transposed = shape[-2:] == wanted[-2:][::-1] and len(shape) == len(wanted)
     message = f"the shape is {sizes(shape)}, but {visible(name)} is {sizes(wanted)} here"
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
-    hint = "rows and columns have changed places" if is_transposed else hint
-    hint = hint if name == step.name else "the shape must be that of the cells that it names"
-    fault = Fault(message, piece.path, hint, place=sheet.locate(piece.path))
+    if name != step.name:
+        hint = "the shape must be that of the cells that it names"
+    elif is_transposed:
+        hint = "rows and columns have changed places"
+    fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
     return ShapeMismatch(piece.texts, fault, is_transposed)
 
 
 def submission_of(
-    values: Mapping[str, Any],
-    name: str,
-    locate: Callable[[KeyPath], Place] = lambda path: Place(""),
-    ragged: bool = False,
+    values: Mapping[str, Any], name: str, locate: Locate = nowhere, ragged: bool = False
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
@@ -221,29 +219,24 @@ def submission_of(
         values: matrices by step name, beside `student` or `title`.
         name: what to call the student where the values do not.
         locate: gives the place of a key path of the values.
-        ragged: as of `Sheet`.
+        ragged: as of `Submission`.
 
     Raises:
         InputError: for results or answers that are no mapping.
     """
-    prefix: KeyPath = ()
-    for key in ABOUT[:3]:
-        if isinstance(values.get(key), str) and values[key].strip():
-            name = values[key].strip()
-            break
+    words = (values[key].strip() for key in ABOUT[:3] if isinstance(values.get(key), str))
     matrices: Any = values
-    if "steps" in values or "answers" in values:
-        prefix = ("steps",) if "steps" in values else ("answers",)
+    prefix = tuple(key for key in ("steps", "answers") if key in values)[:1]
+    if prefix:
         matrices = values[prefix[0]]
         if not isinstance(matrices, Mapping):
             message = f"{prefix[0]} must be a mapping of step names to matrices"
-            raise InputError(Fault(message, prefix, "write such as weights: [[0.5, 0.5]]"))
+            raise fail(message, *prefix, hint=SUCH_AS)
     inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
     plain = {key: raw["value"] if key in inner else raw for key, raw in matrices.items()}
 
     def place(path: KeyPath) -> Place:
-        if path and path[0] in inner:
-            return locate((*prefix, path[0], "value", *path[1:]))
-        return locate((*prefix, *path))
+        value = ("value",) if path and path[0] in inner else ()
+        return locate((*prefix, *path[:1], *value, *path[1:]))
 
-    return Submission(name, plain, place, ragged)
+    return Submission(next(filter(None, words), name), plain, place, ragged)

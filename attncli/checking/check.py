@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
-from attncli.checking.answers import (
-    ShapeMismatch,
-    Submission,
-    Written,
-    read_submission,
-    submission_of,
-)
+from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
-from attncli.errors import Fault, InputError, located
+from attncli.errors import Fault, fail, located
 from attncli.mechanisms.compute import compute
+from attncli.mechanisms.trace import Trace
+from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.text.notebook import Shown
-
-if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
-    from attncli.problem.problem import Problem
 
 
 class Report(Record, Shown):
@@ -65,23 +55,18 @@ class Report(Record, Shown):
     @property
     def mismatches(self) -> list[Fault]:
         """What is wrong with matrices whose shape is not the step's."""
-        misshapen = (judged for judged in self.steps.values() if isinstance(judged, Misshapen))
-        return [judged.mismatch.fault for judged in misshapen]
+        steps = self.steps.values()
+        return [judged.mismatch.fault for judged in steps if isinstance(judged, Misshapen)]
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells of all steps have each status."""
-        total: Counter[str] = Counter()
-        for judged in self.steps.values():
-            total.update(judged.counts)
-        return {status: total[status] for status in STATUSES}
+        counts = [judged.counts for judged in self.steps.values()]
+        return {status: sum(count[status] for count in counts) for status in STATUSES}
 
 
 class AnswerKey:
     """The right numbers of a problem, calculated once for any number of answers.
-
-    Args:
-        problem: what the students worked.
 
     Raises:
         InputError: if the problem cannot be calculated.
@@ -94,22 +79,16 @@ class AnswerKey:
         self.others = (compute(problem, rounded=False),) if problem.round else ()
 
     def check(self, sheet: Submission, strict: bool = False) -> Report:
-        """Judge one student's answers.
-
-        Args:
-            sheet: the answers.
-            strict: whether a number that is off in its last digit is wrong.
+        """Judge one student's answers; strictly, a number that is off in its last digit is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
         """
         with located(sheet.locate):
-            given: dict[str, Written | ShapeMismatch] = read_submission(sheet, self.trace)
+            given = read_submission(sheet, self.trace)
         judge = Judge(self.trace, self.others, given)
-        findings: dict[str, Finding] = {}
-        for judged in judge.steps():
-            if found := diagnose(judge, judged):
-                findings[judged.step.name] = found
+        found = {judged.step.name: diagnose(judge, judged) for judged in judge.steps()}
+        findings = {name: finding for name, finding in found.items() if finding}
         return Report(sheet.name, self.trace, judge.judged, findings, strict)
 
 
@@ -147,5 +126,5 @@ def own_submission(problem: Problem) -> Submission:
     if problem.answers is None:
         hint = "name a file of answers, or put the matrices under the key answers"
         with located(problem.source):
-            raise InputError(Fault("the problem has no answers to check", (), hint))
+            raise fail("the problem has no answers to check", hint=hint)
     return submission_of({"answers": problem.answers}, problem.title or "answers", problem.source)

@@ -28,25 +28,20 @@ from attncli.text.escapes import label_text
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
-    """Return the simplest mistake that gives the numbers of a wrong step, if there is one.
+    """Return the simplest mistake that gives the numbers of a step, None for one that is not wrong.
 
-    Args:
-        judge: with every step up to this one judged.
-        judged: the step; None is returned for one that is not wrong.
+    The judge has judged every step up to this one.
     """
     if isinstance(judged, Misshapen):
         return _of_mismatch(judge, judged)
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
-    found = _once_each(_findings(judge, judged))
-    if found:
-        first, *others = found
-        return replace(first, also=tuple(others))
+    if found := _once_each(_findings(judge, judged)):
+        return replace(found[0], also=tuple(found[1:]))
     return slip(judge, judged)
 
 
 def _once_each(findings: Iterator[Finding]) -> list[Finding]:
-    """Return the first finding of each id."""
     found: dict[str, Finding] = {}
     for finding in findings:
         found.setdefault(finding.id, finding)
@@ -54,13 +49,10 @@ def _once_each(findings: Iterator[Finding]) -> list[Finding]:
 
 
 class Candidate(Record):
-    """A mistake of the catalogue that may have been made.
+    """A mistake that may have been made, and what would have been calculated instead.
 
-    Attributes:
-        mistake: its row in the catalogue.
-        place: the step in which it may have been made: the wrong one, or one left out before it.
-        change: what would have been calculated instead.
-        words: what fills the blanks of its sentence.
+    Its place is the wrong step, or one left out before it; the words fill the blanks of its
+    sentence.
     """
 
     mistake: Mistake
@@ -73,9 +65,8 @@ class Candidate(Record):
         words = {"step": self.place.name, "formula": self.place.formula, **self.words}
         sentence = self.mistake.sentence.format(**words)
         is_named = "{step}" in self.mistake.sentence or self.place is step
-        places = [where, "" if is_named else self.place.name]
-        if any(places):
-            sentence = f"In {', '.join(filter(None, places))}: {_small(sentence)}"
+        if places := ", ".join(filter(None, (where, "" if is_named else self.place.name))):
+            sentence = f"In {places}: {_small(sentence)}"
         return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
 
 
@@ -95,10 +86,10 @@ def _of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
     fault = judged.mismatch.fault
     others = tuple(_once_each(_of_other_shape(judge, judged)))
+    message = _sentence(fault.message)
     if judged.mismatch.transposed:
-        advice = "Let rows and columns change places."
-        return Finding("transposed", _sentence(fault.message), advice, others)
-    shape = Finding("wrong_shape", _sentence(fault.message), _sentence(fault.hint))
+        return Finding("transposed", message, "Let rows and columns change places.", others)
+    shape = Finding("wrong_shape", message, _sentence(fault.hint))
     return replace(others[0], also=(*others[1:], shape)) if others else shape
 
 
@@ -210,8 +201,7 @@ def _whole_lines(judged: Compared, fits: Array) -> str:
 
     A single cell may be a coincidence.
     """
-    wrong = judged.codes == WRONG
-    step = judged.step
+    wrong, step = judged.codes == WRONG, judged.step
     if "head" in step.leading:
         heads = [h for h in range(wrong.shape[1]) if wrong[:, h].any()]
         if len(heads) < wrong.shape[1] and fits[:, heads].all() and wrong.sum() > 1:
@@ -228,9 +218,8 @@ def _whole_lines(judged: Compared, fits: Array) -> str:
 
 
 def _listed(noun: str, names: list[str]) -> str:
-    if len(names) == 1:
-        return f"{noun} {names[0]}"
-    return f"{noun}s {', '.join(names[:-1])} and {names[-1]}"
+    *others, last = names
+    return f"{noun}s {', '.join(others)} and {last}" if others else f"{noun} {last}"
 
 
 def _sentence(text: str) -> str:
@@ -240,5 +229,4 @@ def _sentence(text: str) -> str:
 
 def _small(sentence: str) -> str:
     """Return a sentence that goes on after a colon; K and Q stay capitals."""
-    starts_with_word = sentence[1:2].islower()
-    return sentence[0].lower() + sentence[1:] if starts_with_word else sentence
+    return sentence[0].lower() + sentence[1:] if sentence[1:2].islower() else sentence

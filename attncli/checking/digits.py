@@ -127,18 +127,14 @@ def _outwards(end: Array, unit: Array) -> Array:
 
 
 def habit_of(texts: Iterable[str], units: Iterable[float]) -> Habit:
-    """Return to what a student rounds who wrote some numbers.
+    """Return to what a student rounds, from all that was written and the units of its last digits.
 
     Only numbers with a point tell; a whole number may be exact. Where all have as many decimals,
     that is the habit; where some have fewer, or all have as many significant digits, three or four
     of those may be.
-
-    Args:
-        texts: everything that was written.
-        units: one unit of the last digit of each.
     """
-    pointed = [(text, unit) for text, unit in zip(texts, units, strict=True) if "." in text]
-    kept = [(significant([text]), unit) for text, unit in pointed if unit]
+    pairs = zip(texts, units, strict=True)
+    kept = [(significant([text]), unit) for text, unit in pairs if "." in text and unit]
     finest = min((unit for _, unit in kept), default=0.0)
     counts = [count for count, _ in kept if count]
     most = max(counts, default=0)

@@ -37,10 +37,8 @@ class Judged(Record):
     @property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
-        for code in (WRONG, FOLLOWS, LAST_DIGIT, CORRECT):
-            if self.has(code):
-                return STATUSES[code]
-        return "missing"
+        codes = (WRONG, FOLLOWS, LAST_DIGIT, CORRECT)
+        return next((STATUSES[code] for code in codes if self.has(code)), "missing")
 
 
 class NotGiven(Judged):
@@ -48,11 +46,7 @@ class NotGiven(Judged):
 
 
 class Misshapen(Judged):
-    """A step that was handed in with the wrong shape; no cell of it can be judged.
-
-    Attributes:
-        mismatch: what was written, and what is wrong with its shape.
-    """
+    """A step that was handed in with the wrong shape; no cell of it can be judged."""
 
     mismatch: ShapeMismatch
 
@@ -65,9 +59,7 @@ class Misshapen(Judged):
 class Given(Judged):
     """A step whose numbers are all right, as far as they were handed in.
 
-    Attributes:
-        written: the student's numbers.
-        unit: one unit of the last digit that says something, of each number.
+    The unit is that of the last digit that says something, of each number.
     """
 
     written: Written
@@ -93,11 +85,8 @@ class Compared(Given):
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
 
-    Attributes:
-        id: its name in the catalogue.
-        message: what was done, in one sentence.
-        advice: what to do.
-        also: other mistakes that give the same numbers.
+    The message says in one sentence what was done, the advice what to do; `also` are other mistakes
+    that give the same numbers.
     """
 
     id: str

@@ -15,21 +15,11 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, ROUNDED, agrees, is_exact, is_known, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import SPARE, Habit, habit_of, telling_units
-from attncli.checking.judged import (
-    CORRECT,
-    FOLLOWS,
-    LAST_DIGIT,
-    MISSING,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-    Misshapen,
-    NotGiven,
-)
+from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.mechanisms.trace import Trace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
@@ -38,12 +28,10 @@ from attncli.tape.step import Step
 class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
-    Args:
+    Attributes:
         trace: the right calculation.
         others: calculations that are right as well, such as the one without rounding.
         given: the student's matrices by step.
-
-    Attributes:
         judged: the steps so far.
         midpoints: the calculation on the student's own numbers, as they were written.
         ranges: the same on the intervals that those numbers stand for.
@@ -65,30 +53,29 @@ class Judge:
     def steps(self) -> Iterator[Judged]:
         """Judge every step of the trace."""
         for step in self.trace:
-            found = self._judge(step)
-            self.judged[step.name] = found
-            yield found
+            self.judged[step.name] = self._judge(step)
+            yield self.judged[step.name]
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
-        codes = np.full(step.array.shape, MISSING, np.int8)
+        codes = np.full(step.array.shape, status.MISSING, np.int8)
         if written is None:
             return NotGiven(step, codes)
         if isinstance(written, ShapeMismatch):
             return Misshapen(step, codes, written)
         unit = telling_units(written.values, written.unit, written.texts)
         given = Given(step, codes, written, unit)
-        codes[~written.missing] = WRONG
-        codes[self._agrees_with_right(given, ROUNDED)] = CORRECT
-        if (codes != WRONG).all():
+        codes[~written.missing] = status.WRONG
+        codes[self._agrees_with_right(given, ROUNDED)] = status.CORRECT
+        off = codes == status.WRONG
+        if not off.any():
             return given
         if not is_exact(step.array, unit, written.share):
-            codes[(codes == WRONG) & self._agrees_with_right(given, CUT_OFF)] = LAST_DIGIT
+            codes[off & self._agrees_with_right(given, CUT_OFF)] = status.LAST_DIGIT
         yours, follows = self._from_earlier(step)
-        open_ = (codes == WRONG) | (codes == LAST_DIGIT)
         if not is_known(follows, unit, written.share):
-            codes[open_ & given.agrees(follows, CUT_OFF)] = LAST_DIGIT
-        codes[open_ & given.agrees(follows)] = FOLLOWS
+            codes[off & given.agrees(follows, CUT_OFF)] = status.LAST_DIGIT
+        codes[off & given.agrees(follows)] = status.FOLLOWS
         return Compared(step, codes, written, unit, yours, follows)
 
     def _agrees_with_right(self, given: Given, units: float) -> Array:
@@ -133,7 +120,7 @@ class Judge:
     def _of_given(self, judged: Given) -> tuple[Array, Values]:
         """Return the numbers of a step that was handed in, and the intervals they stand for."""
         right, share = judged.step.array, judged.written.share
-        is_right = (judged.codes == CORRECT) & is_same(judged.written.values, right, share)
+        is_right = (judged.codes == status.CORRECT) & is_same(judged.written.values, right, share)
         values = np.where(is_right, right, judged.written.values)
         if is_right.all():
             return right, right
@@ -143,9 +130,8 @@ class Judge:
         if isinstance(judged, Compared) or missing.any() or self._is_after_a_mistake(judged):
             yours, follows = self._from_earlier(judged.step)
             # A number that follows from the student's own is perhaps right only by chance.
-            both = Interval(
-                np.maximum(values - half, follows.low), np.minimum(values + half, follows.high)
-            )
+            low, high = values - half, values + half
+            both = Interval(np.maximum(low, follows.low), np.minimum(high, follows.high))
             may_follow = agrees(values, 2 * half, follows, share)
             found = _where(may_follow, hull(found, both), found)
             if missing.any():
@@ -161,8 +147,8 @@ class Judge:
         """
         rights = (judged.step.array, *(other[judged.step.name].array for other in self.others))
         near = hull(values, *rights)
-        is_right = (judged.codes == CORRECT) | (judged.codes == LAST_DIGIT)
-        half = np.where(judged.codes == FOLLOWS, 0.0, half)
+        is_right = (judged.codes == status.CORRECT) | (judged.codes == status.LAST_DIGIT)
+        half = np.where(judged.codes == status.FOLLOWS, 0.0, half)
         low = np.where(is_right, near.low - spare, values - half)
         high = np.where(is_right, near.high + spare, values + half)
         return Interval(low, high)
@@ -170,7 +156,7 @@ class Judge:
     def _is_after_a_mistake(self, judged: Given) -> bool:
         """Whether a step before has a wrong number, so that right ones may be right by chance."""
         before = takewhile(lambda other: other is not judged, self.judged.values())
-        return any(other.has(WRONG) for other in before)
+        return any(other.has(status.WRONG) for other in before)
 
     def _is_unrounded(self, judged: Given) -> bool:
         """Whether no number of a step was rounded: neither the right ones nor the student's.
@@ -184,7 +170,7 @@ class Judge:
         with np.errstate(invalid="ignore"):  # −∞
             tens = values / np.where(unit, 10 * unit, 1.0)
             uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
-        is_doubtful = uses_last_digit & (judged.codes == WRONG) & (unit < 1)
+        is_doubtful = uses_last_digit & (judged.codes == status.WRONG) & (unit < 1)
         return is_exact(judged.step.array, unit, share) and not is_doubtful.any()
 
 

@@ -7,7 +7,7 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.errors import Fault, InputError
+from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
 from attncli.records import replace
@@ -16,29 +16,25 @@ from attncli.tape.step import Step
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean, near_words
 
-ALIASES: dict[str, tuple[str, ...]] = {
-    "Q": ("query", "queries"),
-    "K": ("key", "keys"),
-    "V": ("value", "values"),
-    "scores": (
-        *("s", "e", "score", "qkt", "ktq", "qk", "rawscores", "attentionscores"),
-        *("energy", "energies", "similarity", "similarities", "dotproducts", "logits"),
-    ),
-    "scaled": ("scaledscores", "scoresscaled", "qkt/√dk", "ktq/√dk", "s/√dk", "scores/√dk"),
-    "capped": ("cappedscores",),
-    "biased": ("biasedscores",),
-    "masked": ("maskedscores", "scoresmasked", "logits"),
-    "exp": ("exps", "exponential", "exponentials", "expscores", "numerator", "numerators"),
-    "sum": ("sums", "rowsum", "rowsums", "total", "totals", "denominator", "denominators"),
-    "weights": (
-        *("a", "p", "α", "alpha", "alphas", "weight", "attention", "attn", "attentionweights"),
-        *("attnweights", "attentionmatrix", "softmax", "probabilities", "softmaxqkt/√dk"),
-        *("softmaxqkt", "softmaxscores", "softmaxscaled"),
-    ),
-    "context": ("c", "z", "contexts", "contextvector", "contextvectors", "headoutputs", "av"),
-    "concat": ("z", "concatenated", "concatenation", "concatheads", "headsconcatenated"),
-    "output": ("z", "y", "o", "out", "outputs", "result", "attentionoutput", "av", "va"),
-}
+WORDS = """
+Q: query queries
+K: key keys
+V: value values
+scores: s e score qkt ktq qk rawscores attentionscores energy energies similarity similarities \
+    dotproducts logits
+scaled: scaledscores scoresscaled qkt/√dk ktq/√dk s/√dk scores/√dk
+capped: cappedscores
+biased: biasedscores
+masked: maskedscores scoresmasked logits
+exp: exps exponential exponentials expscores numerator numerators
+sum: sums rowsum rowsums total totals denominator denominators
+weights: a p α alpha alphas weight attention attn attentionweights attnweights attentionmatrix \
+    softmax probabilities softmaxqkt/√dk softmaxqkt softmaxscores softmaxscaled
+context: c z contexts contextvector contextvectors headoutputs av
+concat: z concatenated concatenation concatheads headsconcatenated
+output: z y o out outputs result attentionoutput av va
+"""
+ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
 IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
@@ -68,8 +64,7 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
         if 1 <= int(match["head"]) <= count:
             return step, (*[slice(None)] * step.leading.index("head"), int(match["head"]) - 1)
         if count:
-            message = f"{visible(word)}: {step.name} has the heads 1 to {count}"
-            raise InputError(Fault(message, (word,)))
+            raise fail(f"{visible(word)}: {step.name} has the heads 1 to {count}", word)
     name, bracket, cells = word.partition("[")
     if bracket and (candidates := meant(name.strip(), trace)):
         name = _only(candidates, name, trace).name
@@ -78,7 +73,7 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
     except InputError as error:
         if bracket and candidates:
             raise InputError(*(replace(fault, path=(word,)) for fault in error.faults)) from None
-        raise InputError(replace(_unknown(name.strip(), trace), path=(word,))) from None
+        raise _unknown(name.strip(), word, trace) from None
     return step, tuple(np.transpose(places or [()]))
 
 
@@ -86,7 +81,7 @@ def _only(candidates: list[str], word: str, trace: Trace) -> Step:
     if len(candidates) == 1:
         return trace[candidates[0]]
     message = f"{visible(word)} may mean {', '.join(candidates[:-1])} or {candidates[-1]} here"
-    raise InputError(Fault(message, (word,), "write the name of the step"))
+    raise fail(message, word, hint="write the name of the step")
 
 
 def meant(word: str, trace: Trace) -> list[str]:
@@ -97,9 +92,7 @@ def meant(word: str, trace: Trace) -> list[str]:
         return []
     plain = _plain(word)
     same = [name for name in trace.steps if _plain(name) == plain]
-    if same:
-        return same
-    return [name for name in trace.steps if plain in ALIASES.get(name, ())]
+    return same or [name for name in trace.steps if plain in ALIASES.get(name, ())]
 
 
 def _plain(word: str) -> str:
@@ -107,15 +100,15 @@ def _plain(word: str) -> str:
     return IGNORED.sub("", word).casefold()
 
 
-def _unknown(word: str, trace: Trace) -> Fault:
-    shown = visible(word)
-    if word in trace.inputs or word in KEYS:
-        hint = f"leave it out; the steps are {', '.join(trace.steps)}"
-        if word == "X":
-            hint = f"write the step's name over its numbers, one of {', '.join(trace.steps)}"
-        return Fault(f"{shown} is an input of the problem, not a step", (word,), hint)
-    known = [*trace.steps, *(alias for name in trace.steps for alias in ALIASES.get(name, ()))]
-    near = near_words(word, known)
-    step = meant(near[0], trace) if near else []
-    hint = f"did you mean {step[0]}?" if step else did_you_mean("", trace.steps)
-    return Fault(f"there is no step {shown} in this calculation", (word,), hint)
+def _unknown(name: str, word: str, trace: Trace) -> InputError:
+    """Return the error for a name that means no step; the key that it stands in is a word."""
+    if name in trace.inputs or name in KEYS:
+        way_out = "leave it out; the steps are"
+        if name == "X":
+            way_out = "write the step's name over its numbers, one of"
+        message = f"{visible(name)} is an input of the problem, not a step"
+        return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
+    known = [*trace.steps, *(alias for step in trace.steps for alias in ALIASES.get(step, ()))]
+    steps = [step for near in near_words(name, known) for step in meant(near, trace)]
+    hint = f"did you mean {steps[0]}?" if steps else did_you_mean("", trace.steps)
+    return fail(f"there is no step {visible(name)} in this calculation", word, hint=hint)

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import Fault, InputError, KeyPath
+from attncli.errors import KeyPath, fail
 from attncli.forms.matrices import plain
 from attncli.notation.written import words_of
 from attncli.text.escapes import visible
@@ -28,35 +27,34 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     Raises:
         InputError: for what is no matrix, or has rows of several lengths.
     """
-    raw = plain(raw, path)
+    raw, name = plain(raw, path), visible(str(path[0]))
     if hasattr(raw, "dtype"):
-        return _of_array(np.asarray(raw), path)
+        array = np.asarray(raw)
+        if array.dtype.kind not in "fiubOU":
+            raise fail(f"{name} holds no numbers", *path, hint=EXAMPLE)
+        return np.atleast_1d(_array(array.ravel().tolist(), array.shape))
     if isinstance(raw, str):
         raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
     elif isinstance(raw, int | float):
         raw = [[raw]]
     if not isinstance(raw, list | tuple):
-        raise InputError(Fault(f"{visible(str(path[0]))} must be a matrix", path, EXAMPLE))
-    if ragged and raw and all(isinstance(row, list) for row in raw):
+        raise fail(f"{name} must be a matrix", *path, hint=EXAMPLE)
+    if ragged and all(isinstance(row, list) for row in raw):
         raw = _padded(list(raw))
-    shape, rows = _shape(raw, path)
+    shape, cells = _shape(raw, path)
+    return _array(cells, shape)
+
+
+def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
     texts = np.empty(shape, object)
-    texts.ravel()[:] = list(chain.from_iterable(rows)) if rows else []
+    texts.ravel()[:] = [_text(cell) for cell in cells]
     return texts
-
-
-def _of_array(array: Array, path: KeyPath) -> Array:
-    if array.dtype.kind not in "fiubOU":
-        raise InputError(Fault(f"{visible(str(path[0]))} holds no numbers", path, EXAMPLE))
-    texts = np.empty(array.shape, object)
-    texts.ravel()[:] = [_text(cell) for cell in array.ravel().tolist()]
-    return np.atleast_1d(texts)
 
 
 def _text(cell: object) -> str:
     """Return a cell as text; of a float that is whole, the whole number."""
     if isinstance(cell, float):
-        return repr(cell).removesuffix(".0") if not np.isnan(cell) else ""
+        return "" if np.isnan(cell) else repr(cell).removesuffix(".0")
     return "" if cell is None else str(cell).strip()
 
 
@@ -67,31 +65,31 @@ def _padded(raw: list[Any]) -> list[Any]:
     return [_padded(part) if isinstance(part, list) else part for part in raw]
 
 
-def _shape(raw: Any, path: KeyPath) -> tuple[tuple[int, ...], list[list[str]]]:
-    """Return the shape of nested lists, and their innermost rows.
+def _shape(raw: Any, path: KeyPath) -> tuple[tuple[int, ...], list[Any]]:
+    """Return the shape of nested lists, and their cells.
 
     Raises:
         InputError: where lists that stand side by side have different lengths.
     """
     if not any(isinstance(item, list | tuple) for item in raw):
-        return (len(raw),), [[_text(item) for item in raw]]
+        return (len(raw),), list(raw)
     shape: tuple[int, ...] = ()
-    rows: list[list[str]] = []
+    cells: list[Any] = []
+    name = visible(str(path[0]))
     for index, item in enumerate(raw):
         inside = (*path, index)
         if not isinstance(item, list | tuple):
-            message = f"{visible(str(path[0]))} mixes rows and numbers: place {index + 1} is no row"
-            raise InputError(Fault(message, inside, "put each row into [ ]"))
+            message = f"{name} mixes rows and numbers: place {index + 1} is no row"
+            raise fail(message, *inside, hint="put each row into [ ]")
         inner, found = _shape(item, inside)
         if index and inner != shape:
-            sizes = f"{_many(inner)}, but {'row' if len(inner) == 1 else 'matrix'} 1 has"
-            name = visible(str(path[0]))
-            which = "row" if len(inner) == 1 else "matrix"
-            message = f"{which} {index + 1} of {name} has {sizes} {_many(shape)}"
-            raise InputError(Fault(message, inside, "a cell that is left out is written ~"))
+            noun = "row" if len(inner) == 1 else "matrix"
+            has = f"has {_many(inner)}, but {noun} 1 has {_many(shape)}"
+            message = f"{noun} {index + 1} of {name} {has}"
+            raise fail(message, *inside, hint="a cell that is left out is written ~")
         shape = inner
-        rows += found
-    return (len(raw), *shape), rows
+        cells += found
+    return (len(raw), *shape), cells
 
 
 def sizes(shape: Sequence[int]) -> str:

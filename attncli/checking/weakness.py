@@ -20,27 +20,19 @@ OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "
 def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     """Return the mistakes that the right numbers of a problem do not show, and why.
 
-    Args:
-        trace: the right calculation.
-        decimals: to how many decimals answers are written.
-
-    Returns:
-        A reason by the id of each mistake of the catalogue that can be made in this problem and
-        leaves every number of every step as it is.
+    These can be made in the problem, and leave every number of every step as it is, in answers of
+    so many decimals.
     """
     hidden = _without_effect(trace.problem, trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
     for id_, row in MISTAKES.items():
-        places: list[str] = []
-        is_seen = False
-        for step in trace:
-            for change, _ in row.changes(step, trace):
-                seen = _shows(replay, step, change, decimals)
-                is_seen |= seen is True
-                if seen is False:
-                    places.append(step.name)
-        if places and not is_seen:
-            names = list(dict.fromkeys(places))
+        shown = [
+            (step.name, _shows(replay, step, change, decimals))
+            for step in trace
+            for change, _ in row.changes(step, trace)
+        ]
+        names = list(dict.fromkeys(name for name, is_seen in shown if is_seen is False))
+        if names and not any(is_seen for _, is_seen in shown):
             more = ", …" if len(names) > MOST_NAMES else ""
             hidden[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
     return {id_: hidden[id_] for id_ in MISTAKES if id_ in hidden}
@@ -61,6 +53,4 @@ def _without_effect(problem: Problem, trace: Trace) -> dict[str, str]:
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
     """Whether a change is seen in a step; None where it cannot be made."""
     found = fitted(replay.changed(step, change), step)
-    if found is None:
-        return None
-    return not agrees(found, 10.0**-decimals, step.array).all()
+    return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()

@@ -13,15 +13,15 @@ ABOUT = "options"
 """The array that tells, in a file that attn wrote, the problem's matrices from its results."""
 
 
-def read_npz(data: bytes) -> dict[str, Raw]:
-    """Return the arrays of an NPZ file by key.
+def read(data: bytes) -> dict[str, Raw]:
+    """Return the arrays of an NPZ file by key, or the one array of an NPY file as X.
 
     Raises:
         InputError: for a file that is damaged, or needs pickle.
     """
     arrays = _loaded(data)
     if not isinstance(arrays, dict):
-        raise fail(DAMAGED)
+        return {"X": arrays}
     about = arrays.pop(ABOUT, None)
     values: dict[str, Raw] = {}
     if about is None:
@@ -37,15 +37,6 @@ def read_npz(data: bytes) -> dict[str, Raw]:
     values["inputs"] = {key: _plain(array) for key, array in arrays.items() if key in inputs}
     values["steps"] = {key: array for key, array in arrays.items() if key not in inputs}
     return values
-
-
-def read_npy(data: bytes) -> dict[str, Raw]:
-    """Return the one array of an NPY file as X.
-
-    Raises:
-        InputError: for a file that is damaged, or needs pickle.
-    """
-    return {"X": _loaded(data)}
 
 
 def _loaded(data: bytes) -> Any:
@@ -66,10 +57,10 @@ def _loaded(data: bytes) -> Any:
                 arrays = {key: found[key] for key in found.files}
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
     except Exception as error:
-        if "allow_pickle" in str(error):
-            hint = "save plain arrays"
-            raise fail("the file holds Python objects, not numbers", hint=hint) from None
-        raise fail(DAMAGED) from None
+        if "allow_pickle" not in str(error):
+            raise fail(DAMAGED) from None
+        message = "the file holds Python objects, not numbers"
+        raise fail(message, hint="save plain arrays") from None
     if not all(isinstance(array, np.ndarray) for array in arrays.values()):
         raise fail(DAMAGED)
     return arrays

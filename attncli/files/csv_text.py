@@ -5,25 +5,24 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.document import Labels, Raw, assign
+from attncli.errors import InputError, KeyPath, Place, fail
+from attncli.files.document import Labels, Options, Raw, assign, error_at
 from attncli.notation.written import NumberError, number
+from attncli.records import Record, replace
 from attncli.text.escapes import lines_of, visible
 
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 QUOTED = re.compile(r'"[^"]*"')
-HEADER = re.compile(r"(.+?)((?:\[\d{1,6}\]){0,4})", re.DOTALL)
+HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 BLANK = ("", "~", "_", "?")
 RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
 
 
-@dataclass(eq=False, repr=False)
-class Row:
+class Row(Record):
     """The cells of one line, and its number from 1."""
 
     line: int
@@ -51,14 +50,8 @@ class Table:
     lines: dict[str, int] = field(default_factory=dict)  # of the options
 
 
-def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
-    """Return the problems of a CSV text, parted by lines of `---`.
-
-    Args:
-        text: the file.
-        name: its name, for messages.
-        options: the words that, first in a leading line, make it an option and not numbers, and
-            whether the option is a list.
+def tables(text: str, name: str, options: Options) -> list[Table]:
+    """Return the problems of the CSV text of a file, parted by lines of `---`.
 
     Raises:
         InputError: for a block that stands twice, or slices of a matrix with gaps.
@@ -75,28 +68,34 @@ def tables(text: str, name: str, options: Mapping[str, bool]) -> list[Table]:
 
 def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
     """Return the place of a key, a row or a cell of a table that was read from the text."""
-    lines = lines_of(text)
-    words = tuple(part for part in path if isinstance(part, str))
-    places = tuple(part for part in path if isinstance(part, int))
+    words, numbers = _parted(path)
     dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
-    line, column = 1, 0
-    for count in range(len(places), -1, -1):
-        block = table.blocks.get((*dotted, *places[:count]))
-        if block is None:
-            continue
-        line = block.header or (block.rows[0].line if block.rows else 1)
-        column = 1 if block.header else 0
-        rest = places[count:]
-        if rest and rest[0] + block.top < len(block.rows):
-            line = block.rows[rest[0] + block.top].line
-            delimiter, _ = _delimiter(text)
-            cell = (rest[1] if len(rest) > 1 else 0) + block.left
-            column = _column(lines[line - 1], delimiter, cell)
-        break
-    else:
-        key = ".".join(words)
-        line = table.lines.get(key, table.lines.get(words[0] if words else "", 1))
-    return Place(name, line, column, lines[line - 1] if line <= len(lines) else "")
+    for count in range(len(numbers), -1, -1):
+        if block := table.blocks.get((*dotted, *numbers[:count])):
+            return _in_block(text, name, block, numbers[count:])
+    first = table.lines.get(words[0] if words else "", 1)
+    return _place(text, name, table.lines.get(".".join(words), first))
+
+
+def _in_block(text: str, name: str, block: Block, rest: tuple[int, ...]) -> Place:
+    """Return the place of a block, or of a row or cell of it."""
+    if rest and rest[0] + block.top < len(block.rows):
+        place = _place(text, name, block.rows[rest[0] + block.top].line)
+        cell = (*rest, 0)[1] + block.left
+        return replace(place, column=_column(place.text, _delimiter(text)[0], cell))
+    if block.header:
+        return _place(text, name, block.header, 1)
+    return _place(text, name, block.rows[0].line if block.rows else 1)
+
+
+def _place(text: str, name: str, line: int, column: int = 0) -> Place:
+    return Place(name, line, column, "".join(lines_of(text)[line - 1 : line]))
+
+
+def _parted(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
+    """Return the words of a path, and its numbers."""
+    words = tuple(part for part in path if isinstance(part, str))
+    return words, tuple(part for part in path if isinstance(part, int))
 
 
 def _delimiter(text: str) -> tuple[str, int]:
@@ -119,31 +118,29 @@ def _rows(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
         csv.field_size_limit(max(len(text), 131072))
         source = io.StringIO(text, newline="")
         reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
-        pairs = []
-        before = 0
+        pairs, before = [], 0
         try:
             for cells in reader:
                 pairs.append((before + 1, [cell.strip() for cell in cells]))
                 before = reader.line_num
         except csv.Error:
-            place = Place(name, before + 1, 0, lines_of(text)[before])
             message = "a quotation mark is not closed, or stands inside a cell"
             hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
-            raise InputError(Fault(message, hint=hint, place=place)) from None
+            raise error_at(_place(text, name, before + 1), message, hint) from None
     rows = []
     for line, cells in pairs:
         while cells and not cells[-1]:
             cells.pop()
         if cells and line > skip:
-            if delimiter in ";\t":
-                with_points = [c.replace(",", ".") if COMMA.fullmatch(c) else c for c in cells]
-                rows.append(Row(line, with_points))
-            else:
-                rows.append(Row(line, cells))
+            rows.append(Row(line, _with_points(cells) if delimiter in ";\t" else cells))
     return rows
 
 
-def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -> Table:
+def _with_points(cells: list[str]) -> list[str]:
+    return [cell.replace(",", ".") if COMMA.fullmatch(cell) else cell for cell in cells]
+
+
+def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     table = Table()
     has_headers = any(_is_header(row) for row in rows)
     key: KeyPath = ()
@@ -153,13 +150,11 @@ def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -
         first = row.cells[0]
         if _is_header(row):
             if first == RESULTS and not in_results:
-                in_results = True
-                block = None
+                in_results, block = True, None
                 continue
-            match = HEADER.fullmatch(first)
-            assert match is not None  # it matches any text
-            places = tuple(int(p) - 1 for p in re.findall(r"\d+", match[2]))
-            key = (RESULTS, match[1], *places) if in_results else (match[1], *places)
+            word, numbers = HEADER.findall(first)[0]
+            key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
+            key = (RESULTS, *key) if in_results else key
             if known := _known(key, table):
                 raise _twice(first, row.line, known, text, name)
             block = table.blocks[key] = Block(row.line)
@@ -172,16 +167,16 @@ def _table(rows: list[Row], name: str, text: str, options: Mapping[str, bool]) -
             assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
             table.lines[first] = row.line
         elif has_headers:
-            place = Place(name, row.line, 0, lines_of(text)[row.line - 1])
             hint = "write the key of the matrix, such as X, alone on the line before"
-            raise InputError(Fault("these numbers belong to no matrix", hint=hint, place=place))
+            place = _place(text, name, row.line)
+            raise error_at(place, "these numbers belong to no matrix", hint)
         else:
             block = table.blocks[("X",)] = Block(0, [row])
-    _finish(table, in_results, name)
+    _finish(table, in_results)
     return table
 
 
-def _is_option(row: Row, has_headers: bool, options: Mapping[str, bool]) -> bool:
+def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
     """Whether a line before the first block sets an option, and is no row of X."""
     if len(row.cells) < 2 or not _is_word(row.cells[0]):
         return False
@@ -193,54 +188,48 @@ def _is_option(row: Row, has_headers: bool, options: Mapping[str, bool]) -> bool
 
 def _known(key: KeyPath, table: Table) -> int:
     """Return the line where a block, a slice of it, or a part of its mapping stands; 0 for none."""
-    for other, block in table.blocks.items():
+    blocks = [(other, block.header) for other, block in table.blocks.items()]
+    for other, line in (*blocks, *(((word,), line) for word, line in table.lines.items())):
         inside = str(other[0]).startswith(f"{key[0]}.")
         if inside or other[: len(key)] == key or key[: len(other)] == other:
-            return block.header
-    for word, line in table.lines.items():
-        if word == key[0] or word.startswith(f"{key[0]}."):
             return line
     return 0
 
 
 def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
     message = f"{visible(word)} stands twice; it stood in line {known} already"
-    return InputError(Fault(message, place=Place(name, line, 1, lines_of(text)[line - 1])))
+    return error_at(_place(text, name, line, 1), message)
 
 
-def _finish(table: Table, in_results: bool, name: str) -> None:
+def _finish(table: Table, in_results: bool) -> None:
     """Give every block its labels, put slices together, and fill the values."""
-    stacks: dict[KeyPath, dict[KeyPath, Raw]] = {}
+    stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
     for key, block in table.blocks.items():
-        cells = _without_labels(block)
-        words: KeyPath = tuple(part for part in key if isinstance(part, str))
-        places: KeyPath = tuple(part for part in key if isinstance(part, int))
-        stacks.setdefault(words, {})[places] = cells
-        table.labels.setdefault(".".join(map(str, words)), block.labels)
+        words, numbers = _parted(key)
+        stacks.setdefault(words, {})[numbers] = _without_labels(block)
+        table.labels.setdefault(".".join(words), block.labels)
     results: dict[str, Raw] = {}
-    for names, slices in stacks.items():
-        value = _stacked(slices, str(names[-1]), name)
-        if names[0] == RESULTS and len(names) > 1:
-            results[str(names[1])] = value
+    for words, slices in stacks.items():
+        value = _stacked(slices, words[-1])
+        if words[0] == RESULTS and len(words) > 1:
+            results[words[1]] = value
         else:
-            assign(table.values, str(names[0]), value)
+            assign(table.values, words[0], value)
     if in_results:
         table.values[RESULTS] = results
 
 
-def _stacked(slices: dict[KeyPath, Raw], key: str, name: str) -> Raw:
+def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
     """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, …."""
     if () in slices:
         return slices[()]
-    firsts = sorted({place[0] for place in slices}, key=str)
+    firsts = {place[0] for place in slices}
     count = len(firsts)
-    if set(firsts) != set(range(count)):
+    if firsts != set(range(count)):
         message = f"the matrices of {visible(key)} must be numbered [1] to [{count}]"
-        raise InputError(Fault(message, place=Place(name)))
-    return [
-        _stacked({p[1:]: raw for p, raw in slices.items() if p[0] == i}, key, name)
-        for i in range(count)
-    ]
+        raise fail(message)
+    parts = [{p[1:]: raw for p, raw in slices.items() if p[0] == i} for i in range(count)]
+    return [_stacked(part, key) for part in parts]
 
 
 def _without_labels(block: Block) -> Any:
@@ -248,18 +237,14 @@ def _without_labels(block: Block) -> Any:
     rows = [row.cells for row in block.rows]
     if not rows:
         return []
-    columns = None
+    words, columns = None, None
     corner = len(rows[0]) > 1 and rows[0][0] == ""
     if corner or (len(rows) > 1 and _are_labels(rows[0])):
         columns, rows = rows[0], rows[1:]
         block.top = 1
-    labelled = corner or (
-        all(len(row) > 1 for row in rows) and _are_labels([row[0] for row in rows])
-    )
-    words = None
-    if labelled and rows:
-        words = [row[0] for row in rows]
-        rows = [row[1:] for row in rows]
+    firsts = [row[0] for row in rows]
+    if rows and (corner or (all(len(row) > 1 for row in rows) and _are_labels(firsts))):
+        words, rows = firsts, [row[1:] for row in rows]
         block.left = 1
         if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
             columns = columns[1:]

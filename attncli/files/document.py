@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from attncli.errors import KeyPath, Place, fail
+from attncli.errors import Fault, InputError, KeyPath, Place, fail
 from attncli.records import Record
 
 # Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
@@ -16,6 +17,12 @@ Raw: TypeAlias = Any
 Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The words of a matrix's rows and of its columns."""
 
+
+Source: TypeAlias = str | os.PathLike[str]
+"""A file; "-" is standard input."""
+
+Options: TypeAlias = Mapping[str, bool]
+"""Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
 
 NO_LABELS: Mapping[str, Labels] = {}
 
@@ -38,6 +45,11 @@ class Document(Record):
     labels: Mapping[str, Labels] = NO_LABELS
 
 
+def error_at(place: Place, message: str, hint: str = "") -> InputError:
+    """Return an `InputError` of one fault whose place is known, to be raised by the caller."""
+    return InputError(Fault(message, hint=hint, place=place))
+
+
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     """Set a key; `score.W` sets W inside score, whose plain value becomes its name.
 
@@ -46,17 +58,14 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     """
     head, dot, tail = key.partition(".")
     if not dot:
-        inside = values.get(key)
+        inside: Raw = values.get(key)
         # score,general may come after score.W: the word is the name of what is there already.
-        values[key] = (
-            {"name": raw} | inside if isinstance(inside, dict) and isinstance(raw, str) else raw
-        )
+        is_name = isinstance(inside, dict) and isinstance(raw, str)
+        values[key] = {"name": raw} | inside if is_name else raw
         return
-    inner = values.get(head, {})
-    if isinstance(inner, str):
-        inner = {"name": inner}
-    if not isinstance(inner, dict):
+    inside = values.get(head, {})
+    if isinstance(inside, str):
+        inside = {"name": inside}
+    if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
-    inner = dict(inner)
-    inner[tail] = raw
-    values[head] = inner
+    values[head] = inside | {tail: raw}

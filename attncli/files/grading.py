@@ -7,7 +7,8 @@ from typing import BinaryIO, TypeAlias
 
 from attncli.checking.answers import Submission
 from attncli.checking.check import AnswerKey, Report, own_submission
-from attncli.errors import Fault, InputError, Place
+from attncli.errors import InputError, Place
+from attncli.files.document import error_at
 from attncli.files.load import load_answers
 from attncli.problem.problem import Problem
 from attncli.records import Record
@@ -49,10 +50,10 @@ def grade_all(
         try:
             sheets = load_answers(source, stdin)
             if len(keys) > 1 and len(sheets) != len(keys):
-                count = f"{len(sheets)} {'set' if len(sheets) == 1 else 'sets'} of answers"
-                message = f"there are {count}, but {len(keys)} problems"
+                sets = f"{len(sheets)} set{'s'[: len(sheets) != 1]} of answers"
+                message = f"there are {sets}, but {len(keys)} problems"
                 hint = "part the answers to each problem by a line of ---"
-                raise InputError(Fault(message, (), hint, place=Place(source)))
+                raise error_at(Place(source), message, hint)
         except InputError as error:
             yield Unread(source, error)
             continue

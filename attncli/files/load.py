@@ -6,14 +6,13 @@ is told with file, line and column.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.files.document import Document, Raw, assign
+from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
@@ -26,14 +25,9 @@ if TYPE_CHECKING:
 MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
 LABELLED = {
-    "X": ("tokens", ""),
-    "memory": ("memory_tokens", ""),
-    "Q": ("tokens", ""),
-    "K": ("memory_tokens", ""),
-    "V": ("memory_tokens", ""),
-    "scores": ("tokens", "memory_tokens"),
-    "bias": ("tokens", "memory_tokens"),
-    "mask": ("tokens", "memory_tokens"),
+    **dict.fromkeys(("X", "Q"), ("tokens", "")),
+    **dict.fromkeys(("memory", "K", "V"), ("memory_tokens", "")),
+    **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
 }
 """Which key the labels of a matrix's rows and of its columns are."""
 
@@ -42,18 +36,13 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Overrides(Record):
-    """What the command line sets beside the files.
-
-    Attributes:
-        options: values by key, as written.
-        matrices: files by key, such as {"score.W": "w.csv"}.
-    """
+    """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}."""
 
     options: Mapping[str, str] = NOTHING
     matrices: Mapping[str, str] = NOTHING
 
 
-def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Problem:
+def load(source: Source, stdin: BinaryIO | None = None) -> Problem:
     """Read the one problem of a file.
 
     Args:
@@ -73,9 +62,7 @@ def load(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> Probl
 
 
 def load_all(
-    source: str | os.PathLike[str],
-    overrides: Overrides | None = None,
-    stdin: BinaryIO | None = None,
+    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> list[Problem]:
     """Read every problem of a file.
 
@@ -88,15 +75,12 @@ def load_all(
         InputError: for what cannot be read, with its place.
     """
     problems = load_each(source, overrides, stdin)
-    faults = [fault for p in problems if isinstance(p, InputError) for fault in p.faults]
-    refuse(faults)
+    refuse([fault for p in problems if isinstance(p, InputError) for fault in p.faults])
     return [problem for problem in problems if not isinstance(problem, InputError)]
 
 
 def load_each(
-    source: str | os.PathLike[str],
-    overrides: Overrides | None = None,
-    stdin: BinaryIO | None = None,
+    source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> list[Problem | InputError]:
     """Read every problem of a file, each by itself: one that is wrong stands for its error.
 
@@ -114,7 +98,7 @@ def load_each(
     return found
 
 
-def load_answers(source: str | os.PathLike[str], stdin: BinaryIO | None = None) -> list[Submission]:
+def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submission]:
     """Read every sheet of hand-worked answers of a file.
 
     Args:
@@ -139,12 +123,8 @@ def load_answers(source: str | os.PathLike[str], stdin: BinaryIO | None = None) 
 
 def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:
     """Return a sheet with the names of matrix files replaced by what they hold."""
-    matrices = dict(sheet.matrices)
-    files: dict[str, Document] = {}
-    for word, raw in matrices.items():
-        if _names_file(raw):
-            files[word] = _matrix(word, raw, folder)
-            matrices[word] = files[word].values["X"]
+    files = {w: _matrix(w, raw, folder) for w, raw in sheet.matrices.items() if _names_file(raw)}
+    matrices = {**sheet.matrices, **{word: file.values["X"] for word, file in files.items()}}
 
     def locate(path: KeyPath) -> Place:
         if path and path[0] in files:
@@ -170,10 +150,9 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         values[key] = _flag_value(key, text, flag)
         places.origins[key] = _flag_place(flag)
     for key, name in overrides.matrices.items():
-        flag = f"-m {key}={name}"
-        places.origins[key] = _flag_place(flag)
+        places.origins[key] = _flag_place(f"-m {key}={name}")
         with located(places.of):
-            _set_matrix(values, places, key, _matrix(key, name, Path()))
+            _set_matrix(values, places, key, name, Path())
     with located(places.of):
         _fetch_files(values, places, document.folder)
         for key, value in places.labels.items():
@@ -194,19 +173,23 @@ class Places:
         """Return the place of a key path of the problem."""
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
-            origin = self.origins.get(".".join(words[:count]))
-            if origin is not None:
+            if origin := self.origins.get(".".join(words[:count])):
                 return origin(path[count:])
         prefix = self.prefixes.get(words[0], ()) if words else ()
         return self.document.locate((*prefix, *path))
 
+    def take_labels(self, key: str, labels: Labels) -> None:
+        """Note the words beside a matrix as the labels of its tokens."""
+        names = LABELLED.get(key.partition(".")[0], ("", ""))
+        for name, words in zip(names, labels, strict=True):
+            if name and words:
+                self.labels.setdefault(name, words)
+
 
 def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     """Return the keys of a problem; of a result, the problem that it came from."""
-    values = dict(document.values)
-    places = Places(document)
-    steps = values.pop("steps", None)
-    if steps is not None:
+    values, places = dict(document.values), Places(document)
+    if values.pop("steps", None) is not None:
         values.pop("warnings", None)
         values.pop("rounding", None)
         for part in ("options", "inputs"):
@@ -215,26 +198,12 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
                 assign(values, key, value)
                 places.prefixes[key.split(".")[0]] = (part,)
         if not any(key in values for key, row in KEYS.items() if row.form.kinds == MATRIX):
-            raise InputError(
-                Fault(
-                    "this holds results, but not the problem that they came from",
-                    hint="write it without --only, or give the problem file itself",
-                    place=document.locate(("steps",)),
-                )
-            )
-    for key, (rows, columns) in document.labels.items():
-        _take_labels(places, key, rows, columns)
+            message = "this holds results, but not the problem that they came from"
+            hint = "write it without --only, or give the problem file itself"
+            raise error_at(document.locate(("steps",)), message, hint)
+    for key, labels in document.labels.items():
+        places.take_labels(key, labels)
     return values, places
-
-
-def _take_labels(
-    places: Places, key: str, rows: list[str] | None, columns: list[str] | None
-) -> None:
-    for name, words in zip(
-        LABELLED.get(key.partition(".")[0], ("", "")), (rows, columns), strict=True
-    ):
-        if name and words:
-            places.labels.setdefault(name, words)
 
 
 def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
@@ -243,10 +212,9 @@ def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
         if isinstance(value, dict) and key in ("score", "mask"):
             for part, inner in list(value.items()):
                 if _names_file(inner):
-                    name = f"{key}.{part}"
-                    _set_matrix(values, places, name, _matrix(name, str(inner), folder))
+                    _set_matrix(values, places, f"{key}.{part}", inner, folder)
         elif _names_file(value) and key in KEYS and KEYS[key].form.names_file:
-            _set_matrix(values, places, key, _matrix(key, str(value), folder))
+            _set_matrix(values, places, key, value, folder)
 
 
 def _names_file(value: Raw) -> bool:
@@ -259,21 +227,19 @@ def _matrix(key: str, name: str, folder: Path) -> Document:
     try:
         return matrix_file(folder / name, name)
     except InputError as error:
-        raise InputError(
-            *(
-                f
-                if f.place and f.place.line
-                else Fault(f"{key}: {name}: {f.message}", tuple(key.split(".")), f.hint)
-                for f in error.faults
-            )
-        ) from None
+        faults, path = list(error.faults), tuple(key.split("."))
+        for i, fault in enumerate(faults):
+            if not (fault.place and fault.place.line):
+                faults[i] = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
+        raise InputError(*faults) from None
 
 
-def _set_matrix(values: dict[str, Raw], places: Places, key: str, found: Document) -> None:
+def _set_matrix(values: dict[str, Raw], places: Places, key: str, name: str, folder: Path) -> None:
+    """Set a key to the matrix of a file."""
+    found = _matrix(key, name, folder)
     assign(values, key, found.values["X"])
     places.origins[key] = lambda rest: found.locate(("X", *rest))
-    rows, columns = found.labels.get("X", (None, None))
-    _take_labels(places, key, rows, columns)
+    places.take_labels(key, found.labels.get("X", (None, None)))
 
 
 def _flag_place(flag: str) -> Callable[[KeyPath], Place]:

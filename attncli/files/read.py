@@ -7,31 +7,30 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import Fault, InputError, KeyPath, Place, fail
-from attncli.files.document import Document, Raw
+from attncli.errors import KeyPath, Place, fail, located
+from attncli.files.document import Document, Options, Raw, Source, error_at
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
 from attncli.text.suggestions import near_words
 
 STDIN = "<stdin>"
 
+YAML = (".yaml", ".yml", ".json", ".jsonl")
+CSV = (".csv", ".tsv")
+
+BINARY = (b"PK", b"\x93N")
+"""How the files of NumPy begin, whatever their name."""
+
 
 def read(
-    source: str | os.PathLike[str],
-    stdin: BinaryIO | None = None,
-    options: Mapping[str, bool] | None = None,
+    source: Source, stdin: BinaryIO | None = None, options: Options | None = None
 ) -> list[Document]:
-    """Read every document of a file; "-" is standard input.
-
-    Args:
-        source: the file's name.
-        stdin: what to read for "-".
-        options: words that make a leading line of a CSV file an option, not numbers, and whether
-            the option is a list.
+    """Read every document of a file; some words are options in a CSV file.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
@@ -41,39 +40,40 @@ def read(
         if stdin is None:
             raise fail("standard input is closed", hint="name a file")
         return read_bytes(stdin.read(), STDIN, Path(), "", options)
-    path = Path(name)
-    return read_bytes(_contents(path, name), name, path.parent, path.suffix.lower(), options)
+    return _read_file(Path(name), name, options)
+
+
+def _read_file(path: Path, name: str, options: Options | None = None) -> list[Document]:
+    with located(lambda _: Place(name)):
+        data = _contents(path)
+    return read_bytes(data, name, path.parent, path.suffix.lower(), options)
 
 
 def read_bytes(
-    data: bytes,
-    name: str,
-    folder: Path,
-    suffix: str = "",
-    options: Mapping[str, bool] | None = None,
+    data: bytes, name: str, folder: Path, suffix: str = "", options: Options | None = None
 ) -> list[Document]:
     """Read every document of a file's bytes; an unknown suffix is told from the contents.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
     """
-    form = MAGIC.get(data[:2]) or FORMS.get(suffix)
-    try:
-        if isinstance(form, _Binary):
-            place = Place(name)
-            return [Document(name, folder, form.read(data), lambda path: place)]
+    place = Place(name)
+    with located(lambda _: place):
+        if data.startswith(BINARY) or suffix in (".npz", ".npy"):
+            from attncli.files import arrays
+
+            return [Document(name, folder, arrays.read(data), lambda _: place)]
         text = _decoded(data)
-        read_text = form or _sniffed(text)
-        found = read_text(text, name, folder, options or {}) if text.strip() else []
+        if not text.strip():
+            found = []
+        elif suffix in YAML or (suffix not in CSV and _looks_like_yaml(text)):
+            found = _yaml(text, name, folder)
+        else:
+            found = _csv(text, name, folder, options or {})
         if not found:
-            raise fail(
-                "the file is empty", hint="write matrices into it, such as X: [[1, 0], [0, 1]]"
-            )
+            hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
+            raise fail("the file is empty", hint=hint)
         return found
-    except InputError as error:
-        raise InputError(
-            *(f if f.place else replace(f, place=Place(name)) for f in error.faults)
-        ) from None
 
 
 def matrix_file(path: Path, name: str) -> Document:
@@ -82,38 +82,31 @@ def matrix_file(path: Path, name: str) -> Document:
     Raises:
         InputError: for whatever cannot be read, or for several matrices.
     """
-    documents = read_bytes(_contents(path, name), name, path.parent, path.suffix.lower())
-    first = documents[0]
-    if len(documents) == 1 and list(first.values) == ["X"]:
-        return first
-    if len(documents) == 1 and len(first.values) == 1:
-        (key,) = first.values
-        return replace(
-            first,
-            values={"X": first.values[key]},
-            locate=lambda path: first.locate((key, *path[1:])),
-            labels={"X": first.labels[key]} if key in first.labels else {},
-        )
-    raise InputError(Fault("the file holds more than one matrix", place=Place(name)))
+    first, *others = _read_file(path, name)
+    if others or len(first.values) != 1:
+        raise error_at(Place(name), "the file holds more than one matrix")
+    ((key, raw),) = first.values.items()
+    return replace(
+        first,
+        values={"X": raw},
+        locate=lambda path: first.locate((key, *path[1:])),
+        labels={"X": first.labels[key]} if key in first.labels else {},
+    )
 
 
-def _contents(path: Path, name: str) -> bytes:
+def _contents(path: Path) -> bytes:
     try:
         return path.read_bytes()
     except FileNotFoundError:
-        message = "there is no such file"
-        near: list[str] = []
-        if path.parent.is_dir():
-            names = [p.name for p in path.parent.iterdir() if p.is_file()]
-            near = near_words(path.name, names)
-        hint = f"did you mean {path.parent / near[0]}?" if near else ""
-        raise InputError(Fault(message, hint=hint, place=Place(name))) from None
+        folder = path.parent
+        near = near_words(path.name, (p.name for p in folder.glob("*") if p.is_file()))
+        hint = f"did you mean {folder / near[0]}?" if near else ""
+        raise fail("there is no such file", hint=hint) from None
     except IsADirectoryError:
-        message = "this is a folder"
-        raise InputError(Fault(message, hint="name a file in it", place=Place(name))) from None
+        raise fail("this is a folder", hint="name a file in it") from None
     except (OSError, ValueError) as error:
         reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise InputError(Fault(f"cannot be read: {reason}", place=Place(name))) from None
+        raise fail(f"cannot be read: {reason}") from None
 
 
 def _decoded(data: bytes) -> str:
@@ -129,21 +122,19 @@ def _decoded(data: bytes) -> str:
         raise fail(message, hint="save the file as UTF-8") from None
 
 
-def _yaml(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
+def _yaml(text: str, name: str, folder: Path) -> list[Document]:
     """YAML, and JSON, which is tried first where the text looks like it: it is much faster."""
-    del options
     if text.lstrip()[:1] in ("{", "["):
         from attncli.files import json_text
 
         found, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":
             documents = [
-                _document(raw, name, folder, _json_locator(text, name, start, end))
+                _document(raw, name, folder, partial(_locate_json, text, name, start, end))
                 for raw, start, end in found
             ]
-            if at < len(text):
-                documents += _yaml_only(_blanked(text, at), name, folder)
-            return documents
+            rest = _blanked(text, at)
+            return documents + _yaml_only(rest, name, folder) if at < len(text) else documents
     return _yaml_only(text, name, folder)
 
 
@@ -152,12 +143,8 @@ def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
 
     if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-
-    def locator(number: int) -> Callable[[KeyPath], Place]:
-        return lambda path: yaml_text.locate(text, name, number, path)
-
     return [
-        _document(raw, name, folder, locator(number))
+        _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
         for number, raw in enumerate(yaml_text.documents(text, name))
     ]
 
@@ -167,21 +154,17 @@ def _blanked(text: str, end: int) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
-def _json_locator(text: str, name: str, start: int, end: int) -> Callable[[KeyPath], Place]:
-    """Return a locator for the JSON value between two places of the text; JSON is YAML too."""
+def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> Place:
+    """Return a place in the JSON value between two offsets of the text; JSON is YAML too."""
+    from attncli.files import yaml_text
 
-    def locate(path: KeyPath) -> Place:
-        from attncli.files import yaml_text
-
-        # YAML does not join the two halves of a large character, and ends lines at more signs;
-        # any other characters will do for the place.
-        part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
-        part = re.sub("[\x85\u2028\u2029]", "-", part)
-        path = path if text[start] == "{" else path[1:]
-        place = yaml_text.locate(_blanked(part, start), name, 0, path)
-        return replace(place, text=lines_of(text)[place.line - 1])
-
-    return locate
+    # YAML does not join the two halves of a large character, and ends lines at more signs;
+    # any other characters will do for the place.
+    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
+    part = re.sub("[\x85\u2028\u2029]", "-", part)
+    path = path if text[start] == "{" else path[1:]
+    place = yaml_text.locate(_blanked(part, start), name, 0, path)
+    return replace(place, text=lines_of(text)[place.line - 1])
 
 
 def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:
@@ -190,61 +173,23 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
         raw = {"X": raw}
     if isinstance(raw, dict):
         return Document(name, folder, raw, locate)
-    hint = "write such as X: [[1, 0], [0, 1]]"
-    shown = visible(str(raw)[:40])
-    message = f"a problem is a mapping of keys to values, not: {shown}"
-    raise InputError(Fault(message, hint=hint, place=Place(name, locate(()).line)))
+    message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
+    place = Place(name, locate(()).line)
+    raise error_at(place, message, "write such as X: [[1, 0], [0, 1]]")
 
 
-def _csv(text: str, name: str, folder: Path, options: Mapping[str, bool]) -> list[Document]:
-    from attncli.files import csv_text
-
-    def locator(table: csv_text.Table) -> Callable[[KeyPath], Place]:
-        return lambda path: csv_text.locate(text, name, table, path)
+def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]:
+    from attncli.files.csv_text import locate, tables
 
     return [
-        Document(name, folder, table.values, locator(table), table.labels)
-        for table in csv_text.tables(text, name, options)
+        Document(name, folder, table.values, partial(locate, text, name, table), table.labels)
+        for table in tables(text, name, options)
     ]
 
 
-class _Binary:
-    """A reader of bytes, named here and imported when it is used."""
-
-    def __init__(self, function: str) -> None:
-        self.function = function
-
-    def read(self, data: bytes) -> dict[str, Raw]:
-        """Return the values of a file."""
-        from attncli.files import arrays
-
-        values: dict[str, Raw] = getattr(arrays, self.function)(data)
-        return values
-
-
-TextReader = Callable[[str, str, Path, Mapping[str, bool]], list[Document]]
-NPZ, NPY = _Binary("read_npz"), _Binary("read_npy")
-
-FORMS: dict[str, TextReader | _Binary] = {
-    ".yaml": _yaml,
-    ".yml": _yaml,
-    ".json": _yaml,
-    ".jsonl": _yaml,
-    ".csv": _csv,
-    ".tsv": _csv,
-    ".npz": NPZ,
-    ".npy": NPY,
-}
-
-
-MAGIC: dict[bytes, _Binary] = {b"PK": NPZ, b"\x93N": NPY}
-"""How the files begin that are told by their contents, whatever their name."""
-
-
-def _sniffed(text: str) -> TextReader:
+def _looks_like_yaml(text: str) -> bool:
     """Tell the form of a text without a telling name."""
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     start = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()[:1]
     has_key = re.search(r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
-    is_yaml = start in ("{", "[", "%") or text.startswith("---\n") or has_key
-    return _yaml if is_yaml else _csv
+    return start in ("{", "[", "%") or text.startswith("---\n") or has_key is not None

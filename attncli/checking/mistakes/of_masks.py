@@ -8,53 +8,48 @@ import numpy as np
 
 from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.mistakes.mistake import NO_WORDS, Words, made_of, mistake, step_mistake
-from attncli.checking.mistakes.wrong_operations import wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Transposed
-from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 
 
 @mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
-def mask_missing(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Masked):
-        yield node.operand
+def mask_missing(node: Masked) -> Nodes:
+    yield node.operand
 
 
 @mistake(
     "The mask was applied the other way round: 1 means that a query may attend.",
     "Block the cells where the mask is 0.",
 )
-def mask_inverted(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Masked):
-        yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
+def mask_inverted(node: Masked) -> Nodes:
+    yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
 
 
 @mistake(
     "Blocked scores were set to 0, and e^0 = 1 is not nothing.",
     "Put −∞ in blocked cells: e^−∞ = 0.",
 )
-def mask_as_zero(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Masked):
-        yield wrong(np.multiply, node.operand, node.mask)
+def mask_as_zero(node: Masked) -> Nodes:
+    yield wrong(np.multiply, node.operand, node.mask)
 
 
 @mistake(
     "The mask stands transposed: queries and keys have changed places in it.",
     "Look up for each query which keys it may see.",
 )
-def mask_transposed(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Masked):
-        yield replace(node, mask=Transposed(node.mask))
+def mask_transposed(node: Masked) -> Nodes:
+    yield replace(node, mask=Transposed(node.mask))
 
 
 @step_mistake("The mask is off by one key.", "{rule}")
-def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     """One key more or less on one side of a causal mask or a window, or of the real keys."""
-    made = made_of(step)
-    if not isinstance(made, Masked) or not isinstance(made.mask, Step):
+    made = made_by(Masked, step)
+    if made is None or not isinstance(made.mask, Step):
         return
     n, m = step.array.shape[-2:]
     right = made.mask.array
@@ -69,8 +64,8 @@ def mask_off_by_one(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
         rule = "A causal mask keeps the diagonal: a token sees itself and what is before it."
     for numbers in others:
         keep = np.ones_like(right) if numbers is None else numbers
-        instead = wrong(lambda mask, keep=keep: keep, made.mask)
-        yield {step.name: replace(made, mask=instead)}, {"rule": rule}
+        mask = wrong(lambda _, keep=keep: keep, made.mask)
+        yield {step.name: replace(made, mask=mask)}, {"rule": rule}
 
 
 def _moved(mask: Mask) -> Iterator[Mask]:
@@ -92,22 +87,15 @@ def _moved(mask: Mask) -> Iterator[Mask]:
     "The mask was applied after the softmax, so the weights no longer sum to 1.",
     "Put −∞ into the scores before the softmax.",
 )
-def mask_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """Weights of all cells, the blocked ones then set to 0."""
-    if not step.name.startswith("weights"):
-        return
-    masked = next((s for s in trace if isinstance(s.operation, Masked)), None)
-    if masked is None or not isinstance(masked.operation, Masked):
-        return
-    kept = wrong(np.multiply, made_of(step), masked.operation.mask)
-    yield {masked.name: masked.operation.operand, step.name: kept}, NO_WORDS
+def mask_after_softmax(step: Step, trace: Trace) -> Changes:
+    masked = next((other for other in trace if made_by(Masked, other)), None)
+    if step.name.startswith("weights") and masked and (made := made_by(Masked, masked)):
+        kept = wrong(np.multiply, made_of(step), made.mask)
+        yield {masked.name: made.operand, step.name: kept}, {}
 
 
 @mistake("The sum counts blocked keys, too.", "Add up only what the mask lets through: e^−∞ = 0.")
-def blocked_counted(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Sum) and isinstance(node.operand, Step):
-        power = node.operand.operation
-        if isinstance(power, Exp) and isinstance(power.operand, Step):
-            masked = power.operand.operation
-            if isinstance(masked, Masked):
-                yield replace(node, operand=replace(power, operand=masked.operand))
+def blocked_counted(node: Sum) -> Nodes:
+    power = made_by(Exp, node.operand)
+    if power and (masked := made_by(Masked, power.operand)):
+        yield replace(node, operand=replace(power, operand=masked.operand))

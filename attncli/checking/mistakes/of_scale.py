@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from math import sqrt
 
-from attncli.checking.mistakes.mistake import Words, made_of, mistake, step_mistake
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake
+from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.notation.tree import Root, named
 from attncli.records import replace
 from attncli.tape.operations import Scale
-from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 
 ROOT = Root(named("d_k"))
 
@@ -23,13 +22,12 @@ def divides_by_root(scale: Scale) -> bool:
 
 
 @mistake("The scores were not scaled.", "Calculate {formula}.")
-def not_scaled(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Scale):
-        yield node.operand
+def not_scaled(node: Scale) -> Nodes:
+    yield node.operand
 
 
 @step_mistake("The scores were divided by {by}, not by {right}.", "Take the root of d_k.")
-def scaled_by_d_k(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "d_k")
 
 
@@ -37,8 +35,7 @@ def scaled_by_d_k(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
     "The scores were divided by {by}, not by {right}.",
     "Scale by the size of one head's key, not by the width of the input.",
 )
-def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """/ √d_model, the width of the input or of all heads together, for / √d_k."""
+def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√d_model")
 
 
@@ -46,19 +43,18 @@ def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Iterator[tuple[Change, W
     "The scores were divided by {by}, not by {right}.",
     "Scale by the size of a key, not by the number of tokens.",
 )
-def scaled_by_sqrt_n(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """/ √m or / √n for / √d_k."""
+def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√m", "√n")
 
 
-def _scaled_by(step: Step, trace: Trace, *letters: str) -> Iterator[tuple[Change, Words]]:
+def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
     """Yield the changes that divide by something else than √d_k.
 
     Each letter is a size of the problem; "√" before it takes the root. d_model is the width of
     the input, and of all heads together.
     """
-    scale = made_of(step)
-    if not isinstance(scale, Scale) or not divides_by_root(scale):
+    scale = made_by(Scale, step)
+    if scale is None or not divides_by_root(scale):
         return
     for letter in letters:
         for size in _sizes(letter.removeprefix("√"), trace):
@@ -78,26 +74,23 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
 
 
 @mistake("The scores were scaled twice.", "Scale once.")
-def scaled_twice(node: Expression) -> Iterator[Expression]:
+def scaled_twice(node: Scale) -> Nodes:
     """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
-    if isinstance(node, Scale) and not divides_by_root(node):
+    if not divides_by_root(node):
         yield replace(node, operand=node)
 
 
 @mistake("The scale was applied the wrong way round.", "Calculate {formula}.")
-def scale_inverted(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Scale):
-        yield replace(node, times=node.over, over=node.times)
+def scale_inverted(node: Scale) -> Nodes:
+    yield replace(node, times=node.over, over=node.times)
 
 
 @step_mistake(
     "The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step."
 )
-def scaled_needlessly(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divided by √d_k where the problem does not ask for it, or one step too early."""
     if step.name.startswith("scores") and "d_k" in trace.problem.sizes:
         root = sqrt(trace.problem.sizes["d_k"])
-        words = {
-            "when": "which comes one step later" if "scaled" in trace else "which is not asked for"
-        }
-        yield {step.name: Scale(made_of(step), over=root, symbol=ROOT)}, words
+        when = "which comes one step later" if "scaled" in trace else "which is not asked for"
+        yield {step.name: Scale(made_of(step), over=root, symbol=ROOT)}, {"when": when}

@@ -2,33 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 
 from attncli.attention.heads import SplitHeads
 from attncli.attention.scores import ConcatenatePairs, Cosine, GaussianExponent
-from attncli.checking.mistakes.mistake import (
-    NO_WORDS,
-    Words,
-    is_input,
-    is_projection,
-    is_w_o,
-    made_of,
-    mistake,
-    step_mistake,
-)
-from attncli.checking.mistakes.wrong_operations import (
-    divided_by_lengths,
-    negative,
-    other_half_first,
-    unsquared_distance,
-    wrong,
-)
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake, wrong
+from attncli.checking.mistakes.nodes import is_input, is_projection, is_w_o, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
-from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import transform
 
@@ -39,21 +23,19 @@ PROJECTED = ("Q", "K", "V")
     "The scores stand transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
-def scores_transposed(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def scores_transposed(step: Step, trace: Trace) -> Changes:
     if step.name.startswith("scores") and len(step.trailing) == 2:
-        yield {step.name: Transposed(made_of(step))}, NO_WORDS
+        yield {step.name: Transposed(made_of(step))}, {}
 
 
 @mistake("The keys were not transposed.", "Take the dot product of every query with every key.")
-def key_not_transposed(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, MatMul) and isinstance(node.right, Transposed):
-        inner = node.right.operand
-        if not is_projection(inner):
-            yield replace(node, right=inner)
+def key_not_transposed(node: MatMul) -> Nodes:
+    if isinstance(node.right, Transposed) and not is_projection(node.right.operand):
+        yield replace(node, right=node.right.operand)
 
 
 @mistake("The weight matrix was transposed.", "Multiply by the matrix as it is written.")
-def weights_matrix_transposed(node: Expression) -> Iterator[Expression]:
+def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
     if isinstance(node, Transposed) and is_projection(node.operand):
         yield node.operand
     elif isinstance(node, MatMul) and is_projection(node.right):
@@ -64,23 +46,20 @@ def weights_matrix_transposed(node: Expression) -> Iterator[Expression]:
     "The factors of the product have changed places.",
     "Keep the order of {formula}: A B is not B A.",
 )
-def factors_exchanged(node: Expression) -> Iterator[Expression]:
-    """W X for X W."""
-    if isinstance(node, MatMul):
-        yield replace(node, left=node.right, right=node.left)
+def factors_exchanged(node: MatMul) -> Nodes:
+    yield replace(node, left=node.right, right=node.left)
 
 
 @mistake("The matrices were multiplied number by number.", "Multiply rows by columns and add up.")
-def elementwise_product(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, MatMul):
-        right = node.right.operand if isinstance(node.right, Transposed) else node.right
-        for factor in dict.fromkeys((right, node.right)):
-            yield wrong(np.multiply, node.left, factor)
+def elementwise_product(node: MatMul) -> Nodes:
+    right = node.right.operand if isinstance(node.right, Transposed) else node.right
+    for factor in dict.fromkeys((right, node.right)):
+        yield wrong(np.multiply, node.left, factor)
 
 
 @mistake("The product with the weight matrix was left out.", "Calculate {formula}.")
-def projection_missing(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, MatMul) and is_projection(node.right) and not is_w_o(node.right):
+def projection_missing(node: MatMul) -> Nodes:
+    if is_projection(node.right) and not is_w_o(node.right):
         yield node.left
 
 
@@ -88,51 +67,47 @@ def projection_missing(node: Expression) -> Iterator[Expression]:
     "{step} was made with {used}, not with {right}.",
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
-def wrong_weight_matrix(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    """X W_q for K."""
-    if step.name not in PROJECTED:
-        return
+def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
     right = f"W_{step.name.lower()}"
-    for other in PROJECTED:
-        used = f"W_{other.lower()}"
-        if used != right and used in trace.inputs and right in trace.inputs:
+    for used in ("W_q", "W_k", "W_v") if step.name in PROJECTED and right in trace.inputs else ():
+        if used != right and used in trace.inputs:
             made = _with_input(step, right, trace.inputs[used])
             yield {step.name: made}, {"used": used, "right": right}
 
 
 @step_mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
-def swapped_q_k(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def swapped_q_k(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "K")
 
 
 @step_mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
-def swapped_k_v(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def swapped_k_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "K", "V")
 
 
 @step_mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
-def swapped_q_v(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def swapped_q_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "V")
 
 
-def _swapped(step: Step, trace: Trace, one: str, other: str) -> Iterator[tuple[Change, Words]]:
+def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
     """Yield the changes of two of Q, K and V taken for each other."""
     if one not in trace or other not in trace:
         return
     if step.name in (one, other):
-        yield {one: made_of(trace[other]), other: made_of(trace[one])}, NO_WORDS
+        yield {one: made_of(trace[other]), other: made_of(trace[one])}, {}
     elif step.name.startswith("scores"):
         exchange = {one: trace[other], other: trace[one]}
         made = transform(made_of(step), lambda part: exchange.get(part.name, part))
         if made is not step.operation:
-            yield {step.name: made}, NO_WORDS
+            yield {step.name: made}, {}
 
 
 @step_mistake(
     "{step} was made from {used}, not from {right}.",
     "Queries come from X, keys and values from memory.",
 )
-def wrong_source(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def wrong_source(step: Step, trace: Trace) -> Changes:
     if step.name in PROJECTED and "memory" in trace.inputs and "X" in trace.inputs:
         for right, used in (("X", "memory"), ("memory", "X")):
             made = _with_input(step, right, trace.inputs[used])
@@ -146,15 +121,15 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
 
 
 @mistake("The bias was not added.", "Add the bias.")
-def bias_missing(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Add) and is_input(_uncut(node.right)):
+def bias_missing(node: Add) -> Nodes:
+    if is_input(_uncut(node.right)):
         yield node.left
 
 
 @mistake("The bias was subtracted.", "Add the bias.")
-def bias_subtracted(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Add) and is_input(_uncut(node.right)):
-        yield replace(node, right=wrong(negative, node.right))
+def bias_subtracted(node: Add) -> Nodes:
+    if is_input(_uncut(node.right)):
+        yield replace(node, right=negative(node.right))
 
 
 def _uncut(expression: Expression) -> Expression:
@@ -162,77 +137,89 @@ def _uncut(expression: Expression) -> Expression:
 
 
 @mistake("The tanh was left out.", "Take the tanh of every number.")
-def tanh_missing(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Tanh | SoftCap):
-        yield node.operand
+def tanh_missing(node: Tanh | SoftCap) -> Nodes:
+    yield node.operand
 
 
 @mistake(
     "The two parts were put together in the wrong order.",
     "Keep the order of the formula: [a; b] is not [b; a].",
 )
-def joined_in_wrong_order(node: Expression) -> Iterator[Expression]:
+def joined_in_wrong_order(node: Operation) -> Nodes:
     if isinstance(node, Concatenate):
         yield replace(node, left=node.right, right=node.left)
     elif isinstance(node, ConcatenatePairs):
-        yield wrong(lambda q, k: other_half_first(node.apply(q, k), q.shape[-1]), *node.operands)
-    elif isinstance(node, Operation) and "parts" in node.fields and "joined" in node.trailing:
+        yield wrong(lambda q, k: _other_half_first(node.apply(q, k), q.shape[-1]), *node.operands)
+    elif "parts" in node.fields and "joined" in node.trailing:
         yield replace(node, parts=tuple(reversed(node.operands)))
+
+
+def _other_half_first(joined: Any, size: int) -> Any:
+    """[k; q] for the last axis [q; k], in which q has a size."""
+    return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
 
 
 @mistake(
     "The dot products were not divided by the lengths of the vectors.", "Divide q·k by ‖q‖ ‖k‖."
 )
-def lengths_forgotten(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Cosine):
-        yield MatMul(node.q, Transposed(node.k))
+def lengths_forgotten(node: Cosine) -> Nodes:
+    yield MatMul(node.q, Transposed(node.k))
 
 
 @mistake(
     "The dot products were divided by one of the two lengths.", "Divide q·k by ‖q‖ and by ‖k‖."
 )
-def one_length_forgotten(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Cosine):
-        yield wrong(lambda q, k: divided_by_lengths(q, k, 1, 0), node.q, node.k)
-        yield wrong(lambda q, k: divided_by_lengths(q, k, 0, 1), node.q, node.k)
+def one_length_forgotten(node: Cosine) -> Nodes:
+    yield _divided_by_lengths(node, 1, 0)
+    yield _divided_by_lengths(node, 0, 1)
 
 
 @mistake(
     "The dot products were divided by the squared lengths.",
     "A length is the root of the sum of squares.",
 )
-def root_forgotten(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Cosine):
-        yield wrong(lambda q, k: divided_by_lengths(q, k, 2, 2), node.q, node.k)
+def root_forgotten(node: Cosine) -> Nodes:
+    yield _divided_by_lengths(node, 2, 2)
+
+
+def _divided_by_lengths(node: Cosine, times_q: int, times_k: int) -> Expression:
+    """q·k / (‖q‖^a ‖k‖^b), for a and b of 0 to 2: (…, n, d), (…, m, d) → (…, n, m)."""
+
+    def divided(q: Any, k: Any) -> Any:
+        found = q @ np.swapaxes(k, -1, -2)
+        lengths_q = np.sqrt((q * q).sum(axis=-1, keepdims=True))
+        lengths_k = np.swapaxes(np.sqrt((k * k).sum(axis=-1, keepdims=True)), -1, -2)
+        for lengths in (*[lengths_q] * times_q, *[lengths_k] * times_k):
+            found = found / lengths
+        return found
+
+    return wrong(divided, node.q, node.k)
 
 
 @mistake(
     "The minus before the squared distance is missing.",
     "The farther a key, the lower its score: −‖q − k‖².",
 )
-def sign_of_distance(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, GaussianExponent):
-        yield Scale(node, times=-1.0)
+def sign_of_distance(node: GaussianExponent) -> Nodes:
+    yield Scale(node, times=-1.0)
 
 
 @mistake("The squared distance was not divided by 2·width².", "Divide by 2·width².")
-def half_forgotten(node: Expression) -> Iterator[Expression]:
+def half_forgotten(node: GaussianExponent) -> Nodes:
     """The squared distance divided by width², or by nothing."""
-    if isinstance(node, GaussianExponent):
-        yield Scale(node, times=2.0)
-        if node.width != 1:
-            yield Scale(node, times=2.0 * node.width**2)
+    yield Scale(node, times=2.0)
+    if node.width != 1:
+        yield Scale(node, times=2.0 * node.width**2)
 
 
 @mistake("The distance was not squared.", "Leave the root out: ‖q − k‖² is the sum of squares.")
-def distance_not_squared(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, GaussianExponent):
-        yield wrong(lambda exponent: unsquared_distance(exponent, node.width), node)
+def distance_not_squared(node: GaussianExponent) -> Nodes:
+    over = 2 * node.width**2
+    yield wrong(lambda exponent: np.sqrt(-exponent * over) / -over, node)
 
 
 @mistake(
     "The tanh was not multiplied by the cap.", "Multiply by the cap after the tanh: c·tanh(s / c)."
 )
-def cap_not_restored(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, SoftCap):
-        yield Scale(node, over=node.cap)
+def cap_not_restored(node: SoftCap) -> Nodes:
+    yield Scale(node, over=node.cap)

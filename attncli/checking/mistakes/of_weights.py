@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import numpy as np
 
 from attncli.attention.normalizers import Exp, Sum, Unblocked
-from attncli.checking.mistakes.mistake import Words, is_named, made_of, mistake, step_mistake
-from attncli.checking.mistakes.wrong_operations import negative, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake
+from attncli.checking.mistakes.nodes import is_named, made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Divide, MatMul, Scale, Transposed
-from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Operation, Step
 
 CHAIN = ("scaled", "capped", "biased", "masked")
@@ -20,7 +17,7 @@ CHAIN = ("scaled", "capped", "biased", "masked")
 
 
 @step_mistake("{step} was calculated from {used}, not from {right}.", "Go on from the step before.")
-def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
+def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.name.startswith((*CHAIN, "exp")):
         return
     made = made_of(step)
@@ -37,12 +34,10 @@ def earlier_step_used(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]
 @step_mistake(
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
-def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    if not step.name.startswith("weights"):
-        return
-    for scaled in trace:
-        scale = scaled.operation
-        if isinstance(scale, Scale) and scaled.name.startswith("scaled"):
+def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
+    for scaled in trace if step.name.startswith("weights") else ():
+        scale = made_by(Scale, scaled)
+        if scale and scaled.name.startswith("scaled"):
             yield {scaled.name: scale.operand, step.name: replace(scale, operand=made_of(step))}, {}
 
 
@@ -50,18 +45,18 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Iterator[tuple[Change, Wor
     "The softmax runs over the wrong axis: the weights of each {other} sum to 1.",
     "Divide so that the weights of each {one} sum to 1.",
 )
-def softmax_over_queries(node: Expression) -> Iterator[Expression]:
+def softmax_over_queries(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
         yield Transposed(replace(node, along=_other_way(node.along)))
-    elif (total := _total_of(node)) is not None and isinstance(node, Divide):
+    elif total := made_by(Sum, node.divisor):
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 
 
 @mistake("The softmax runs over the whole matrix at once.", "Divide each {line} by its own sum.")
-def softmax_over_all(node: Expression) -> Iterator[Expression]:
+def softmax_over_all(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
         yield Sum(node, _other_way(node.along))
-    elif (total := _total_of(node)) is not None and isinstance(node, Divide):
+    elif total := made_by(Sum, node.divisor):
         yield replace(node, divisor=Sum(total, _other_way(total.along)))
 
 
@@ -69,38 +64,25 @@ def _other_way(along: int) -> int:
     return -3 - along  # the axes are −1 and −2
 
 
-def _total_of(node: Expression) -> Sum | None:
-    """Return the sum that a quotient divides by."""
-    if isinstance(node, Divide) and isinstance(node.divisor, Step):
-        made = node.divisor.operation
-        return made if isinstance(made, Sum) else None
-    return None
-
-
 @mistake(
     "The numbers were not divided by the sum of their {line}.",
     "Divide each number by the sum of its {line}.",
 )
-def not_normalized(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Divide) and _total_of(node) is not None:
-        yield node.dividend
-    elif isinstance(node, MatMul) and isinstance(node.left, Step):
-        made = node.left.operation
-        if isinstance(made, Divide) and _total_of(made) is not None:
-            yield replace(node, left=made.dividend)
+def not_normalized(node: Divide | MatMul) -> Nodes:
+    made = node if isinstance(node, Divide) else made_by(Divide, node.left)
+    if made and made_by(Sum, made.divisor):
+        yield made.dividend if made is node else replace(node, left=made.dividend)
 
 
 @mistake(
     "The scores were taken as they are: no e^ was calculated.",
     "Take e^ of every score, then divide by the sum of the {line}.",
 )
-def not_exponentiated(node: Expression) -> Iterator[Expression]:
+def not_exponentiated(node: Exp | Divide) -> Nodes:
     if isinstance(node, Exp):
         yield _tempered(node)
-    elif isinstance(node, Divide) and (power := _power_of(node)) is not None:
-        total = _total_of(node)
-        if total is not None:
-            yield Divide(_tempered(power), Sum(_tempered(power), total.along))
+    elif (power := made_by(Exp, node.dividend)) and (total := made_by(Sum, node.divisor)):
+        yield Divide(_tempered(power), Sum(_tempered(power), total.along))
 
 
 def _tempered(power: Exp) -> Expression:
@@ -108,52 +90,44 @@ def _tempered(power: Exp) -> Expression:
     return Scale(scores, over=power.temperature) if power.temperature != 1 else scores
 
 
-def _power_of(node: Divide) -> Exp | None:
-    made = node.dividend.operation if isinstance(node.dividend, Step) else None
-    return made if isinstance(made, Exp) else None
-
-
 @mistake("The values were mixed by the scores: there was no softmax.", "Calculate {formula}.")
-def scores_as_weights(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, MatMul) and isinstance(node.left, Step):
-        made = node.left.operation
-        if isinstance(made, Divide) and (power := _power_of(made)) is not None:
-            yield replace(node, left=_tempered(power))
+def scores_as_weights(node: MatMul) -> Nodes:
+    made = made_by(Divide, node.left)
+    if made and (power := made_by(Exp, made.dividend)):
+        yield replace(node, left=_tempered(power))
 
 
 @mistake("The softmax was taken twice.", "Stop when every {line} sums to 1.")
-def softmax_twice(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Divide) and (total := _total_of(node)) is not None:
+def softmax_twice(node: Divide) -> Nodes:
+    if total := made_by(Sum, node.divisor):
         again = Exp(node)
         yield Divide(again, Sum(again, total.along))
 
 
 @mistake("The temperature was left out.", "Divide the scores by the temperature.")
-def temperature_missing(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Exp) and node.temperature != 1:
+def temperature_missing(node: Exp) -> Nodes:
+    if node.temperature != 1:
         yield replace(node, temperature=1.0)
 
 
 @mistake("The scores were multiplied by the temperature.", "Divide the scores by the temperature.")
-def temperature_inverted(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Exp) and node.temperature != 1:
+def temperature_inverted(node: Exp) -> Nodes:
+    if node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
 
 
 @step_mistake("The powers are of {used}, not of {right}.", "Use the base that is asked for.")
-def wrong_base(step: Step, trace: Trace) -> Iterator[tuple[Change, Words]]:
-    power = made_of(step)
-    if isinstance(power, Exp):
-        for base in (2.0, 10.0, np.e):
-            if base != power.base:
-                used, right = ("e" if b == np.e else f"{b:g}" for b in (base, power.base))
-                yield {step.name: replace(power, base=base)}, {"used": used, "right": right}
+def wrong_base(step: Step, trace: Trace) -> Changes:
+    power = made_by(Exp, step)
+    for base in (2.0, 10.0, np.e):
+        if power and base != power.base:
+            used, right = ("e" if b == np.e else f"{b:g}" for b in (base, power.base))
+            yield {step.name: replace(power, base=base)}, {"used": used, "right": right}
 
 
 @mistake(
     "The exponents have the wrong sign.",
     "The largest score gets the largest weight: e^s, not e^−s.",
 )
-def exponent_sign(node: Expression) -> Iterator[Expression]:
-    if isinstance(node, Exp):
-        yield replace(node, operand=wrong(negative, node.operand))
+def exponent_sign(node: Exp) -> Nodes:
+    yield replace(node, operand=negative(node.operand))

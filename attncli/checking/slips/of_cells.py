@@ -10,7 +10,7 @@ from attncli.attention.heads import SplitHeads
 from attncli.attention.normalizers import Sum
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
-from attncli.checking.slips.wrong_step import AGAIN, WrongStep
+from attncli.checking.slips.wrong_step import AGAIN, WrongStep, part_at
 from attncli.tape.cells import Index
 from attncli.tape.operations import Add, MatMul
 from attncli.tape.step import Expression
@@ -73,8 +73,7 @@ def _of_terms(wrong: WrongStep, place: Index) -> Iterator[tuple[str, str]]:
                 yield id_, f"{shown} {words.format(number(-a * b))}"
     for a, b in pairs if not is_sum else ():
         if _is_explained(wrong, place, yours - a * b + a + b):
-            words = f"{_product(a, b)} was taken as {number(a + b)}, the sum"
-            yield "single_cell_slip", words
+            yield "single_cell_slip", f"{_product(a, b)} was taken as {number(a + b)}, the sum"
     off = float(wrong.given[place]) - yours
     if pairs and abs(off) in ROUND_AMOUNTS:
         yield "single_cell_slip", f"it is {abs(off):g} too {'large' if off > 0 else 'small'}"
@@ -95,14 +94,12 @@ def _terms(expression: Expression | None, place: Index, judge: Judge) -> list[tu
         place = (place[0], 0, place[2], place[1] * width + place[3])
         return _terms(expression.operand, place, judge)
     if isinstance(expression, Add):
-        addend = evaluate(expression.right, judge.midpoints)
-        at = tuple(min(i, size - 1) for i, size in zip(place, addend.shape, strict=True))
-        return [*_terms(expression.left, place, judge), (float(addend[at]), 1.0)]
+        addend = part_at(evaluate(expression.right, judge.midpoints), place)
+        return [*_terms(expression.left, place, judge), (float(addend), 1.0)]
     if isinstance(expression, MatMul):
         left, right = (evaluate(side, judge.midpoints) for side in expression.operands)
-        row = left[tuple(min(i, n - 1) for i, n in zip(place[:3], left.shape[:3], strict=False))]
-        at = tuple(min(i, n - 1) for i, n in zip(place[:2], right.shape[:2], strict=False))
-        column = right[at][:, min(place[3], right.shape[-1] - 1)]
+        row = part_at(left, place[:3])
+        column = part_at(right.swapaxes(-1, -2), (*place[:2], place[3]))
         return list(zip(row.tolist(), column.tolist(), strict=True))
     if isinstance(expression, Sum):
         addends = evaluate(expression.operand, judge.midpoints)[place[0], place[1]]

@@ -10,9 +10,10 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.judged import MISSING, Finding
 from attncli.checking.slips.of_cells import number
-from attncli.checking.slips.wrong_step import AGAIN, WrongStep
+from attncli.checking.slips.wrong_step import AGAIN, WrongStep, part_at
 from attncli.tape.cells import Index
 from attncli.tape.operations import Divide, MatMul
+from attncli.tape.step import LEADING
 from attncli.tape.walk import evaluate
 
 
@@ -20,8 +21,8 @@ def of_line(wrong: WrongStep, axis: int) -> Finding:
     """Name the one row or column that is wrong, and what explains its numbers."""
     place, step = wrong.cells[0], wrong.judged.step
     noun = wrong.noun(axis)
-    stacked = [f"{name} {place[i] + 1}" for i, name in enumerate(("batch", "head"))]
-    stacked = [words for words in stacked if words.split()[0] in step.leading]
+    pairs = zip(LEADING, place, strict=False)
+    stacked = [f"{name} {i + 1}" for name, i in pairs if name in step.leading]
     of_head = f" of {', '.join(stacked)}" if stacked else ""
     start = f"Only {noun} {wrong.line(axis, place[axis])}{of_head} is wrong"
     chosen = _line(wrong, axis, place)
@@ -80,10 +81,10 @@ def _miscopied(wrong: WrongStep, axis: int, place: Index, chosen: Array) -> Iter
     mine, other = (evaluate(side, wrong.judge.midpoints) for side in (product.left, product.right))
     if axis == -1:
         mine, other = other.swapaxes(-1, -2), mine.swapaxes(-1, -2)
-    off = np.take(wrong.given - yours, place[axis], axis=axis)[place[0], place[1]]
-    row = _head(mine, place)[place[axis]]
+    off = np.take(wrong.given - yours, place[axis], axis=axis)[place[:2]]
+    row = part_at(mine, place[:2])[place[axis]]
     kept = ~np.isnan(off)
-    for k, factor in enumerate(_head(other, place)):
+    for k, factor in enumerate(part_at(other, place[:2])):
         if np.count_nonzero(factor[kept]) < 2:
             continue
         by = float(off[kept] @ factor[kept] / (factor[kept] @ factor[kept]))
@@ -93,10 +94,3 @@ def _miscopied(wrong: WrongStep, axis: int, place: Index, chosen: Array) -> Iter
             if change and wrong.is_given_by(yours + np.expand_dims(change * factor, axis), chosen):
                 words = f"{number(row[k] + change)}, not {number(row[k])}"
                 yield f"as if number {k + 1} of what it is made from were {words}"
-
-
-def _head(array: Array, place: Index) -> Array:
-    """Return the matrix of a place's batch and head, which may be the only one."""
-    batch, head = (min(i, size - 1) for i, size in zip(place[:2], array.shape[:2], strict=True))
-    found: Array = array[batch, head]
-    return found

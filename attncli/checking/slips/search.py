@@ -13,9 +13,7 @@ from attncli.checking.slips.wrong_step import WrongStep
 def slip(judge: Judge, judged: Compared) -> Finding | None:
     """Return the slip that a step's wrong cells are, if they are one.
 
-    Args:
-        judge: with every step up to this one judged.
-        judged: a step with a wrong cell.
+    The judge has judged every step up to this one.
     """
     wrong = WrongStep(judge, judged)
     if len(wrong.cells) == 1:

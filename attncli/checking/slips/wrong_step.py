@@ -16,12 +16,16 @@ from attncli.text.escapes import label_text
 AGAIN = "Calculate it again."
 
 
-class WrongStep(Record):
-    """A step in which a slip is looked for. Arrays have the layout of the step's array.
+def part_at(array: Array, place: Index) -> Array:
+    """Return what stands at a place, or at the first axes of one; an axis of size 1 broadcasts."""
+    found: Array = array[tuple(min(i, n - 1) for i, n in zip(place, array.shape, strict=False))]
+    return found
 
-    Attributes:
-        judge: with every step up to this one judged.
-        judged: the step.
+
+class WrongStep(Record):
+    """A step in which a slip is looked for, with a judge who has judged every step up to it.
+
+    Arrays have the layout of the step's array.
     """
 
     judge: Judge
