@@ -203,13 +203,11 @@ class Masked(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
         scores, keep = arrays
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         return because(masked, keep, "{seen}", keep == 0)
 
     def notation(self, columns: bool) -> Formula:
-        """`scores, −∞ where mask = 0`."""
         blocked = Relation((notation_of(self.mask, columns), Number("0")))
         where = Phrase((Minus(Number("∞")), Words("where"), blocked))
         return Listed((notation_of(self.operand, columns), where))

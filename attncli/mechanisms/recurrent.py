@@ -83,7 +83,6 @@ class Row(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """A vector."""
         return ("feature",)
 
     def apply(self, *arrays: Array) -> Array:
@@ -91,8 +90,6 @@ class Row(Operation):
         return arrays[0][..., self.place : self.place + 1, :]
 
     def notation(self, columns: bool) -> Formula:
-        """`x_1`."""
-        del columns
         return named(f"x_{self.place + 1}")
 
 
@@ -103,7 +100,6 @@ class AsRow(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """One row."""
         return ("now", *self.operand.trailing)
 
     def apply(self, *arrays: Array) -> Array:
@@ -111,7 +107,6 @@ class AsRow(Operation):
         return arrays[0]
 
     def notation(self, columns: bool) -> Formula:
-        """As the vector."""
         return notation_of(self.operand, columns)
 
 
@@ -123,7 +118,6 @@ class MatVec(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The matrix's rows in place of the vectors' features."""
         return (*self.vectors.trailing[:-1], self.matrix.trailing[0])
 
     def apply(self, *arrays: Array) -> Array:
@@ -133,12 +127,9 @@ class MatVec(Operation):
         return product
 
     def notation(self, columns: bool) -> Formula:
-        """`A [x_1; c_0]`."""
         return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """The matrix and, standing up, the vector."""
-        del columns
         return (self.matrix, "×", AsColumn(self.vectors))
 
 
@@ -149,7 +140,6 @@ class AsColumn(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """One column."""
         return (self.operand.trailing[-1], "now")
 
     def apply(self, *arrays: Array) -> Array:
@@ -157,7 +147,6 @@ class AsColumn(Operation):
         return np.swapaxes(arrays[0], -1, -2)
 
     def notation(self, columns: bool) -> Formula:
-        """As the vector."""
         return notation_of(self.operand, columns)
 
 
@@ -168,11 +157,9 @@ class Parts(Operation):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """The parts."""
         return self.parts
 
     def notation(self, columns: bool) -> Formula:
-        """`[h_0; h_1]`, with the middle of many left out."""
         names = [notation_of(part, columns) for part in self.parts]
         return Stack(tuple(names) if len(names) <= 3 else (names[0], Dots(), names[-1]))
 
@@ -182,7 +169,6 @@ class Stacked(Parts):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """A vector."""
         return ("joined",)
 
     def apply(self, *arrays: Array) -> Array:
@@ -195,7 +181,6 @@ class Below(Parts):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """A state a row."""
         return ("state", "feature")
 
     def apply(self, *arrays: Array) -> Array:
@@ -208,7 +193,6 @@ class Triangle(Parts):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Times by states."""
         return ("time", "state")
 
     def apply(self, *arrays: Array) -> Array:

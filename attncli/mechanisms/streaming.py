@@ -55,7 +55,6 @@ class Streamed(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Queries by the values' features."""
         return (self.q.trailing[-2], self.v.trailing[-1])
 
     def apply(self, *arrays: Array) -> Array:
@@ -86,7 +85,6 @@ class Streamed(Operation):
         return output.array
 
     def notation(self, columns: bool) -> Formula:
-        """In words, as no step of it is kept."""
         q, k, v = (notation_of(part, columns) for part in (self.q, self.k, self.v))
         first = Phrase((Words("attention of"), q))
         return Listed((first, k, v, Words("some queries at a time")))
