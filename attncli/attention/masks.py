@@ -70,12 +70,12 @@ def causal(wanted: bool, grid: Grid) -> Array | None:
 
 def keep(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may attend."""
-    return np.not_equal(_of_rows(matrix, grid), 0)
+    return np.not_equal(rows_of(matrix, grid.rows), 0)
 
 
 def block(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may not attend."""
-    return np.equal(_of_rows(matrix, grid), 0)
+    return np.equal(rows_of(matrix, grid.rows), 0)
 
 
 def lengths(real: Array, grid: Grid) -> Array:
@@ -86,12 +86,9 @@ def lengths(real: Array, grid: Grid) -> Array:
 def window(sides: tuple[int, int], grid: Grid) -> Array:
     """A query sees so many keys to its left and right."""
     left, right = sides
-    seen = np.ones((len(grid.query), grid.key.size), bool)
-    if left >= 0:
-        seen &= grid.key >= grid.position - left
-    if right >= 0:
-        seen &= grid.key <= grid.position + right
-    return seen
+    first = grid.position - left if left >= 0 else 0
+    last = grid.position + right if right >= 0 else grid.key.size
+    return np.logical_and(grid.key >= first, grid.key <= last)
 
 
 def check_lengths(real: Array, batch: int, m: int) -> None:
@@ -190,8 +187,9 @@ MASKS: dict[str, MaskForm] = {
 }
 
 
-def _of_rows(array: Array, grid: Grid) -> Array:
-    return array if array.shape[-2] == 1 else array[..., grid.rows, :]
+def rows_of(array: Array, rows: slice) -> Array:
+    """Return some rows of a matrix (…, n, m); one row stands for any."""
+    return array if array.shape[-2] == 1 else array[..., rows, :]
 
 
 class Masked(Operation):

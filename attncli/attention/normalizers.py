@@ -26,8 +26,8 @@ from attncli.tape.walk import array_of
 LARGE_EXPONENT = 300.0
 """From where on ranges of e^s would leave the range of a float."""
 
-QUERIES, KEYS = -2, -1
-"""The axes of a score matrix along which a normaliser works."""
+KEYS = -1
+"""The axis of the keys in a score matrix; its other one is that of the queries."""
 
 
 class Normalizer(Record):

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.masks import Mask, Masked, kept
+from attncli.attention.masks import Mask, Masked, kept, rows_of
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
@@ -52,9 +52,7 @@ class Rules(Record):
 
     def of_rows(self, rows: slice, n: int) -> Rules:
         """Return the rules for some of the n queries, where they are taken in pieces."""
-        bias = self.bias
-        if bias is not None and bias.shape[-2] > 1:
-            bias = bias[..., rows, :]
+        bias = None if self.bias is None else rows_of(self.bias, rows)
         return replace(self, bias=bias, part=(rows, n))
 
 
@@ -90,17 +88,9 @@ def score(
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
-    """Record `scaled`, `capped`, `biased` and `masked`, as far as they change anything.
-
-    Args:
-        tape: where to.
-        scores: (…, n, m).
-        rules: what to do.
-        suffix: of the steps' names.
-    """
+    """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
-    if rules.scale is not None:
-        factor = rules.scale
+    if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
     if rules.softcap is not None:
@@ -109,9 +99,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
         bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias), key="bias")
         s = tape.record(f"biased{suffix}", Add(s, bias))
     n, m = s.array.shape[-2:]
-    rows = None
-    if rules.part is not None:
-        rows, n = rules.part
+    rows, n = rules.part or (None, n)
     keep = kept(rules.mask, n, m, rows)
     if keep is not None:
         keep = keep.astype(s.array.dtype)

@@ -81,9 +81,7 @@ class Row(Operation):
     operand: Step
     place: int
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("feature",)
+    trailing = ("feature",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) gives (…, 1, d)."""
@@ -123,8 +121,7 @@ class MatVec(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(…, a, b) and vectors as rows (…, n, b) give rows (…, n, a)."""
         matrix, vectors = arrays
-        product: Array = vectors @ np.swapaxes(matrix, -1, -2)
-        return product
+        return vectors @ np.swapaxes(matrix, -1, -2)
 
     def notation(self, columns: bool) -> Formula:
         return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
@@ -167,9 +164,7 @@ class Parts(Operation):
 class Stacked(Parts):
     """One vector of the numbers of several."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("joined",)
+    trailing = ("joined",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
@@ -179,9 +174,7 @@ class Stacked(Parts):
 class Below(Parts):
     """A matrix with a vector in each row."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("state", "feature")
+    trailing = ("state", "feature")
 
     def apply(self, *arrays: Array) -> Array:
         """Vectors (…, 1, d) give (…, their number, d)."""
@@ -191,9 +184,7 @@ class Below(Parts):
 class Triangle(Parts):
     """The weights of every time, each row one longer than the row before."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        return ("time", "state")
+    trailing = ("time", "state")
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, 2), (…, 1, 3), … give (…, T, T + 1), with 0 where there is nothing yet."""
