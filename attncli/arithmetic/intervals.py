@@ -17,15 +17,10 @@ from attncli.records import Record
 
 
 class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of ranges, with the methods and functions of arrays that operations use.
+    """An array of ranges, with the methods and functions of arrays that operations use."""
 
-    Attributes:
-        low: the least that each number may be.
-        high: the most.
-    """
-
-    low: Array
-    high: Array
+    low: Array  # the least that each number may be
+    high: Array  # the most
 
     __hash__ = None  # type: ignore[assignment]  # as of arrays
 

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.errors import Fault, InputError, KeyPath, fail
+from attncli.errors import KeyPath, fail
 from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
@@ -24,19 +24,12 @@ Mask: TypeAlias = Mapping[str, Any]
 
 
 class Grid(Record):
-    """Positions.
+    """Positions."""
 
-    Attributes:
-        query: the numbers of the queries, (rows, 1).
-        key: the numbers of the keys, (1, m).
-        position: the place of each query among the keys, (rows, 1).
-        rows: which of all queries these are.
-    """
-
-    query: Array
-    key: Array
-    position: Array
-    rows: slice
+    query: Array  # the numbers of the queries, (rows, 1)
+    key: Array  # the numbers of the keys, (1, m)
+    position: Array  # the place of each query among the keys, (rows, 1)
+    rows: slice  # which of all queries these are
 
 
 def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
@@ -109,7 +102,7 @@ def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
         place = tuple(int(i) for i in wrong[0])
         message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
         hint = "1 = may attend; numbers to be added to the scores go into bias"
-        raise InputError(Fault(message, (*path, *place), hint))
+        raise fail(message, *path, *place, hint=hint)
     return array
 
 
@@ -122,7 +115,7 @@ def _window(raw: object, path: KeyPath) -> tuple[int, int]:
     sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
     if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
         message = f"{dotted(path)} must be two numbers, left and right"
-        raise InputError(Fault(message, path, "write window: [2, 0]; -1 is no bound"))
+        raise fail(message, *path, hint="write window: [2, 0]; -1 is no bound")
     left, right = (to_count(side, path, -1) for side in sides)
     return left, right
 
@@ -142,23 +135,17 @@ NO_SETTINGS: Mapping[str, Form] = {}
 class MaskForm(Record):
     """One row of the table.
 
-    Attributes:
-        keeps: takes the value and the positions; returns what is kept, broadcasting to (batch,
-            head, rows, m), or None where nothing was asked for.
-        form: how the value is written.
-        formula: when a key j is kept for a query i.
-        summary: one line for `attn scores`.
-        settings: more keys of `mask`, which say what a position is.
-        by_position: whether queries must have places among the keys for it to make sense.
-        check: raises an InputError for a value that does not fit the batch and m.
+    `keeps` takes the value and the positions, and returns what is kept, broadcasting to (batch,
+    head, rows, m), or None where nothing was asked for. `check` takes the value, the batch and m,
+    and raises an InputError where they do not fit.
     """
 
     keeps: Callable[[Any, Grid], Array | None]
-    form: Form
-    formula: str
-    summary: str
-    settings: Mapping[str, Form] = NO_SETTINGS
-    by_position: bool = False
+    form: Form  # how the value is written
+    formula: str  # when a key j is kept for a query i
+    summary: str  # one line for `attn scores`
+    settings: Mapping[str, Form] = NO_SETTINGS  # more keys of `mask`, which say what a position is
+    by_position: bool = False  # whether it asks for the places of queries among the keys
     check: Callable[[Any, int, int], None] | None = None
 
 

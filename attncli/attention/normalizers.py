@@ -31,19 +31,12 @@ KEYS = -1
 
 
 class Normalizer(Record):
-    """One row of the table.
-
-    Attributes:
-        build: records what comes before the weights and returns the operation that gives them.
-        formula: what becomes of a score s.
-        summary: one line for `attn scores`.
-        parameters: the keys that it takes in the `normalize` mapping beside `SETTINGS`.
-    """
+    """One row of the table; `build` records what comes before the result, and returns that."""
 
     build: Callable[[Tape, Expression, Normalize, str], Expression]
-    formula: str
-    summary: str
-    parameters: tuple[Parameter, ...] = ()
+    formula: str  # what becomes of a score s
+    summary: str  # one line for `attn scores`
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
 
 def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:

@@ -30,23 +30,14 @@ Parameters = Mapping[str, Step | float]
 
 
 class ScoreFunction(Record):
-    """One row of the table.
-
-    Attributes:
-        build: records what comes before the scores and returns the operation that gives them.
-        formula: α(q, k).
-        parameters: the keys that it takes in the `score` mapping.
-        same_size: whether queries and keys must have the same number of features.
-        scale: the default of the key `scale`.
-        source: where the formula is from.
-    """
+    """One row of the table; `build` records what comes before the result, and returns that."""
 
     build: Callable[[Tape, Expression, Expression, Parameters, str], Operation]
-    formula: str
-    source: str
-    parameters: tuple[Parameter, ...] = ()
-    same_size: bool = True
-    scale: str = "1"
+    formula: str  # α(q, k)
+    source: str  # where the formula is from
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `score` mapping
+    same_size: bool = True  # whether queries and keys must have the same number of features
+    scale: str = "1"  # the default of the key `scale`
 
 
 def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:

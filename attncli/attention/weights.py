@@ -28,27 +28,16 @@ NOTHING: Mapping[str, Any] = {}
 
 
 class Rules(Record):
-    """How scores come about and become weights.
+    """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
-    Attributes:
-        score: a key of `SCORES`.
-        parameters: the score function's own, arrays as (batch, head, row, column).
-        scale: times, over, and how the factor is written; None where it is 1.
-        softcap: c of c·tanh(s/c), or None.
-        bias: added to the scores, broadcasting to (batch, head, n, m), or None.
-        mask: what may be attended to, matrices as (batch, head, n, m).
-        normalize: how scores become weights.
-        part: which of how many queries these are; None for all.
-    """
-
-    score: str = "scaled_dot"
-    parameters: Mapping[str, Array | float] = NOTHING
-    scale: Factor | None = None
-    softcap: float | None = None
-    bias: Array | None = None
-    mask: Mask = NOTHING
-    normalize: Normalize = Normalize()
-    part: tuple[slice, int] | None = None
+    score: str = "scaled_dot"  # a key of `SCORES`
+    parameters: Mapping[str, Array | float] = NOTHING  # the score function's own
+    scale: Factor | None = None  # times, over, and how the factor is written; None where it is 1
+    softcap: float | None = None  # c of c·tanh(s/c), or None
+    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
+    mask: Mask = NOTHING  # what may be attended to
+    normalize: Normalize = Normalize()  # how scores become weights
+    part: tuple[slice, int] | None = None  # which of how many queries these are; None for all
 
     def of_rows(self, rows: slice, n: int) -> Rules:
         """Return the rules for some of the n queries, where they are taken in pieces."""
