@@ -17,7 +17,6 @@ class Rounding(Record):
 
     def __call__(self, name: str, array: Array) -> Array:
         """Return a step's array with every number rounded; `Tape` calls it for each step."""
-        del name
         rounded = [self.number(x) for x in array.ravel().tolist()]
         return np.array(rounded, array.dtype).reshape(array.shape)
 

@@ -63,8 +63,7 @@ class Sizes:
             flips = self.columns and turns(key)
             own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
             hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
-            wrong = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
-            self.faults[before:] = wrong
+            self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
     def size(self, letter: str, by_head: bool = False) -> int | None:
         """Return the size of a letter, product or sum; None where it is not known."""
@@ -89,13 +88,8 @@ class Sizes:
     ) -> None:
         """Bind a letter, a product `heads*d_k` or a sum `d_q + d_k`; note a fault if it differs.
 
-        Args:
-            letter: what the size stands for.
-            size: the size.
-            key: whose size it is.
-            noun: what is counted.
-            by_head: whether the matrix is of one head already.
-            words: the fact in words, where it is another's.
+        The size is that of so many nouns of a key; `words` tell the fact where it is another's.
+        `by_head` tells whether the matrix is of one head already.
         """
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"
@@ -157,8 +151,7 @@ class Sizes:
 
     def _fault(self, key: str, message: str, other: str, hint: str = "") -> None:
         related = tuple(other.split(".")) if other else ()
-        fault = Fault(message, tuple(key.split(".")), hint, related)
-        self.faults.append(fault)
+        self.faults.append(Fault(message, tuple(key.split(".")), hint, related))
 
 
 def _times(shape: tuple[int, ...]) -> str:
@@ -172,9 +165,8 @@ AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")
 def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
-    Args:
-        values: what every key holds; None for what was left out and has no default.
-        given: the shapes of the matrices that were given, tokens in rows; also `score.W`.
+    `values` is what every key holds; `given` the shapes of the matrices that were given, also of
+    `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
