@@ -24,7 +24,7 @@ Mask: TypeAlias = Mapping[str, Any]
 
 
 class Grid(Record):
-    """Positions."""
+    """The positions that a mask is asked for."""
 
     query: Array  # the numbers of the queries, (rows, 1)
     key: Array  # the numbers of the keys, (1, m)
@@ -35,14 +35,8 @@ class Grid(Record):
 def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
     """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
 
-    Args:
-        mask: what it is made of, matrices as (batch, head, n, m), broadcasting.
-        n: how many queries there are.
-        m: how many keys.
-        rows: which queries to give, all by default.
-
-    Returns:
-        An array that broadcasts to (batch, head, queries, m).
+    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
+    returned, with only some rows where these are asked for.
     """
     rows = rows or slice(0, n)
     query = np.arange(n)[rows, None]
@@ -144,25 +138,21 @@ class MaskForm(Record):
     form: Form  # how the value is written
     formula: str  # when a key j is kept for a query i
     summary: str  # one line for `attn scores`
+    check: Callable[[Any, int, int], None] | None = None
     settings: Mapping[str, Form] = NO_SETTINGS  # more keys of `mask`, which say what a position is
     by_position: bool = False  # whether it asks for the places of queries among the keys
-    check: Callable[[Any, int, int], None] | None = None
 
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", POSITION, by_position=True
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
     ),
     "keep": MaskForm(keep, ZEROS_AND_ONES, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
     "block": MaskForm(
         block, ZEROS_AND_ONES, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"
     ),
     "lengths": MaskForm(
-        lengths,
-        LENGTHS,
-        "j < length",
-        "how many keys are real, or one a batch",
-        check=check_lengths,
+        lengths, LENGTHS, "j < length", "how many keys are real, or one a batch", check_lengths
     ),
     "window": MaskForm(
         window,

@@ -104,8 +104,7 @@ NORMALIZERS: dict[str, Normalizer] = {
 
 
 def _line(settings: Normalize, tape: Tape) -> str:
-    by_rows = (settings.along == KEYS) != tape.columns
-    return "row" if by_rows else "column"
+    return "row" if (settings.along == KEYS) != tape.columns else "column"
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
@@ -127,15 +126,13 @@ def _middle(scores: Any) -> Any:
 class Exp(Operation):
     """base^(s / temperature), softmax's first step.
 
-    Attributes:
-        shift_along: None, or the axis along which the largest score is subtracted first. A hand
-            never needs that; a float does when base^s is beyond its range.
+    A hand never shifts the scores first; a float needs that where base^s is beyond its range.
     """
 
     operand: Expression
     base: float = np.e
     temperature: float = 1.0
-    shift_along: int | None = None
+    shift_along: int | None = None  # the axis whose largest score is subtracted first
     unfolds = True
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:

@@ -85,24 +85,18 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
     if rules.bias is not None and rules.bias.any():
-        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias), key="bias")
-        s = tape.record(f"biased{suffix}", Add(s, bias))
+        s = tape.record(f"biased{suffix}", Add(s, _given(tape, "bias", rules.bias)))
     n, m = s.array.shape[-2:]
     rows, n = rules.part or (None, n)
     keep = kept(rules.mask, n, m, rows)
     if keep is not None:
-        keep = keep.astype(s.array.dtype)
-        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep), key="mask")
+        mask = _given(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 
 
 def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
-    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights.
-
-    Raises:
-        InputError: for a row that sums to 0 and is divided by its sum.
-    """
+    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
     _warn_of_blocked(tape, s, rules.normalize)
     made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
     if isinstance(made, Operation):
@@ -115,8 +109,7 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     if isinstance(value, float):
         return value
     name, key = parameter.name, f"score.{parameter.name}"
-    known = tape.input_of(key)
-    if known is not None:
+    if (known := tape.input_of(key)) is not None:
         return known
     # Pooling has a W of its own, and a recurrent network a b.
     shown = key if name in tape.inputs else name
@@ -125,10 +118,11 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
 
 
-def _axes_of(array: Array) -> tuple[str, ...]:
-    """Which of the axes batch and head a matrix has that broadcasts to the scores."""
+def _given(tape: Tape, key: str, array: Array) -> Step:
+    """Put a matrix on the tape that broadcasts to the scores."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
-    return tuple(name for name, size in sizes if size > 1)
+    leading = tuple(name for name, size in sizes if size > 1)
+    return tape.given(key, array, ("query", "key"), leading, key=key)
 
 
 def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
@@ -141,7 +135,5 @@ def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
     places = sorted({int(place[-1]) for place in blocked})
     names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")
-    tape.warn(
-        f"every cell of {axis} {shown} is blocked: its weights are 0"
-        + (", and so is its output" if settings.axis == "keys" else "")
-    )
+    also = ", and so is its output" if settings.axis == "keys" else ""
+    tape.warn(f"every cell of {axis} {shown} is blocked: its weights are 0{also}")

@@ -55,11 +55,7 @@ class ArrayForm(Form):
 
 
 def as_text(raw: object, path: KeyPath) -> str:
-    """Return text, also of a number.
-
-    Raises:
-        InputError: for lists, mappings and arrays.
-    """
+    """Return text, also of a number; raise an InputError for lists, mappings and arrays."""
     if isinstance(raw, list | dict | np.ndarray):
         raise fail(f"{dotted(path)} must be text", *path)
     return str(raw)
@@ -157,11 +153,7 @@ DEFINITIONS: dict[str, Schema] = {
 def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
-    """Return a mapping without what is None.
-
-    Raises:
-        InputError: for a key that is not known.
-    """
+    """Return a mapping without what is None; raise an InputError for a key that is not known."""
     for key in raw:
         if key not in known:
             message = f"unknown key {visible(str(key))} in {dotted(path)}"
@@ -177,8 +169,7 @@ def read_parts(
 ) -> dict[str, object]:
     """Return what the keys of a mapping hold, each read by its form.
 
-    Raises:
-        InputError: for whatever is not of its form, all at once, together with earlier faults.
+    It raises an InputError of all that is not of its form, together with earlier faults.
     """
     found, every = {}, [*faults]
     for key, part in raw.items():

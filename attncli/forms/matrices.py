@@ -86,11 +86,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:
-    """Return an array of one axis: from a flat list, or a matrix of one row or one column.
-
-    Raises:
-        InputError: as `to_array`, and for a matrix with several rows and columns.
-    """
+    """Return an array of one axis, as `to_array` does; a matrix has one row or one column then."""
     array = to_array(raw, path)
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
@@ -99,11 +95,7 @@ def to_vector(raw: object, path: KeyPath) -> Array:
 
 
 def to_number(raw: object, path: KeyPath) -> float:
-    """Return one finite number, written or given.
-
-    Raises:
-        InputError: if it is no number, or not finite.
-    """
+    """Return one number, written or given; raise an InputError where it is none, or not finite."""
     if isinstance(raw, np.ndarray) and raw.ndim == 0:
         raw = raw.item()
     if isinstance(raw, bool) or not isinstance(raw, str | int | float | np.number):
@@ -115,11 +107,7 @@ def to_number(raw: object, path: KeyPath) -> float:
 
 
 def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
-    """Return a whole number of at least `least`.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return a whole number of at least `least`; raise an InputError where it is none."""
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
@@ -128,15 +116,10 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
 
 
 def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
-    """Return the number that is written in a cell; it may be infinite.
-
-    Args:
-        text: what is written.
-        path: the matrix.
-        place: the cell in it, for messages.
+    """Return the number written in a cell of a matrix, which may be infinite.
 
     Raises:
-        InputError: if it is no number.
+        InputError: if it is no number; it names the cell.
     """
     return _element(text, (*path, *place))
 

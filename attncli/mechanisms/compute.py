@@ -70,8 +70,6 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
         for name in only or ():
             if name not in trace:
-                raise fail(
-                    f"there is no step {visible(name)} in this calculation",
-                    hint=did_you_mean(name, trace.steps),
-                )
+                message = f"there is no step {visible(name)} in this calculation"
+                raise fail(message, hint=did_you_mean(name, trace.steps))
     return trace

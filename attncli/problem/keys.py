@@ -1,8 +1,4 @@
-"""Every key that a problem may have: what it means, how it is written, and its shape.
-
-The shapes are letters bound to sizes, in row convention. `heads*d_k` is one head's size times
-the heads, which fall away for a stack of one matrix a head.
-"""
+"""Every key that a problem may have: what it means, how it is written, and its default."""
 
 from __future__ import annotations
 
@@ -95,11 +91,7 @@ KEYS: dict[str, Key] = {
 
 
 def read_value(key: str, raw: object) -> object:
-    """Return what a key of a problem holds, read by its form.
-
-    Raises:
-        InputError: for an unknown key, or a value that is not of its form.
-    """
+    """Return what a key holds; raise an InputError for an unknown key, or what is not its form."""
     if key not in KEYS:
         raise fail(f"unknown key {visible(key)}", key, hint=did_you_mean(key, KEYS))
     return KEYS[key].form.read(raw, (key,))

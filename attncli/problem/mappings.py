@@ -20,13 +20,9 @@ Table: TypeAlias = Mapping[str, ScoreFunction] | Mapping[str, Normalizer]
 
 
 def named(table: Table, noun: str, default: str, settings: Mapping[str, Form]) -> Form:
-    """A row of a table by its name, or {name: …} with parameters.
+    """A row of a table by its name, or {name: …} with its parameters, and settings of all rows.
 
-    Args:
-        table: the rows by name.
-        noun: what a row is, in messages.
-        default: the name where none is given.
-        settings: the keys that all rows take, beside their own parameters.
+    Messages call a row by the noun; it is the default where only parameters are given.
     """
 
     def parts() -> dict[str, Form]:
@@ -71,11 +67,8 @@ def _misfits(
 
 
 def _mask_parts() -> dict[str, Form]:
-    """Return the forms of all masks, each with its settings."""
-    parts: dict[str, Form] = {}
-    for name, row in MASKS.items():
-        parts |= {name: row.form, **row.settings}
-    return parts
+    forms = ({name: row.form, **row.settings} for name, row in MASKS.items())
+    return {key: form for parts in forms for key, form in parts.items()}
 
 
 def _mask(raw: object, path: KeyPath) -> dict[str, object]:

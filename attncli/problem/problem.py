@@ -12,7 +12,7 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.masks import MASKS, Mask
+from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
@@ -210,39 +210,27 @@ class Problem:
         return found
 
     def _rules(self) -> Rules:
-        name = self.score["name"]
-        parameters = {
-            key: self.array(f"score.{key}") if _is_array(part) else part
-            for key, part in self.score.items()
-            if key != "name"
-        }
-        return Rules(
-            name,
-            parameters,
-            self._factor(),
-            self.softcap,
-            self.array("bias") if "bias" in self.given else None,
-            self._mask(),
-            settings_of(self.normalize),
-        )
+        scale, parameters, mask = self._factor(), self._parts("score"), self._parts("mask")
+        for name, row in MASKS.items():
+            if name in mask and row.check is not None:
+                row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
+        bias = self.array("bias") if "bias" in self.given else None
+        name, normalize = parameters.pop("name"), settings_of(self.normalize)
+        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
+
+    def _parts(self, key: str) -> dict[str, Any]:
+        """Return what `score` or `mask` holds, with its matrices as operations take them."""
+        parts = dict(self.__dict__[key])
+        for name, form in KEYS[key].form.parts().items():
+            if name in parts and isinstance(form, ArrayForm):
+                parts[name] = self.array(f"{key}.{name}")
+        return parts
 
     def _factor(self) -> Factor | None:
         """Return the scale with sizes put in; None where it is 1."""
         usual = "1" if "scores" in self.given else SCORES[self.score["name"]].scale
-        text = self.scale or usual
-        self.__dict__["scale"] = text
-        return factor(text, {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes})
-
-    def _mask(self) -> Mask:
-        """Return the mask with its matrices as operations take them."""
-        mask = dict(self.mask)
-        batch = self.sizes.size("batch") or 1
-        for name, row in MASKS.items():
-            if name in mask and row.check is not None:
-                row.check(mask[name], batch, self.sizes["m"])
-            if name in mask and isinstance(row.form, ArrayForm):
-                mask[name] = self.array(f"mask.{name}")
-        return mask
+        self.__dict__["scale"] = self.scale or usual
+        return factor(self.scale, {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes})
 
     def _in_rows(self, key: str, array: Array) -> Array:
         """Return an array with its tokens in rows."""
@@ -255,7 +243,6 @@ SMALL = 10_000
 
 def nowhere(path: KeyPath) -> Place:
     """Return the place of a key that stands in no file."""
-    del path
     return Place("")
 
 
