@@ -29,12 +29,8 @@ class Place(Record):
 
     def __str__(self) -> str:
         """`file:line:column`, as compilers write it."""
-        parts = [visible(self.file)]
-        if self.line:
-            parts.append(str(self.line))
-            if self.column:
-                parts.append(str(self.column))
-        return ":".join(parts)
+        position = [n for n in (self.line, self.line and self.column) if n]
+        return ":".join([visible(self.file), *map(str, position)])
 
     def excerpt(self) -> str:
         """The line itself with a caret under the column; a window of it when it is long."""
@@ -71,8 +67,7 @@ class Fault(Record):
     def __str__(self) -> str:
         """The message as a person reads it: place, fact, the line with a caret, the hint."""
         message = visible(self.message)
-        head = f"{self.place}: {message}" if self.place else message
-        parts = [head]
+        parts = [f"{self.place}: {message}" if self.place else message]
         if self.place and (excerpt := self.place.excerpt()):
             parts.append(excerpt)
         if self.related_place and self.related_place.line:
@@ -129,8 +124,5 @@ def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
     place = locate(fault.path)
     if not fault.path:
         place = Place(place.file)  # it is about the whole, so no line is the right one
-    return replace(
-        fault,
-        place=place if place.file else None,
-        related_place=locate(fault.related) if fault.related else None,
-    )
+    related = locate(fault.related) if fault.related else None
+    return replace(fault, place=place if place.file else None, related_place=related)

@@ -13,7 +13,7 @@ import pytest
 
 import attncli
 from attncli.attention.scores import SCORES
-from attncli.mechanisms.table import METHODS
+from attncli.mechanisms.compute import METHODS
 from attncli.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 

@@ -15,6 +15,19 @@ from numpy.typing import NDArray
 Array = NDArray[Any]
 
 
+def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the methods of a binary operator: of its left operand, and of its right one."""
+
+    def from_left(self: Element, other: object) -> Any:
+        # An array beside an element asks each of its own elements.
+        return NotImplemented if isinstance(other, np.ndarray) else self.combined(op, self, other)
+
+    def from_right(self: Element, other: object) -> Any:
+        return NotImplemented if isinstance(other, np.ndarray) else self.combined(op, other, self)
+
+    return from_left, from_right
+
+
 class Element:
     """A number that NumPy's functions can be applied to; `combined` says what comes of two."""
 
@@ -25,41 +38,11 @@ class Element:
         """Return left op right, where one is such an element and op one of + - * / ^."""
         raise NotImplementedError
 
-    def _with(self, op: str, other: object, swapped: bool = False) -> Any:
-        if isinstance(other, np.ndarray):
-            return NotImplemented  # the array asks each of its elements
-        left, right = (other, self) if swapped else (self, other)
-        return self.combined(op, left, right)
-
-    def __add__(self, other: object) -> Any:
-        return self._with("+", other)
-
-    def __radd__(self, other: object) -> Any:
-        return self._with("+", other, swapped=True)
-
-    def __sub__(self, other: object) -> Any:
-        return self._with("-", other)
-
-    def __rsub__(self, other: object) -> Any:
-        return self._with("-", other, swapped=True)
-
-    def __mul__(self, other: object) -> Any:
-        return self._with("*", other)
-
-    def __rmul__(self, other: object) -> Any:
-        return self._with("*", other, swapped=True)
-
-    def __truediv__(self, other: object) -> Any:
-        return self._with("/", other)
-
-    def __rtruediv__(self, other: object) -> Any:
-        return self._with("/", other, swapped=True)
-
-    def __pow__(self, other: object) -> Any:
-        return self._with("^", other)
-
-    def __rpow__(self, other: object) -> Any:
-        return self._with("^", other, swapped=True)
+    __add__, __radd__ = _operators("+")
+    __sub__, __rsub__ = _operators("-")
+    __mul__, __rmul__ = _operators("*")
+    __truediv__, __rtruediv__ = _operators("/")
+    __pow__, __rpow__ = _operators("^")
 
 
 def because(
@@ -101,8 +84,7 @@ def named(array: Array, symbol: str) -> Array:
 def at_least_zero(array: Array) -> Array:
     """Return max(x, 0) of every number."""
     if array.dtype.kind != "O":
-        larger: Array = np.maximum(array, 0.0)
-        return larger
+        return np.maximum(array, 0.0)
     return _each(array, lambda x: x.at_least_zero() if _is_one(x) else max(x, 0.0))
 
 

@@ -34,8 +34,7 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
         temperature: positive.
     """
     if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
-        plain: Array = np.exp(scores) if base == np.e else np.power(base, scores)
-        return plain
+        return np.exp(scores) if base == np.e else np.power(base, scores)
     difference = scores - shift
     lost = _two_difference_error(scores, shift, difference)
     exponent = difference / temperature

@@ -17,15 +17,10 @@ from attncli.records import Record
 
 
 class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
-    """An array of ranges, with the methods and functions of arrays that operations use.
+    """An array of ranges, with the methods and functions of arrays that operations use."""
 
-    Attributes:
-        low: the least that each number may be.
-        high: the most.
-    """
-
-    low: Array
-    high: Array
+    low: Array  # the least that each number may be
+    high: Array  # the most
 
     __hash__ = None  # type: ignore[assignment]  # as of arrays
 
@@ -48,7 +43,6 @@ class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
 
     def astype(self, dtype: object) -> Interval:
         """The same: there is one kind of ranges."""
-        del dtype
         return self
 
     def reshape(self, *shape: Any) -> Interval:
@@ -57,9 +51,8 @@ class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
 
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Interval:
         """As of an array."""
-        return Interval(
-            self.low.sum(axis=axis, keepdims=keepdims), self.high.sum(axis=axis, keepdims=keepdims)
-        )
+        ends = (end.sum(axis=axis, keepdims=keepdims) for end in (self.low, self.high))
+        return Interval(*ends)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """Calculate with ranges; NumPy calls this for `a + b`, `np.exp(a)` and the like."""
@@ -74,7 +67,6 @@ class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
         self, function: Callable[..., Any], types: object, args: Any, kwargs: Any
     ) -> Any:
         """Move ranges about; NumPy calls this for `np.swapaxes(a, …)` and the like."""
-        del types
         if function not in MOVES:
             return NotImplemented
         low = function(*_parts(args, "low"), **kwargs)
@@ -97,7 +89,6 @@ MOVES = (
     np.moveaxis,
     np.concatenate,
     np.repeat,
-    np.tile,
     np.flip,
     np.broadcast_to,
     np.broadcast_arrays,
@@ -113,18 +104,6 @@ def _parts(items: Any, end: str) -> Any:
     if isinstance(items, list | tuple):
         return type(items)(_parts(item, end) for item in items)
     return items
-
-
-def _add(a: Interval, b: Interval) -> Interval:
-    return Interval(a.low + b.low, a.high + b.high)
-
-
-def _negative(a: Interval) -> Interval:
-    return Interval(-a.high, -a.low)
-
-
-def _subtract(a: Interval, b: Interval) -> Interval:
-    return Interval(a.low - b.high, a.high - b.low)
 
 
 def _multiply(a: Interval, b: Interval) -> Interval:
@@ -169,9 +148,9 @@ def _power(base: Interval, exponent: Interval) -> Interval:
 
 
 UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
-    np.add: _add,
-    np.negative: _negative,
-    np.subtract: _subtract,
+    np.add: lambda a, b: Interval(a.low + b.low, a.high + b.high),
+    np.negative: lambda a: Interval(-a.high, -a.low),
+    np.subtract: lambda a, b: Interval(a.low - b.high, a.high - b.low),
     np.multiply: _multiply,
     np.true_divide: _divide,
     np.matmul: _matmul,
@@ -187,8 +166,6 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
 
 def hull(*parts: Array | Interval) -> Interval:
     """Return the ranges that just hold all of the given numbers and ranges."""
-    found = [interval(part) for part in parts]
-    return Interval(
-        np.minimum.reduce([part.low for part in found]),
-        np.maximum.reduce([part.high for part in found]),
-    )
+    ends = [(part.low, part.high) for part in map(interval, parts)]
+    lows, highs = zip(*ends, strict=True)
+    return Interval(np.minimum.reduce(lows), np.maximum.reduce(highs))

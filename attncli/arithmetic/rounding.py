@@ -9,21 +9,14 @@ from attncli.records import Record
 
 
 class Rounding(Record):
-    """How to round; exactly one of the two counts is given.
+    """How to round; exactly one of the two counts is given."""
 
-    Attributes:
-        decimals: digits after the point.
-        significant: digits from the first that is not 0.
-        half: "up" (away from zero, as people do) or "even".
-    """
-
-    decimals: int | None = None
-    significant: int | None = None
-    half: str = "up"
+    decimals: int | None = None  # digits after the point
+    significant: int | None = None  # digits from the first that is not 0
+    half: str = "up"  # "up" (away from zero, as people do) or "even"
 
     def __call__(self, name: str, array: Array) -> Array:
         """Return a step's array with every number rounded; `Tape` calls it for each step."""
-        del name
         rounded = [self.number(x) for x in array.ravel().tolist()]
         return np.array(rounded, array.dtype).reshape(array.shape)
 

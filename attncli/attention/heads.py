@@ -17,7 +17,6 @@ class SplitHeads(Operation):
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """The operand's and heads."""
         return (*self.operand.leading, "head")
 
     @property
@@ -32,11 +31,9 @@ class SplitHeads(Operation):
         return np.moveaxis(pieces, 2, 1)
 
     def notation(self, columns: bool) -> Formula:
-        """As the operand."""
         return notation_of(self.operand, columns)
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """As the operand."""
         return self.operand.layout(columns) if isinstance(self.operand, Operation) else ()
 
 
@@ -51,11 +48,9 @@ class RepeatHeads(Operation):
         return np.repeat(arrays[0], self.times, axis=1)
 
     def notation(self, columns: bool) -> Formula:
-        """As the operand."""
         return notation_of(self.operand, columns)
 
     def transposed_notation(self, columns: bool) -> Formula:
-        """As the operand."""
         return transposed_of(self.operand, columns)
 
 
@@ -66,7 +61,6 @@ class MergeHeads(Operation):
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """The operand's without heads."""
         return tuple(name for name in self.operand.leading if name != "head")
 
     def apply(self, *arrays: Array) -> Array:
@@ -75,6 +69,5 @@ class MergeHeads(Operation):
         return np.moveaxis(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
 
     def notation(self, columns: bool) -> Formula:
-        """`the heads of context side by side`."""
         where = Words("one above the other" if columns else "side by side")
         return Phrase((Words("the heads of"), notation_of(self.operand, columns), where))

@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.errors import Fault, InputError, KeyPath, fail
+from attncli.errors import KeyPath, fail
 from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
@@ -24,32 +24,19 @@ Mask: TypeAlias = Mapping[str, Any]
 
 
 class Grid(Record):
-    """Positions.
+    """The positions that a mask is asked for."""
 
-    Attributes:
-        query: the numbers of the queries, (rows, 1).
-        key: the numbers of the keys, (1, m).
-        position: the place of each query among the keys, (rows, 1).
-        rows: which of all queries these are.
-    """
-
-    query: Array
-    key: Array
-    position: Array
-    rows: slice
+    query: Array  # the numbers of the queries, (rows, 1)
+    key: Array  # the numbers of the keys, (1, m)
+    position: Array  # the place of each query among the keys, (rows, 1)
+    rows: slice  # which of all queries these are
 
 
 def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
     """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
 
-    Args:
-        mask: what it is made of, matrices as (batch, head, n, m), broadcasting.
-        n: how many queries there are.
-        m: how many keys.
-        rows: which queries to give, all by default.
-
-    Returns:
-        An array that broadcasts to (batch, head, queries, m).
+    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
+    returned, with only some rows where these are asked for.
     """
     rows = rows or slice(0, n)
     query = np.arange(n)[rows, None]
@@ -70,12 +57,12 @@ def causal(wanted: bool, grid: Grid) -> Array | None:
 
 def keep(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may attend."""
-    return np.not_equal(_of_rows(matrix, grid), 0)
+    return np.not_equal(rows_of(matrix, grid.rows), 0)
 
 
 def block(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may not attend."""
-    return np.equal(_of_rows(matrix, grid), 0)
+    return np.equal(rows_of(matrix, grid.rows), 0)
 
 
 def lengths(real: Array, grid: Grid) -> Array:
@@ -86,12 +73,9 @@ def lengths(real: Array, grid: Grid) -> Array:
 def window(sides: tuple[int, int], grid: Grid) -> Array:
     """A query sees so many keys to its left and right."""
     left, right = sides
-    seen = np.ones((len(grid.query), grid.key.size), bool)
-    if left >= 0:
-        seen &= grid.key >= grid.position - left
-    if right >= 0:
-        seen &= grid.key <= grid.position + right
-    return seen
+    first = grid.position - left if left >= 0 else 0
+    last = grid.position + right if right >= 0 else grid.key.size
+    return np.logical_and(grid.key >= first, grid.key <= last)
 
 
 def check_lengths(real: Array, batch: int, m: int) -> None:
@@ -112,7 +96,7 @@ def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
         place = tuple(int(i) for i in wrong[0])
         message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
         hint = "1 = may attend; numbers to be added to the scores go into bias"
-        raise InputError(Fault(message, (*path, *place), hint))
+        raise fail(message, *path, *place, hint=hint)
     return array
 
 
@@ -125,7 +109,7 @@ def _window(raw: object, path: KeyPath) -> tuple[int, int]:
     sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
     if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
         message = f"{dotted(path)} must be two numbers, left and right"
-        raise InputError(Fault(message, path, "write window: [2, 0]; -1 is no bound"))
+        raise fail(message, *path, hint="write window: [2, 0]; -1 is no bound")
     left, right = (to_count(side, path, -1) for side in sides)
     return left, right
 
@@ -145,40 +129,30 @@ NO_SETTINGS: Mapping[str, Form] = {}
 class MaskForm(Record):
     """One row of the table.
 
-    Attributes:
-        keeps: takes the value and the positions; returns what is kept, broadcasting to (batch,
-            head, rows, m), or None where nothing was asked for.
-        form: how the value is written.
-        formula: when a key j is kept for a query i.
-        summary: one line for `attn scores`.
-        settings: more keys of `mask`, which say what a position is.
-        by_position: whether queries must have places among the keys for it to make sense.
-        check: raises an InputError for a value that does not fit the batch and m.
+    `keeps` takes the value and the positions, and returns what is kept, broadcasting to (batch,
+    head, rows, m), or None where nothing was asked for. `check` takes the value, the batch and m,
+    and raises an InputError where they do not fit.
     """
 
     keeps: Callable[[Any, Grid], Array | None]
-    form: Form
-    formula: str
-    summary: str
-    settings: Mapping[str, Form] = NO_SETTINGS
-    by_position: bool = False
+    form: Form  # how the value is written
+    formula: str  # when a key j is kept for a query i
+    summary: str  # one line for `attn scores`
     check: Callable[[Any, int, int], None] | None = None
+    settings: Mapping[str, Form] = NO_SETTINGS  # more keys of `mask`, which say what a position is
+    by_position: bool = False  # whether it asks for the places of queries among the keys
 
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", POSITION, by_position=True
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
     ),
     "keep": MaskForm(keep, ZEROS_AND_ONES, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
     "block": MaskForm(
         block, ZEROS_AND_ONES, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"
     ),
     "lengths": MaskForm(
-        lengths,
-        LENGTHS,
-        "j < length",
-        "how many keys are real, or one a batch",
-        check=check_lengths,
+        lengths, LENGTHS, "j < length", "how many keys are real, or one a batch", check_lengths
     ),
     "window": MaskForm(
         window,
@@ -190,8 +164,9 @@ MASKS: dict[str, MaskForm] = {
 }
 
 
-def _of_rows(array: Array, grid: Grid) -> Array:
-    return array if array.shape[-2] == 1 else array[..., grid.rows, :]
+def rows_of(array: Array, rows: slice) -> Array:
+    """Return some rows of a matrix (…, n, m); one row stands for any."""
+    return array if array.shape[-2] == 1 else array[..., rows, :]
 
 
 class Masked(Operation):
@@ -203,13 +178,11 @@ class Masked(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
         scores, keep = arrays
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         return because(masked, keep, "{seen}", keep == 0)
 
     def notation(self, columns: bool) -> Formula:
-        """`scores, −∞ where mask = 0`."""
         blocked = Relation((notation_of(self.mask, columns), Number("0")))
         where = Phrase((Minus(Number("∞")), Words("where"), blocked))
         return Listed((notation_of(self.operand, columns), where))

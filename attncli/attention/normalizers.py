@@ -15,19 +15,8 @@ from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array, at_least_zero, because, named
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.errors import fail
+from attncli.notation import tree
 from attncli.notation.text import text
-from attncli.notation.tree import (
-    Call,
-    Formula,
-    Fraction,
-    Listed,
-    Name,
-    Number,
-    Phrase,
-    Power,
-    Words,
-    minus,
-)
 from attncli.records import Record, replace
 from attncli.tape.operations import Divide, Scale, constant
 from attncli.tape.step import ALL, Expression, Operation, Part, notation_of
@@ -37,24 +26,17 @@ from attncli.tape.walk import array_of
 LARGE_EXPONENT = 300.0
 """From where on ranges of e^s would leave the range of a float."""
 
-QUERIES, KEYS = -2, -1
-"""The axes of a score matrix along which a normaliser works."""
+KEYS = -1
+"""The axis of the keys in a score matrix; its other one is that of the queries."""
 
 
 class Normalizer(Record):
-    """One row of the table.
-
-    Attributes:
-        build: records what comes before the weights and returns the operation that gives them.
-        formula: what becomes of a score s.
-        summary: one line for `attn scores`.
-        parameters: the keys that it takes in the `normalize` mapping beside `SETTINGS`.
-    """
+    """One row of the table; `build` records what comes before the result, and returns that."""
 
     build: Callable[[Tape, Expression, Normalize, str], Expression]
-    formula: str
-    summary: str
-    parameters: tuple[Parameter, ...] = ()
+    formula: str  # what becomes of a score s
+    summary: str  # one line for `attn scores`
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes beside `SETTINGS`
 
 
 def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -75,20 +57,17 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
 
 def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """All weight on the largest score; on the first of several, with a warning."""
-    del suffix
     array = array_of(scores)
     largest = array.max(axis=settings.along, keepdims=True)
     tied = ((array == largest) & (largest > -np.inf)).sum(axis=settings.along) > 1
     if tied.any():
-        tape.warn(
-            f"several scores of a {_line(settings, tape)} are largest: hardmax took the first"
-        )
+        line = _line(settings, tape)
+        tape.warn(f"several scores of a {line} are largest: hardmax took the first")
     return Hardmax(scores, settings.along)
 
 
 def sparsemax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The nearest point of the probability simplex."""
-    del tape, suffix
     return Sparsemax(scores, settings.along, settings.temperature)
 
 
@@ -111,8 +90,8 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
 
 def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
     """The scores themselves."""
-    del tape, suffix
-    return _tempered(_unblocked(scores), settings)
+    unblocked = _unblocked(scores)
+    return unblocked if settings.temperature == 1 else Scale(unblocked, over=settings.temperature)
 
 
 NORMALIZERS: dict[str, Normalizer] = {
@@ -125,8 +104,7 @@ NORMALIZERS: dict[str, Normalizer] = {
 
 
 def _line(settings: Normalize, tape: Tape) -> str:
-    by_rows = (settings.along == KEYS) != tape.columns
-    return "row" if by_rows else "column"
+    return "row" if (settings.along == KEYS) != tape.columns else "column"
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
@@ -141,37 +119,26 @@ def _unblocked(scores: Expression) -> Expression:
     return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
 
 
-def _tempered(scores: Expression, settings: Normalize) -> Expression:
-    if settings.temperature == 1:
-        return scores
-    return Scale(scores, over=settings.temperature)
-
-
-def _middle(scores: Any) -> Array:
-    middle: Array = np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
-    return middle
+def _middle(scores: Any) -> Any:
+    return np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
 
 
 class Exp(Operation):
     """base^(s / temperature), softmax's first step.
 
-    Attributes:
-        shift_along: None, or the axis along which the largest score is subtracted first. A hand
-            never needs that; a float does when base^s is beyond its range.
+    A hand never shifts the scores first; a float needs that where base^s is beyond its range.
     """
 
     operand: Expression
     base: float = np.e
     temperature: float = 1.0
-    shift_along: int | None = None
+    shift_along: int | None = None  # the axis whose largest score is subtracted first
     unfolds = True
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
-        """The score itself, and where the largest is subtracted all of them."""
         return (part,) if self.shift_along is None else None
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         scores = arrays[0]
         shift: Array | float = 0.0
         if self.shift_along is not None:
@@ -180,8 +147,7 @@ class Exp(Operation):
         if scores.dtype.kind != "f":
             exponent = scores if self.shift_along is None else scores - shift
             exponent = exponent / self.temperature if self.temperature != 1 else exponent
-            worked: Array = np.exp(exponent) if self.base == np.e else self.base**exponent
-            return worked
+            return np.exp(exponent) if self.base == np.e else np.power(self.base, exponent)
         return precision.power(self.base, scores, shift, self.temperature)
 
     def bounds(self, *operands: Any) -> Any:
@@ -190,22 +156,20 @@ class Exp(Operation):
         along = -1 if self.shift_along is None else self.shift_along
         ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
         least, most = (np.where(end == -np.inf, 0.0, end) for end in ends)
-        plain = replace(self, shift_along=None)
         if self.shift_along is not None:
             # The largest may be as little as the largest low end, and no number is above it.
-            shifted = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
-            return plain.apply(shifted)
-        is_large = np.abs(most).max(initial=0.0) > LARGE_EXPONENT
-        return plain.apply(scores - most if is_large else scores)
+            scores = type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
+        elif np.abs(most).max(initial=0.0) > LARGE_EXPONENT:
+            scores = scores - most
+        return replace(self, shift_along=None).apply(scores)
 
-    def notation(self, columns: bool) -> Formula:
-        """`e^scaled`, `2^(scaled / 0.5)`."""
+    def notation(self, columns: bool) -> tree.Formula:
         exponent = notation_of(self.operand, columns)
         if self.shift_along is not None:
-            exponent = minus(exponent, Words("largest"))
+            exponent = tree.minus(exponent, tree.Words("largest"))
         if self.temperature != 1:
-            exponent = Fraction(exponent, constant(self.temperature))
-        return Power(Name("e") if self.base == np.e else constant(self.base), exponent)
+            exponent = tree.Fraction(exponent, constant(self.temperature))
+        return tree.Power(tree.Name("e") if self.base == np.e else constant(self.base), exponent)
 
 
 class Sum(Operation):
@@ -216,13 +180,11 @@ class Sum(Operation):
     unfolds = True
 
     def needs(self, part: Part) -> tuple[Part, ...]:
-        """Whole rows, or whole columns."""
         rows, columns = part
         return ((rows, ALL),) if self.along == KEYS else ((ALL, columns),)
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The axis that is summed has one place left."""
         *rows, column = self.operand.trailing
         return (*rows, "sum") if self.along == KEYS else ("sum", column)
 
@@ -233,11 +195,10 @@ class Sum(Operation):
         result: Array = arrays[0].sum(axis=self.along, keepdims=True)
         return result
 
-    def notation(self, columns: bool) -> Formula:
-        """`exp summed over keys`."""
+    def notation(self, columns: bool) -> tree.Formula:
         axis = self.operand.trailing[self.along]
         over = {"query": "queries"}.get(axis, f"{axis}s")
-        return Phrase((notation_of(self.operand, columns), Words(f"summed over {over}")))
+        return tree.Phrase((notation_of(self.operand, columns), tree.Words(f"summed over {over}")))
 
 
 class Unblocked(Operation):
@@ -247,15 +208,13 @@ class Unblocked(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         blocked = arrays[0] == -np.inf
         unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
         return because(unblocked, arrays[0], "{seen}", blocked)
 
-    def notation(self, columns: bool) -> Formula:
-        """`masked, 0 where blocked`."""
-        blocked = Phrase((Number("0"), Words("where blocked")))
-        return Listed((notation_of(self.operand, columns), blocked))
+    def notation(self, columns: bool) -> tree.Formula:
+        blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))
+        return tree.Listed((notation_of(self.operand, columns), blocked))
 
 
 class Hardmax(Operation):
@@ -282,10 +241,10 @@ class Hardmax(Operation):
         may_be = rivals & (scores.high >= largest_low) & (scores.high > -np.inf)
         return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
 
-    def notation(self, columns: bool) -> Formula:
-        """`hardmax(scaled)`."""
-        largest = (Number("1"), Words("at the largest of"), notation_of(self.operand, columns))
-        return Listed((Phrase(largest), Phrase((Words("else"), Number("0")))))
+    def notation(self, columns: bool) -> tree.Formula:
+        largest = tree.Words("at the largest of"), notation_of(self.operand, columns)
+        others = tree.Words("else"), tree.Number("0")
+        return tree.Listed((tree.Phrase((tree.Number("1"), *largest)), tree.Phrase(others)))
 
 
 class Sparsemax(Operation):
@@ -309,8 +268,7 @@ class Sparsemax(Operation):
         ordered = np.sort(shifted, axis=-1)[..., ::-1]
         count = np.arange(1, ordered.shape[-1] + 1)
         sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
-        support = (1 + count * ordered > sums).sum(axis=-1, keepdims=True)
-        support = np.maximum(support, 1)
+        support = np.maximum((1 + count * ordered > sums).sum(axis=-1, keepdims=True), 1)
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
         weights = at_least_zero(shifted - named(threshold, "τ"))
         result = np.where(blocked, 0.0, weights).astype(arrays[0].dtype)
@@ -325,11 +283,10 @@ class Sparsemax(Operation):
         radius = np.sqrt((away**2).sum(axis=self.along, keepdims=True)) / self.temperature
         return type(scores)(np.maximum(middle - radius, 0.0), np.minimum(middle + radius, 1.0))
 
-    def notation(self, columns: bool) -> Formula:
-        """`max(scaled − τ, 0)`."""
+    def notation(self, columns: bool) -> tree.Formula:
         scores = notation_of(self.operand, columns)
         if self.temperature != 1:
-            scores = Fraction(scores, constant(self.temperature))
-        weights = Call("max", (minus(scores, Name("τ")), Number("0")))
-        threshold = Phrase((Name("τ"), Words("so that each sums to"), Number("1")))
-        return Listed((weights, threshold))
+            scores = tree.Fraction(scores, constant(self.temperature))
+        weights = tree.Call("max", (tree.minus(scores, tree.Name("τ")), tree.Number("0")))
+        threshold = tree.Name("τ"), tree.Words("so that each sums to"), tree.Number("1")
+        return tree.Listed((weights, tree.Phrase(threshold)))

@@ -15,23 +15,14 @@ AXES = ("keys", "queries")
 
 
 class Parameter(Record):
-    """A score function's or a normaliser's own parameter.
+    """A score function's or a normaliser's own parameter."""
 
-    Attributes:
-        name: its key.
-        shape: the names of its axes; empty for a number.
-        meaning: one line for `attn scores`.
-        default: what it is when left out; None for nothing.
-        required: whether it must be given.
-        number: the form of a parameter without a shape.
-    """
-
-    name: str
-    shape: tuple[str, ...] = ()
-    meaning: str = ""
-    default: float | None = None
-    required: bool = False
-    number: Form = number()
+    name: str  # its key
+    shape: tuple[str, ...] = ()  # the names of its axes; empty for a number
+    meaning: str = ""  # one line for `attn scores`
+    default: float | None = None  # what it is when left out; None for nothing
+    required: bool = False  # whether it must be given
+    number: Form = number()  # the form of a parameter without a shape
 
     @property
     def form(self) -> Form:
@@ -55,21 +46,13 @@ NO_PARAMETERS: Mapping[str, Any] = {}
 
 
 class Normalize(Record):
-    """How to normalise: which function, along which axis, and its numbers.
+    """How to normalise: which function, along which axis, and its numbers."""
 
-    Attributes:
-        name: a key of `NORMALIZERS`.
-        temperature: positive; the scores are divided by it first.
-        base: greater than 1; what softmax raises to the power of the scores.
-        axis: "keys" (each row) or "queries" (each column).
-        parameters: the normaliser's own.
-    """
-
-    name: str = "softmax"
-    temperature: float = 1.0
-    base: float = np.e
-    axis: str = "keys"
-    parameters: Mapping[str, Any] = NO_PARAMETERS
+    name: str = "softmax"  # a key of `NORMALIZERS`
+    temperature: float = 1.0  # positive; the scores are divided by it first
+    base: float = np.e  # greater than 1; what softmax raises to the power of the scores
+    axis: str = "keys"  # "keys" (each row) or "queries" (each column)
+    parameters: Mapping[str, Any] = NO_PARAMETERS  # the normaliser's own
 
     @property
     def along(self) -> int:

@@ -8,6 +8,7 @@ row in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from typing import ClassVar
 
 import numpy as np
 
@@ -15,20 +16,8 @@ from attncli.arithmetic import floats as precision
 from attncli.arithmetic.elements import Array
 from attncli.attention.parameters import Parameter
 from attncli.errors import fail
+from attncli.notation import tree
 from attncli.notation.text import text
-from attncli.notation.tree import (
-    Formula,
-    Fraction,
-    Minus,
-    Norm,
-    Number,
-    Squared,
-    Stack,
-    Times,
-    minus,
-    named,
-    plus,
-)
 from attncli.records import Record
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.tape.step import Expression, Operation, Step, notation_of
@@ -41,34 +30,23 @@ Parameters = Mapping[str, Step | float]
 
 
 class ScoreFunction(Record):
-    """One row of the table.
-
-    Attributes:
-        build: records what comes before the scores and returns the operation that gives them.
-        formula: α(q, k).
-        parameters: the keys that it takes in the `score` mapping.
-        same_size: whether queries and keys must have the same number of features.
-        scale: the default of the key `scale`.
-        source: where the formula is from.
-    """
+    """One row of the table; `build` records what comes before the result, and returns that."""
 
     build: Callable[[Tape, Expression, Expression, Parameters, str], Operation]
-    formula: str
-    source: str
-    parameters: tuple[Parameter, ...] = ()
-    same_size: bool = True
-    scale: str = "1"
+    formula: str  # α(q, k)
+    source: str  # where the formula is from
+    parameters: tuple[Parameter, ...] = ()  # the keys that it takes in the `score` mapping
+    same_size: bool = True  # whether queries and keys must have the same number of features
+    scale: str = "1"  # the default of the key `scale`
 
 
 def dot_product(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """q·k."""
-    del tape, p, suffix
     return dot(q, k)
 
 
 def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """q·k / (‖q‖ ‖k‖); a vector of zeros has no direction and is an error that names its row."""
-    del p, suffix
     for side in (q, k):
         refuse_zero_rows(tape, side)
     return Cosine(q, k)
@@ -76,28 +54,23 @@ def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
 
 def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """qᵀ W k."""
-    del tape, suffix
     return dot(MatMul(q, _matrix(p, "W")), k)
 
 
 def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W q + U k + b)."""
     pairs = EachPair(dot(q, _matrix(p, "W")), dot(k, _matrix(p, "U")))
-    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)))
-    return PairDot(hidden, _matrix(p, "v"))
+    return _through_hidden(tape, pairs, p, suffix)
 
 
 def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W [q; k] + b)."""
     pairs = MatMul(ConcatenatePairs(q, k), Transposed(_matrix(p, "W")))
-    trailing = (q.trailing[-2], k.trailing[-2], "hidden")
-    hidden = tape.record(tape.unused(f"hidden{suffix}"), Tanh(_plus_bias(pairs, p)), trailing)
-    return PairDot(hidden, _matrix(p, "v"))
+    return _through_hidden(tape, pairs, p, suffix)
 
 
 def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """−‖q − k‖² / (2·width²)."""
-    del tape, suffix
     width = p["width"]
     assert not isinstance(width, Step)  # a number, by its row in the table
     return GaussianExponent(q, k, width)
@@ -170,48 +143,44 @@ def _matrix(parameters: Parameters, name: str) -> Step:
     return value
 
 
-def _plus_bias(pairs: Operation, parameters: Parameters) -> Operation:
-    return Add(pairs, _matrix(parameters, "b")) if "b" in parameters else pairs
+def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
+    """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
+    hidden = Tanh(Add(pairs, _matrix(p, "b")) if "b" in p else pairs)
+    return PairDot(tape.record(tape.unused(f"hidden{suffix}"), hidden), _matrix(p, "v"))
 
 
-class Cosine(Operation):
-    """The dot product of every query and key, divided by their lengths."""
+class Pairs(Operation):
+    """Of every query with every key: a base; `inner` names the axis where a pair is a vector."""
 
     q: Expression
     k: Expression
+    inner: ClassVar[tuple[str, ...]] = ()
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Queries by keys."""
-        return (self.q.trailing[-2], self.k.trailing[-2])
+        return (self.q.trailing[-2], self.k.trailing[-2], *self.inner)
+
+
+class Cosine(Pairs):
+    """The dot product of every query and key, divided by their lengths."""
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
         q, k = (precision.of_ordinary_size(array) for array in arrays)
-        lengths = [np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k)]
-        cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (
-            lengths[0] * np.swapaxes(lengths[1], -1, -2)
-        )
+        of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
+        cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
         return cosines
 
-    def notation(self, columns: bool) -> Formula:
-        """`Q Kᵀ / (‖Q‖ ‖K‖)`."""
+    def notation(self, columns: bool) -> tree.Formula:
         q, k = notation_of(self.q, columns), notation_of(self.k, columns)
-        lengths = Times((Norm(q), Norm(k)), " ")
-        return Fraction(dot(self.q, self.k).notation(columns), lengths)
+        lengths = tree.Times((tree.Norm(q), tree.Norm(k)), " ")
+        return tree.Fraction(dot(self.q, self.k).notation(columns), lengths)
 
 
-class GaussianExponent(Operation):
+class GaussianExponent(Pairs):
     """−‖q − k‖² / (2·width²) for every query and key, the exponent of a Gaussian kernel."""
 
-    q: Expression
-    k: Expression
     width: float
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """Queries by keys."""
-        return (self.q.trailing[-2], self.k.trailing[-2])
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
@@ -221,44 +190,30 @@ class GaussianExponent(Operation):
         result: Array = -squares / (2 * self.width**2)
         return result
 
-    def notation(self, columns: bool) -> Formula:
-        """`−‖q − k‖² / (2·1²)`."""
-        squares = Squared(Norm(minus(named("q"), named("k"))))
-        return Fraction(Minus(squares), Times((Number("2"), Squared(constant(self.width)))))
+    def notation(self, columns: bool) -> tree.Formula:
+        squares = tree.Squared(tree.Norm(tree.minus(tree.named("q"), tree.named("k"))))
+        under = tree.Times((tree.Number("2"), tree.Squared(constant(self.width))))
+        return tree.Fraction(tree.Minus(squares), under)
 
 
-class EachPair(Operation):
+class EachPair(Pairs):
     """q_i + k_j for every query and key."""
 
-    q: Expression
-    k: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """Queries by keys, and a vector for each pair."""
-        return (self.q.trailing[-2], self.k.trailing[-2], "hidden")
+    inner = ("hidden",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, h) and (…, m, h) give (…, n, m, h)."""
         q, k = arrays
-        pairs: Array = q[..., :, None, :] + k[..., None, :, :]
-        return pairs
+        return q[..., :, None, :] + k[..., None, :, :]
 
-    def notation(self, columns: bool) -> Formula:
-        """`Q Wᵀ + K Uᵀ`."""
-        return plus(notation_of(self.q, columns), notation_of(self.k, columns))
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.plus(notation_of(self.q, columns), notation_of(self.k, columns))
 
 
-class ConcatenatePairs(Operation):
+class ConcatenatePairs(Pairs):
     """[q_i; k_j] for every query and key."""
 
-    q: Expression
-    k: Expression
-
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """Queries by keys, and a vector for each pair."""
-        return (self.q.trailing[-2], self.k.trailing[-2], "feature")
+    inner = ("feature",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d_q) and (…, m, d_k) give (…, n, m, d_q + d_k)."""
@@ -269,9 +224,8 @@ class ConcatenatePairs(Operation):
         k = np.broadcast_to(k[..., None, :, :], (*lead, n, m, k.shape[-1]))
         return np.concatenate([q, k], axis=-1)
 
-    def notation(self, columns: bool) -> Formula:
-        """`[q; k]`."""
-        return Stack((named("q"), named("k")))
+    def notation(self, columns: bool) -> tree.Formula:
+        return tree.Stack((tree.named("q"), tree.named("k")))
 
 
 class PairDot(Operation):
@@ -282,7 +236,6 @@ class PairDot(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Queries by keys."""
         return self.pairs.trailing[:-1]
 
     def apply(self, *arrays: Array) -> Array:
@@ -291,6 +244,6 @@ class PairDot(Operation):
         product: Array = (pairs * vector).sum(axis=-1)
         return product
 
-    def notation(self, columns: bool) -> Formula:
-        """`hidden · v`."""
-        return Times((notation_of(self.pairs, columns), notation_of(self.vector, columns)), " · ")
+    def notation(self, columns: bool) -> tree.Formula:
+        factors = notation_of(self.pairs, columns), notation_of(self.vector, columns)
+        return tree.Times(factors, " · ")

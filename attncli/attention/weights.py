@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.masks import Mask, Masked, kept
+from attncli.attention.masks import Mask, Masked, kept, rows_of
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
@@ -28,33 +28,20 @@ NOTHING: Mapping[str, Any] = {}
 
 
 class Rules(Record):
-    """How scores come about and become weights.
+    """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
-    Attributes:
-        score: a key of `SCORES`.
-        parameters: the score function's own, arrays as (batch, head, row, column).
-        scale: times, over, and how the factor is written; None where it is 1.
-        softcap: c of c·tanh(s/c), or None.
-        bias: added to the scores, broadcasting to (batch, head, n, m), or None.
-        mask: what may be attended to, matrices as (batch, head, n, m).
-        normalize: how scores become weights.
-        part: which of how many queries these are; None for all.
-    """
-
-    score: str = "scaled_dot"
-    parameters: Mapping[str, Array | float] = NOTHING
-    scale: Factor | None = None
-    softcap: float | None = None
-    bias: Array | None = None
-    mask: Mask = NOTHING
-    normalize: Normalize = Normalize()
-    part: tuple[slice, int] | None = None
+    score: str = "scaled_dot"  # a key of `SCORES`
+    parameters: Mapping[str, Array | float] = NOTHING  # the score function's own
+    scale: Factor | None = None  # times, over, and how the factor is written; None where it is 1
+    softcap: float | None = None  # c of c·tanh(s/c), or None
+    bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
+    mask: Mask = NOTHING  # what may be attended to
+    normalize: Normalize = Normalize()  # how scores become weights
+    part: tuple[slice, int] | None = None  # which of how many queries these are; None for all
 
     def of_rows(self, rows: slice, n: int) -> Rules:
         """Return the rules for some of the n queries, where they are taken in pieces."""
-        bias = self.bias
-        if bias is not None and bias.shape[-2] > 1:
-            bias = bias[..., rows, :]
+        bias = None if self.bias is None else rows_of(self.bias, rows)
         return replace(self, bias=bias, part=(rows, n))
 
 
@@ -90,42 +77,26 @@ def score(
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
-    """Record `scaled`, `capped`, `biased` and `masked`, as far as they change anything.
-
-    Args:
-        tape: where to.
-        scores: (…, n, m).
-        rules: what to do.
-        suffix: of the steps' names.
-    """
+    """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
-    if rules.scale is not None:
-        factor = rules.scale
+    if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
     if rules.softcap is not None:
         s = tape.record(f"capped{suffix}", SoftCap(s, rules.softcap))
     if rules.bias is not None and rules.bias.any():
-        bias = tape.given("bias", rules.bias, ("query", "key"), _axes_of(rules.bias), key="bias")
-        s = tape.record(f"biased{suffix}", Add(s, bias))
+        s = tape.record(f"biased{suffix}", Add(s, _given(tape, "bias", rules.bias)))
     n, m = s.array.shape[-2:]
-    rows = None
-    if rules.part is not None:
-        rows, n = rules.part
+    rows, n = rules.part or (None, n)
     keep = kept(rules.mask, n, m, rows)
     if keep is not None:
-        keep = keep.astype(s.array.dtype)
-        mask = tape.given("mask", keep, ("query", "key"), _axes_of(keep), key="mask")
+        mask = _given(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record(f"masked{suffix}", Masked(s, mask))
     return s
 
 
 def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
-    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights.
-
-    Raises:
-        InputError: for a row that sums to 0 and is divided by its sum.
-    """
+    """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
     _warn_of_blocked(tape, s, rules.normalize)
     made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
     if isinstance(made, Operation):
@@ -138,8 +109,7 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     if isinstance(value, float):
         return value
     name, key = parameter.name, f"score.{parameter.name}"
-    known = tape.input_of(key)
-    if known is not None:
+    if (known := tape.input_of(key)) is not None:
         return known
     # Pooling has a W of its own, and a recurrent network a b.
     shown = key if name in tape.inputs else name
@@ -148,10 +118,11 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
     return tape.given(shown, value, trailing, as_written=is_matrix, key=key)
 
 
-def _axes_of(array: Array) -> tuple[str, ...]:
-    """Which of the axes batch and head a matrix has that broadcasts to the scores."""
+def _given(tape: Tape, key: str, array: Array) -> Step:
+    """Put a matrix on the tape that broadcasts to the scores."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
-    return tuple(name for name, size in sizes if size > 1)
+    leading = tuple(name for name, size in sizes if size > 1)
+    return tape.given(key, array, ("query", "key"), leading, key=key)
 
 
 def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
@@ -164,7 +135,5 @@ def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
     places = sorted({int(place[-1]) for place in blocked})
     names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")
-    tape.warn(
-        f"every cell of {axis} {shown} is blocked: its weights are 0"
-        + (", and so is its output" if settings.axis == "keys" else "")
-    )
+    also = ", and so is its output" if settings.axis == "keys" else ""
+    tape.warn(f"every cell of {axis} {shown} is blocked: its weights are 0{also}")

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import Fault, InputError, KeyPath, collected, refuse
+from attncli.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -26,19 +26,15 @@ Schema: TypeAlias = dict[str, Any]
 class Form(Record):
     """How a value is written.
 
-    Attributes:
-        read: takes what is written (text, numbers, lists, mappings, arrays) and the key, for
-            messages; returns the value. It raises an InputError for what is not of this form.
-        kinds: what a JSON Schema says that it may be, a mapping apart.
-        parts: gives the forms of a mapping's keys, where it may be a mapping. A name alone stands
-            for a mapping that has a key `name`.
-        names_file: whether a text may be the name of a matrix file.
+    `read` takes what is written (text, numbers, lists, mappings, arrays) and the key, for
+    messages; it returns the value, or raises an InputError for what is not of this form. A name
+    alone stands for a mapping that has a key `name`.
     """
 
     read: Callable[[object, KeyPath], Any]
-    kinds: tuple[Schema, ...] = ()
-    parts: Callable[[], Mapping[str, Form]] = dict
-    names_file: bool = False
+    kinds: tuple[Schema, ...] = ()  # what a JSON Schema says that it may be, a mapping apart
+    parts: Callable[[], Mapping[str, Form]] = dict  # the forms of its keys, where it is a mapping
+    names_file: bool = False  # whether a text may be the name of a matrix file
 
     def schema(self) -> Schema:
         """Return its part of a JSON Schema."""
@@ -50,28 +46,18 @@ class Form(Record):
 
 
 class ArrayForm(Form):
-    """The form of what becomes an array.
+    """The form of what becomes an array."""
 
-    Attributes:
-        axes: how many axes are its own: 2 for a matrix, 1 for a vector.
-        stack: what an axis before these is: "batch", "head" or "either"; "" where there is none.
-        broadcasts: whether an axis of size 1 stands for any size.
-    """
-
-    axes: int = 2
-    stack: str = ""
-    broadcasts: bool = False
+    axes: int = 2  # how many axes are its own: 2 for a matrix, 1 for a vector
+    stack: str = ""  # what an axis before these is, if there may be: "batch", "head", "either"
+    broadcasts: bool = False  # whether an axis of size 1 stands for any size
     names_file: bool = True
 
 
 def as_text(raw: object, path: KeyPath) -> str:
-    """Return text, also of a number.
-
-    Raises:
-        InputError: for lists, mappings and arrays.
-    """
+    """Return text, also of a number; raise an InputError for lists, mappings and arrays."""
     if isinstance(raw, list | dict | np.ndarray):
-        raise InputError(Fault(f"{dotted(path)} must be text", path))
+        raise fail(f"{dotted(path)} must be text", *path)
     return str(raw)
 
 
@@ -79,15 +65,14 @@ def _labels(raw: object, path: KeyPath) -> tuple[str, ...]:
     words = raw.replace(",", " ").split() if isinstance(raw, str) else raw
     words = words.tolist() if isinstance(words, np.ndarray) else words
     if not isinstance(words, list | tuple):
-        raise InputError(Fault(f"{dotted(path)} must be a list of words", path))
+        raise fail(f"{dotted(path)} must be a list of words", *path)
     return tuple(as_text(item, (*path, index)) for index, item in enumerate(words))
 
 
 def _truth(raw: object, path: KeyPath) -> bool:
     word = str(raw).lower()
     if word not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
-        message = f"{dotted(path)} must be true or false, not {visible(word)}"
-        raise InputError(Fault(message, path))
+        raise fail(f"{dotted(path)} must be true or false, not {visible(word)}", *path)
     return word in ("true", "yes", "on", "1")
 
 
@@ -107,7 +92,7 @@ def choice(words: Iterable[str]) -> Form:
         word = as_text(raw, path)
         if word not in known:
             message = f"unknown {dotted(path)} {visible(word)}"
-            raise InputError(Fault(message, path, did_you_mean(word, known)))
+            raise fail(message, *path, hint=did_you_mean(word, known))
         return word
 
     return Form(read, ({"enum": list(known)},))
@@ -125,7 +110,7 @@ def number(above: int = 0) -> Form:
     def read(raw: object, path: KeyPath) -> float:
         value = to_number(raw, path)
         if value <= above:
-            raise InputError(Fault(f"{dotted(path)} must be greater than {above}", path))
+            raise fail(f"{dotted(path)} must be greater than {above}", *path)
         return value
 
     return Form(read, ({"$ref": "#/$defs/number"},))
@@ -168,15 +153,11 @@ DEFINITIONS: dict[str, Schema] = {
 def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
-    """Return a mapping without what is None.
-
-    Raises:
-        InputError: for a key that is not known.
-    """
+    """Return a mapping without what is None; raise an InputError for a key that is not known."""
     for key in raw:
         if key not in known:
             message = f"unknown key {visible(str(key))} in {dotted(path)}"
-            raise InputError(Fault(message, (*path, str(key)), did_you_mean(str(key), known)))
+            raise fail(message, *path, str(key), hint=did_you_mean(str(key), known))
     return {key: part for key, part in raw.items() if part is not None}
 
 
@@ -188,8 +169,7 @@ def read_parts(
 ) -> dict[str, object]:
     """Return what the keys of a mapping hold, each read by its form.
 
-    Raises:
-        InputError: for whatever is not of its form, all at once, together with earlier faults.
+    It raises an InputError of all that is not of its form, together with earlier faults.
     """
     found, every = {}, [*faults]
     for key, part in raw.items():

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import Fault, InputError, KeyPath
+from attncli.errors import InputError, KeyPath, fail
 from attncli.notation.written import NumberError, number, words_of
 from attncli.text.escapes import visible
 
@@ -44,7 +44,7 @@ def plain(raw: Any, path: KeyPath) -> Any:
             array = np.asarray(raw)
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
-            raise InputError(Fault(message, path)) from None
+            raise fail(message, *path) from None
         return array.tolist() if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key)) for key, part in raw.items()}
@@ -72,110 +72,85 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
     if (axes := _axes(raw)) > MAX_AXES:
         message = f"{_name(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
-        raise InputError(Fault(f"{message}; {MAX_AXES} is the most", path))
+        raise fail(f"{message}; {MAX_AXES} is the most", *path)
     array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
-        raise InputError(Fault(f"{_name(path)} is empty", path, "write at least one number"))
+        raise fail(f"{_name(path)} is empty", *path, hint="write at least one number")
     bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
-        raise InputError(Fault(f"{cell_words(path, place)} is {what}{only}", (*path, *place)))
+        raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place)
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:
-    """Return an array of one axis: from a flat list, or a matrix of one row or one column.
-
-    Raises:
-        InputError: as `to_array`, and for a matrix with several rows and columns.
-    """
+    """Return an array of one axis, as `to_array` does; a matrix has one row or one column then."""
     array = to_array(raw, path)
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
     message = f"{_name(path)} is a vector, but has the shape {array.shape}"
-    raise InputError(Fault(message, path, "write one flat list of numbers"))
+    raise fail(message, *path, hint="write one flat list of numbers")
 
 
 def to_number(raw: object, path: KeyPath) -> float:
-    """Return one finite number, written or given.
-
-    Raises:
-        InputError: if it is no number, or not finite.
-    """
+    """Return one number, written or given; raise an InputError where it is none, or not finite."""
     if isinstance(raw, np.ndarray) and raw.ndim == 0:
         raw = raw.item()
-    if isinstance(raw, str):
-        value = _written(raw, path, "")
-    elif isinstance(raw, bool) or not isinstance(raw, int | float | np.number):
-        raise InputError(Fault(f"{_name(path)} must be a number", path))
-    else:
-        value = _element(raw, path, _name(path))
+    if isinstance(raw, bool) or not isinstance(raw, str | int | float | np.number):
+        raise fail(f"{_name(path)} must be a number", *path)
+    value = _element(raw, path)
     if not np.isfinite(value):
-        raise InputError(Fault(f"{_name(path)} must be a finite number", path))
+        raise fail(f"{_name(path)} must be a finite number", *path)
     return value
 
 
 def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
-    """Return a whole number of at least `least`.
-
-    Raises:
-        InputError: if it is none.
-    """
+    """Return a whole number of at least `least`; raise an InputError where it is none."""
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        message = f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
-        raise InputError(Fault(message, path))
+        raise fail(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", *path)
     return int(value)
 
 
 def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
-    """Return the number that is written in a cell; it may be infinite.
-
-    Args:
-        text: what is written.
-        path: the matrix.
-        place: the cell in it, for messages.
+    """Return the number written in a cell of a matrix, which may be infinite.
 
     Raises:
-        InputError: if it is no number.
+        InputError: if it is no number; it names the cell.
     """
-    return _written(text, (*path, *place), cell_words(path, place))
+    return _element(text, (*path, *place))
 
 
 def _from_numpy(raw: Any, path: KeyPath) -> Array:
     array = np.atleast_1d(np.asarray(raw))
     if array.dtype.kind not in "fiub":
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
-        raise InputError(Fault(f"{_name(path)} holds {kind}", path))
+        raise fail(f"{_name(path)} holds {kind}", *path)
     if array.dtype == np.float32:
         return array
     with np.errstate(over="ignore"):
         return array.astype(np.float64)
 
 
-def _from_lists(raw: object, path: KeyPath) -> Array:
-    if not isinstance(raw, Sequence) or isinstance(raw, str | bytes):
-        message = f"{_name(path)} must be a matrix"
-        raise InputError(Fault(message, path, "write it as [[1, 0], [0, 1]]"))
+def _from_lists(raw: Any, path: KeyPath) -> Array:
+    if not _is_list(raw):
+        raise fail(f"{_name(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
     if not any(_is_list(item) for item in raw):
-        return np.array(_row(raw, path, path, 0))
+        return np.array(_row(raw, path))
     parts = []
     for index, item in enumerate(raw):
         inside = (*path, index)
         if not _is_list(item):
             message = f"{_name(path)} mixes rows and numbers: place {index + 1} is no row"
-            raise InputError(Fault(message, inside, "put each row into [ ]"))
-        if any(_is_list(inner) for inner in item):
-            parts.append(_from_lists(item, inside))
-        else:
-            parts.append(np.array(_row(item, inside, path, index)))
+            raise fail(message, *inside, hint="put each row into [ ]")
+        parts.append(_from_lists(item, inside))
     first = parts[0]
     for index, part in enumerate(parts):
         if part.shape != first.shape:
-            raise InputError(_ragged(path, index, first, part))
+            raise _ragged(path, index, first, part)
     return np.array(parts)
 
 
@@ -196,7 +171,7 @@ def _axes(raw: Any) -> int:
     return count
 
 
-def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> list[float]:
+def _row(items: Sequence[object], path: KeyPath) -> list[float]:
     try:
         texts: Sequence[str] = items  # type: ignore[assignment]  # the join refuses other types
         if PLAIN.fullmatch(" ".join(texts)):
@@ -205,15 +180,12 @@ def _row(items: Sequence[object], inside: KeyPath, path: KeyPath, row: int) -> l
                 return numbers
     except (TypeError, ValueError):
         pass
-    return [
-        _element(item, (*inside, column), cell_words(path, [row, column]))
-        for column, item in enumerate(items)
-    ]
+    return [_element(item, (*path, column)) for column, item in enumerate(items)]
 
 
-def _element(item: object, path: KeyPath, cell: str) -> float:
+def _element(item: object, path: KeyPath) -> float:
     if isinstance(item, str):
-        return _written(item, path, cell)
+        return _written(item, path)
     if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
         item = item.item()
     if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
@@ -221,29 +193,26 @@ def _element(item: object, path: KeyPath, cell: str) -> float:
             return float(item)
         except OverflowError:
             pass
-    raise InputError(Fault(f"{cell} is no number", path))
+    raise fail(f"{_cell(path)} is no number", *path)
 
 
-def _written(text: str, path: KeyPath, cell: str) -> float:
+def _written(text: str, path: KeyPath) -> float:
     if text in TRUTHS:
         return TRUTHS[text]
     try:
         return number(text)
     except NumberError as error:
-        shown = visible(text.strip())
-        shown = shown if len(shown) <= EXCERPT else shown[:EXCERPT] + "…"
-        if not shown or shown.lower() in ("~", "null", "_", "?"):
-            message = f"{cell or _name(path)} is blank"
-            raise InputError(Fault(message, path, "write a number there")) from None
-        raise InputError(Fault(f"{cell or _name(path)}: {error}", path)) from None
+        if text.strip().lower() in ("", "~", "null", "_", "?"):
+            raise fail(f"{_cell(path)} is blank", *path, hint="write a number there") from None
+        raise fail(f"{_cell(path)}: {error}", *path) from None
 
 
-def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> Fault:
+def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> InputError:
     noun, has, needed = "matrix", f"the shape {part.shape}", f"{first.shape}"
     if part.ndim == first.ndim == 1:
         noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
     message = f"{noun} {index + 1} of {_name(path)} has {has}, but {noun} 1 has {needed}"
-    return Fault(message, (*path, index))
+    return fail(message, *path, index)
 
 
 def _name(path: KeyPath) -> str:
@@ -254,11 +223,14 @@ def _name(path: KeyPath) -> str:
 
 def cell_words(path: KeyPath, place: Sequence[int]) -> str:
     """Return how messages name a cell of a matrix: `row 1, column 2 of W_k`."""
-    if len(place) == 1:
-        place = [0, *place]
-    *stack, row, column = place
-    name = _name((*path, *stack))
-    return f"row {row + 1}, column {column + 1} of {name}"
+    *stack, row, column = place if len(place) > 1 else (0, *place)
+    return f"row {row + 1}, column {column + 1} of {_name((*path, *stack))}"
+
+
+def _cell(path: KeyPath) -> str:
+    """Return how messages name what may be a cell, or a key of one number."""
+    place = [part for part in path if isinstance(part, int)]
+    return cell_words(path[: -len(place)], place) if place else dotted(path)
 
 
 def dotted(path: KeyPath) -> str:

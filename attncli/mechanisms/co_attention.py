@@ -42,7 +42,6 @@ class Enhanced(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """As many rows, four times the features."""
         return (self.own.trailing[-2], "enhanced")
 
     def apply(self, *arrays: Array) -> Array:
@@ -51,6 +50,5 @@ class Enhanced(Operation):
         return np.concatenate([own, aligned, own - aligned, own * aligned], axis=-1)
 
     def notation(self, columns: bool) -> Formula:
-        """`[X; aligned_x; X − aligned_x; X ⊙ aligned_x]`."""
         own, aligned = notation_of(self.own, columns), notation_of(self.aligned, columns)
         return Stack((own, aligned, minus(own, aligned), Times((own, aligned), " ⊙ ")))

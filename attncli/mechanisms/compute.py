@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from importlib import import_module
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
-from attncli.mechanisms.table import method_of
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
@@ -15,6 +15,18 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
+
+METHODS = {
+    "self": "attention",
+    "cross": "attention",
+    "pooling": "pooling",
+    "co_attention": "co_attention",
+    "recurrent": "recurrent",
+}
+"""The file of each kind, and the function of the same name in it; only that one is imported.
+
+Each is short and reads like its textbook: it takes the tape and the problem, and records steps.
+"""
 
 
 def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool = True) -> Trace:
@@ -51,13 +63,13 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
         unrounded = compute(problem, rounded=False)
     tape = Tape({}, problem.columns, settle, wanted, work)
     with located(problem.source):
-        method_of(problem.kind)(tape, problem)
+        name = METHODS[problem.kind]
+        method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
+        method(tape, problem)
         warnings = tuple(tape.warnings)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
         for name in only or ():
             if name not in trace:
-                raise fail(
-                    f"there is no step {visible(name)} in this calculation",
-                    hint=did_you_mean(name, trace.steps),
-                )
+                message = f"there is no step {visible(name)} in this calculation"
+                raise fail(message, hint=did_you_mean(name, trace.steps))
     return trace

@@ -15,8 +15,7 @@ def label(tape: Tape, **words: tuple[str, ...]) -> None:
 
 def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> Step:
     """Put a matrix of the problem on the tape, once."""
-    known = tape.input_of(key)
-    if known is not None:
+    if (known := tape.input_of(key)) is not None:
         return known
     leading, as_written = problem.leading(key), KEYS[key].as_written
     return tape.given(key, problem.array(key), trailing, leading, as_written, key)

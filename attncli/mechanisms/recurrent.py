@@ -81,18 +81,13 @@ class Row(Operation):
     operand: Step
     place: int
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """A vector."""
-        return ("feature",)
+    trailing = ("feature",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) gives (…, 1, d)."""
         return arrays[0][..., self.place : self.place + 1, :]
 
     def notation(self, columns: bool) -> Formula:
-        """`x_1`."""
-        del columns
         return named(f"x_{self.place + 1}")
 
 
@@ -103,7 +98,6 @@ class AsRow(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """One row."""
         return ("now", *self.operand.trailing)
 
     def apply(self, *arrays: Array) -> Array:
@@ -111,7 +105,6 @@ class AsRow(Operation):
         return arrays[0]
 
     def notation(self, columns: bool) -> Formula:
-        """As the vector."""
         return notation_of(self.operand, columns)
 
 
@@ -123,22 +116,17 @@ class MatVec(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The matrix's rows in place of the vectors' features."""
         return (*self.vectors.trailing[:-1], self.matrix.trailing[0])
 
     def apply(self, *arrays: Array) -> Array:
         """(…, a, b) and vectors as rows (…, n, b) give rows (…, n, a)."""
         matrix, vectors = arrays
-        product: Array = vectors @ np.swapaxes(matrix, -1, -2)
-        return product
+        return vectors @ np.swapaxes(matrix, -1, -2)
 
     def notation(self, columns: bool) -> Formula:
-        """`A [x_1; c_0]`."""
         return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """The matrix and, standing up, the vector."""
-        del columns
         return (self.matrix, "×", AsColumn(self.vectors))
 
 
@@ -149,7 +137,6 @@ class AsColumn(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """One column."""
         return (self.operand.trailing[-1], "now")
 
     def apply(self, *arrays: Array) -> Array:
@@ -157,7 +144,6 @@ class AsColumn(Operation):
         return np.swapaxes(arrays[0], -1, -2)
 
     def notation(self, columns: bool) -> Formula:
-        """As the vector."""
         return notation_of(self.operand, columns)
 
 
@@ -168,11 +154,9 @@ class Parts(Operation):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """The parts."""
         return self.parts
 
     def notation(self, columns: bool) -> Formula:
-        """`[h_0; h_1]`, with the middle of many left out."""
         names = [notation_of(part, columns) for part in self.parts]
         return Stack(tuple(names) if len(names) <= 3 else (names[0], Dots(), names[-1]))
 
@@ -180,10 +164,7 @@ class Parts(Operation):
 class Stacked(Parts):
     """One vector of the numbers of several."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """A vector."""
-        return ("joined",)
+    trailing = ("joined",)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
@@ -193,10 +174,7 @@ class Stacked(Parts):
 class Below(Parts):
     """A matrix with a vector in each row."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """A state a row."""
-        return ("state", "feature")
+    trailing = ("state", "feature")
 
     def apply(self, *arrays: Array) -> Array:
         """Vectors (…, 1, d) give (…, their number, d)."""
@@ -206,10 +184,7 @@ class Below(Parts):
 class Triangle(Parts):
     """The weights of every time, each row one longer than the row before."""
 
-    @property
-    def trailing(self) -> tuple[str, ...]:
-        """Times by states."""
-        return ("time", "state")
+    trailing = ("time", "state")
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, 2), (…, 1, 3), … give (…, T, T + 1), with 0 where there is nothing yet."""

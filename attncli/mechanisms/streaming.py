@@ -21,9 +21,7 @@ LARGE = 2**22
 BLOCK = 2**18
 """How many scores are calculated at a time: 2 MiB, about what a processor's cache holds."""
 
-LEFT_OUT = frozenset(
-    ("hidden", "scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights")
-)
+LEFT_OUT = {"hidden", "scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights"}
 
 
 def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
@@ -37,15 +35,7 @@ def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
 
 
 class Streamed(Operation):
-    """weights · V, some queries at a time.
-
-    Attributes:
-        q: (…, n, d_q).
-        k: (…, m, d_k).
-        v: (…, m, d_v).
-        rules: how scores come about and become weights.
-        tape: whose labels the warnings use, and where they go.
-    """
+    """weights · V, some queries at a time; `tape` has the labels for warnings, and takes them."""
 
     q: Expression
     k: Expression
@@ -55,7 +45,6 @@ class Streamed(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Queries by the values' features."""
         return (self.q.trailing[-2], self.v.trailing[-1])
 
     def apply(self, *arrays: Array) -> Array:
@@ -86,7 +75,6 @@ class Streamed(Operation):
         return output.array
 
     def notation(self, columns: bool) -> Formula:
-        """In words, as no step of it is kept."""
+        # In words, as no step of it is kept.
         q, k, v = (notation_of(part, columns) for part in (self.q, self.k, self.v))
-        first = Phrase((Words("attention of"), q))
-        return Listed((first, k, v, Words("some queries at a time")))
+        return Listed((Phrase((Words("attention of"), q)), k, v, Words("some queries at a time")))

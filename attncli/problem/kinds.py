@@ -24,35 +24,20 @@ class Implied(Record):
 
 
 class Kind(Record):
-    """One row of the table.
+    """One row of the table."""
 
-    Attributes:
-        meaning: one line.
-        shapes: its matrices.
-        options: its other keys, beside those that every kind has.
-        needs: keys that it cannot do without.
-        implied: letters that follow from others, in this order.
-        tokens: the letter that counts the tokens.
-        score: the default score function.
-        source: the key that keys and values are made from; nothing where they are no projections.
-        single: a letter that is 1, and the key that is its only row.
-        variants: an option, and shapes that each of its words has in place of others.
-        axes: along which the weights may be normalised.
-        by_position: whether queries have places among the keys, which some masks ask for.
-    """
-
-    meaning: str
-    shapes: Shapes
-    options: tuple[str, ...]
-    needs: tuple[str, ...] = ()
-    implied: tuple[Implied, ...] = ()
-    tokens: str = "n"
-    score: str = "scaled_dot"
-    source: str = ""
-    single: tuple[str, str] | None = None
-    variants: tuple[str, Mapping[str, Shapes]] | None = None
-    axes: tuple[str, ...] = ("keys",)
-    by_position: bool = True
+    meaning: str  # one line
+    shapes: Shapes  # its matrices
+    options: tuple[str, ...]  # its other keys, beside those that every kind has
+    needs: tuple[str, ...] = ()  # keys that it cannot do without
+    implied: tuple[Implied, ...] = ()  # letters that follow from others, in this order
+    tokens: str = "n"  # the letter that counts the tokens
+    score: str = "scaled_dot"  # the default score function
+    source: str = ""  # the key that keys and values are projections of, if they are
+    single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
+    variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its words
+    axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
+    by_position: bool = True  # whether queries have places among the keys, which some masks ask for
 
 
 COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers")

@@ -1,4 +1,4 @@
-"""The forms of the keys that are mappings, `score`, `mask`, `normalize`, `round`, and of `scale`.
+"""The forms of the keys that are mappings: `score`, `mask`, `normalize`, `round`, `answers`.
 
 What their keys are is read from the tables of `attention/`, so that a new row needs no line here.
 """
@@ -6,37 +6,23 @@ What their keys are is read from the tables of `attention/`, so that a new row n
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Protocol
-
-import numpy as np
+from typing import TypeAlias
 
 from attncli.attention.masks import MASKS
+from attncli.attention.normalizers import Normalizer
 from attncli.attention.parameters import Parameter
-from attncli.errors import Fault, InputError, KeyPath, collected
+from attncli.attention.scores import ScoreFunction
+from attncli.errors import Fault, KeyPath, collected, fail
 from attncli.forms.form import MATRIX, Form, as_text, choice, count, known_parts, read_parts
-from attncli.notation.written import NumberError, parse
 from attncli.text.escapes import visible
 
-SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
-"""The sizes that a scale expression may use."""
+Table: TypeAlias = Mapping[str, ScoreFunction] | Mapping[str, Normalizer]
 
 
-class Row(Protocol):
-    """A row of a table of functions that take parameters."""
+def named(table: Table, noun: str, default: str, settings: Mapping[str, Form]) -> Form:
+    """A row of a table by its name, or {name: …} with its parameters, and settings of all rows.
 
-    @property
-    def parameters(self) -> tuple[Parameter, ...]:
-        """Its own."""
-
-
-def named(table: Mapping[str, Row], noun: str, default: str, settings: Mapping[str, Form]) -> Form:
-    """A row of a table by its name, or {name: …} with parameters.
-
-    Args:
-        table: the rows by name.
-        noun: what a row is, in messages.
-        default: the name where none is given.
-        settings: the keys that all rows take, beside their own parameters.
+    Messages call a row by the noun; it is the default where only parameters are given.
     """
 
     def parts() -> dict[str, Form]:
@@ -81,11 +67,8 @@ def _misfits(
 
 
 def _mask_parts() -> dict[str, Form]:
-    """Return the forms of all masks, each with its settings."""
-    parts: dict[str, Form] = {}
-    for name, row in MASKS.items():
-        parts |= {name: row.form, **row.settings}
-    return parts
+    forms = ({name: row.form, **row.settings} for name, row in MASKS.items())
+    return {key: form for parts in forms for key, form in parts.items()}
 
 
 def _mask(raw: object, path: KeyPath) -> dict[str, object]:
@@ -94,7 +77,7 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         return {"causal": True} if raw == "causal" else {}
     if isinstance(raw, str) and not any(c.isdigit() for c in raw):
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
-        raise InputError(Fault(f"unknown mask {visible(raw)}", path, hint))
+        raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):
         return {"keep": MASKS["keep"].form.read(raw, path)}
     parts = _mask_parts()
@@ -114,25 +97,12 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     mapping = known_parts(raw, path, _round_parts())
     if ("decimals" in mapping) == ("significant" in mapping):
         hint = "write round: {decimals: 2} or round: {significant: 3}"
-        raise InputError(Fault(f"{path[0]} needs either decimals or significant", path, hint))
+        raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
     return read_parts(mapping, path, _round_parts())
-
-
-def _scale(raw: object, path: KeyPath) -> str:
-    """Return the scale as text; it is calculated when the sizes are known."""
-    if isinstance(raw, int | float | np.number) and not isinstance(raw, bool):
-        return repr(float(raw)).removesuffix(".0")
-    text = as_text(raw, path)
-    try:
-        parse(text, SCALE_NAMES)
-    except NumberError as error:
-        raise InputError(Fault(f"scale: {error}", path, "write such as 1/sqrt(d_k)")) from None
-    return text
 
 
 DECIMALS_OR_FIGURES = {"type": "string", "pattern": "^[0-9]+(sf)?$"}
 
 MASK = Form(_mask, ({"enum": ["causal", "none"]}, *MATRIX), _mask_parts, names_file=True)
 ROUND = Form(_round, (count(0).schema(), DECIMALS_OR_FIGURES), _round_parts)
-SCALE = Form(_scale, ({"type": ["number", "string"]},))
 ANSWERS = Form(lambda raw, path: raw, ({"type": "object"},))

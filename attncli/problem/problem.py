@@ -12,18 +12,17 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.masks import MASKS, Mask
+from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
-from attncli.problem.keys import KEYS, array_form, read_value, turns
+from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.keywords import ProblemKeys
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
-from attncli.problem.mappings import SCALE_NAMES
-from attncli.problem.scale import factor
+from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.uses import misused
 from attncli.tape.step import LEADING
@@ -108,7 +107,7 @@ class Problem:
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         faults: list[Fault] = []
         raw: dict[str, Any] = {}
-        values: dict[str, Any] = dict.fromkeys(KEYS) | DEFAULTS
+        values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
         for key, value in given.items():
             if value is not None:
                 with collected(faults):
@@ -173,16 +172,16 @@ class Problem:
         Returns:
             (batch, head, row, column), tokens in rows, with 1 for an axis that there is not.
         """
-        stacked = self._stacked(key, array)
+        names = stacked(key, array.ndim, self.heads)
         array = self._in_rows(key, array)
-        if _array_form(key).axes == 1:
+        if array_form(key).axes == 1:
             array = array[..., None, :]
-        return array[tuple(slice(None) if name in stacked else None for name in LEADING)]
+        return array[tuple(slice(None) if name in names else None for name in LEADING)]
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return which of the axes "batch" and "head" a matrix has."""
-        stacked = self._stacked(key, self.__dict__[key])
-        return tuple(name for name in stacked if name != "head" or self.heads > 1)
+        names = stacked(key, self.__dict__[key].ndim, self.heads)
+        return tuple(name for name in names if name != "head" or self.heads > 1)
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
@@ -200,84 +199,43 @@ class Problem:
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
-        kind = KINDS[self.kind]
+        hidden = ("title", "notes", "answers", *(["score"] if "scores" in self.given else []))
         found: dict[str, object] = {}
-        for key in (*COMMON_OPTIONS, *kind.options):
-            value = self.__dict__.get(key)
-            if key in ("title", "notes", "answers") or value is None or value == ():
-                continue
-            if key == "score" and "scores" in self.given:
-                continue
+        for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
+            value = self.__dict__[key]
             if isinstance(value, Mapping):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
-            if value == {}:
-                continue
-            found[key] = list(value) if isinstance(value, tuple) else value
+            if key not in hidden and value not in (None, (), {}):
+                found[key] = list(value) if isinstance(value, tuple) else value
         return found
 
     def _rules(self) -> Rules:
-        name = self.score["name"]
-        parameters = {
-            key: self.array(f"score.{key}") if _is_array(part) else part
-            for key, part in self.score.items()
-            if key != "name"
-        }
-        return Rules(
-            name,
-            parameters,
-            self._factor(),
-            self.softcap,
-            self.array("bias") if "bias" in self.given else None,
-            self._mask(),
-            settings_of(self.normalize),
-        )
+        scale, parameters, mask = self._factor(), self._parts("score"), self._parts("mask")
+        for name, row in MASKS.items():
+            if name in mask and row.check is not None:
+                row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
+        bias = self.array("bias") if "bias" in self.given else None
+        name, normalize = parameters.pop("name"), settings_of(self.normalize)
+        return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
+
+    def _parts(self, key: str) -> dict[str, Any]:
+        """Return what `score` or `mask` holds, with its matrices as operations take them."""
+        parts = dict(self.__dict__[key])
+        for name, form in KEYS[key].form.parts().items():
+            if name in parts and isinstance(form, ArrayForm):
+                parts[name] = self.array(f"{key}.{name}")
+        return parts
 
     def _factor(self) -> Factor | None:
         """Return the scale with sizes put in; None where it is 1."""
-        known_scores = "scores" in self.given
-        text = self.scale or ("1" if known_scores else SCORES[self.score["name"]].scale)
-        self.__dict__["scale"] = text
-        return factor(text, self._sizes_by_name())
-
-    def _sizes_by_name(self) -> dict[str, float]:
-        return {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes}
-
-    def _mask(self) -> Mask:
-        """Return the mask with its matrices as operations take them."""
-        mask = dict(self.mask)
-        batch = self.sizes.size("batch") or 1
-        for name, row in MASKS.items():
-            if name in mask and row.check is not None:
-                row.check(mask[name], batch, self.sizes["m"])
-            if name in mask and isinstance(row.form, ArrayForm):
-                mask[name] = self.array(f"mask.{name}")
-        return mask
+        usual = "1" if "scores" in self.given else SCORES[self.score["name"]].scale
+        self.__dict__["scale"] = self.scale or usual
+        return factor(self.scale, {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes})
 
     def _in_rows(self, key: str, array: Array) -> Array:
         """Return an array with its tokens in rows."""
         return np.swapaxes(array, -1, -2) if self.columns and turns(key) else array
 
-    def _stacked(self, key: str, array: Array) -> tuple[str, ...]:
-        """Return what the axes before a matrix's own are: its heads, or a batch, or both."""
-        form = _array_form(key)
-        if array.ndim - form.axes != 1:
-            return LEADING[: array.ndim - form.axes]
-        by_head = form.stack == "head" or (form.stack == "either" and self.heads > 1)
-        return ("head",) if by_head else ("batch",)
-
-
-DEFAULTS: dict[str, object] = {
-    "title": "",
-    "notes": "",
-    "kind": "self",
-    "tokens": (),
-    "memory_tokens": (),
-    "heads": 1,
-    "mask": {},
-    "normalize": {"name": "softmax"},
-    "tokens_as": "rows",
-    "update": "input_context",
-}
 
 SMALL = 10_000
 """How many numbers, or characters of a text block, a key may have to be kept as written."""
@@ -285,14 +243,7 @@ SMALL = 10_000
 
 def nowhere(path: KeyPath) -> Place:
     """Return the place of a key that stands in no file."""
-    del path
     return Place("")
-
-
-def _array_form(key: str) -> ArrayForm:
-    form = array_form(key)
-    assert form is not None  # by the caller, who has an array
-    return form
 
 
 def _is_array(value: object) -> bool:

@@ -7,11 +7,29 @@ from collections.abc import Mapping
 import numpy as np
 
 from attncli.attention.weights import Factor
-from attncli.errors import Fault, InputError
-from attncli.notation.text import text as as_text
+from attncli.errors import KeyPath, fail
+from attncli.forms.form import Form, as_text
+from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
 from attncli.notation.written import NumberAsWritten, NumberError, evaluate, parse, with_numbers
-from attncli.problem.mappings import SCALE_NAMES
+
+SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
+"""The sizes that a scale expression may use."""
+
+
+def _scale(raw: object, path: KeyPath) -> str:
+    """Return the scale as text; it is calculated when the sizes are known."""
+    if isinstance(raw, int | float | np.number) and not isinstance(raw, bool):
+        return repr(float(raw)).removesuffix(".0")
+    text = as_text(raw, path)
+    try:
+        parse(text, SCALE_NAMES)
+    except NumberError as error:
+        raise fail(f"scale: {error}", *path, hint="write such as 1/sqrt(d_k)") from None
+    return text
+
+
+SCALE = Form(_scale, ({"type": ["number", "string"]},))
 
 
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:
@@ -33,9 +51,9 @@ def factor(text: str, names: Mapping[str, float]) -> Factor | None:
             times, over = number(symbol.over), under
             symbol = symbol.under if float(times) == 1 else symbol
     except NumberError as error:
-        raise InputError(Fault(f"scale: {error}", ("scale",))) from None
+        raise fail(f"scale: {error}", "scale") from None
     if not np.isfinite(times / over):
-        raise InputError(Fault("scale must be finite", ("scale",)))
+        raise fail("scale must be finite", "scale")
     if times == over:
         return None
     return Factor(times, over, symbol, _value(symbol, names))
@@ -46,5 +64,5 @@ def _value(symbol: Formula, names: Mapping[str, float]) -> Formula | None:
     value = evaluate(symbol, names)
     rounded = f"{value:.4f}".rstrip("0").rstrip(".") if 1e-4 < abs(value) < 1e9 else f"{value:.4g}"
     chain = (symbol, with_numbers(symbol, names), Number(rounded))
-    parts = {as_text(formula): formula for formula in chain}
+    parts = {text_of(formula): formula for formula in chain}
     return Relation(tuple(parts.values())) if len(parts) > 1 else None

@@ -14,7 +14,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault
 from attncli.forms.form import ArrayForm
-from attncli.problem.keys import array_form, turns
+from attncli.problem.keys import array_form, stacked, turns
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
 
@@ -30,17 +30,11 @@ class Bound(Record):
 
 @dataclass(eq=False, repr=False)
 class Sizes:
-    """The letters bound so far.
+    """The letters bound so far."""
 
-    Args:
-        heads: how many query heads.
-        kv_heads: how many key/value heads.
-        columns: whether a token is a column, so that messages count what the user counts.
-    """
-
-    heads: int = 1
-    kv_heads: int = 1
-    columns: bool = False
+    heads: int = 1  # how many query heads
+    kv_heads: int = 1  # how many key/value heads
+    columns: bool = False  # whether a token is a column: messages count what the user counts
     bound: dict[str, Bound] = field(default_factory=dict)
     faults: list[Fault] = field(default_factory=list)
 
@@ -56,23 +50,22 @@ class Sizes:
         A fault's hint is the shape that would fit, as far as other matrices fix it.
         """
         before = len(self.faults)
-        stacked = self._bind_stack(key, shape, len(letters))
+        by_head = self._bind_stack(key, shape, len(letters))
         own = shape[len(shape) - len(letters) :]
         for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
-            if size != 1 or not _broadcasts(key):
-                self.bind(letter, size, key, self._noun(key, place, len(letters)), stacked)
+            if size != 1 or not array_form(key).broadcasts:
+                self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
         fitting = tuple(
-            known if (known := self.size(letter, stacked)) is not None else size
+            known if (known := self.size(letter, by_head)) is not None else size
             for letter, size in zip(letters, own, strict=True)
         )
         if fitting != own:
             flips = self.columns and turns(key)
             own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
             hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
-            wrong = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
-            self.faults[before:] = wrong
+            self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
-    def size(self, letter: str, stacked: bool = False) -> int | None:
+    def size(self, letter: str, by_head: bool = False) -> int | None:
         """Return the size of a letter, product or sum; None where it is not known."""
         if "+" in letter:
             parts = [self.size(part) for part in letter.split(" + ")]
@@ -80,7 +73,7 @@ class Sizes:
         counter, _, name = letter.rpartition("*")
         if name not in self.bound:
             return None
-        count = 1 if stacked or not counter else getattr(self, counter)
+        count = 1 if by_head or not counter else getattr(self, counter)
         return int(self.bound[name].size * count)
 
     def imply(self, letter: str, origin: str) -> None:
@@ -91,74 +84,58 @@ class Sizes:
             self.bind(letter, size, known.key, known.noun, words=known.words)
 
     def bind(
-        self,
-        letter: str,
-        size: int,
-        key: str,
-        noun: str = "columns",
-        stacked: bool = False,
-        words: str = "",
+        self, letter: str, size: int, key: str, noun: str, by_head: bool = False, words: str = ""
     ) -> None:
         """Bind a letter, a product `heads*d_k` or a sum `d_q + d_k`; note a fault if it differs.
 
-        Args:
-            letter: what the size stands for.
-            size: the size.
-            key: whose size it is.
-            noun: what is counted.
-            stacked: whether the matrix is of one head already.
-            words: the fact in words, where it is another's.
+        The size is that of so many nouns of a key; `words` tell the fact where it is another's.
+        `by_head` tells whether the matrix is of one head already.
         """
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"
         if "+" in letter:
-            needed = self.size(letter)
-            if needed not in (None, size):
-                parts = letter.split(" + ")
-                which = " + ".join(f"{part} = {self[part]}" for part in parts)
-                message = f"{words}, but needs {needed} ({which})"
-                self._fault(key, message, self.bound[parts[-1]].key)
+            self._compare_with_sum(letter, size, key, words)
             return
-        if "*" in letter:
-            counter, letter = letter.split("*")
-            count = 1 if stacked else getattr(self, counter)
-            if size % count:
-                named = "heads" if count == self.heads else counter
-                message = f"{named} = {count} does not divide the {size} {counted} of {key}"
-                self._fault(named, message, key)
-                return
+        counter, _, letter = letter.rpartition("*")
+        count = 1 if by_head or not counter else getattr(self, counter)
+        if size % count:
+            named = "heads" if count == self.heads else counter
+            message = f"{named} = {count} does not divide the {size} {counted} of {key}"
+            self._fault(named, message, key)
+            return
+        if count > 1:
             size //= count
-            if count > 1:
-                words += f" ({count} heads of {size})"
+            words += f" ({count} heads of {size})"
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
             message = f"{words}, but {known.words}{self._why(letter, key, known.key)}"
             self._fault(key, message, known.key)
 
-    def _bind_stack(self, key: str, shape: tuple[int, ...], trailing: int) -> bool:
-        """Check the axes before the matrix, and tell whether it is a stack of one a head."""
-        extra = shape[: len(shape) - trailing]
+    def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
+        needed = self.size(letters)
+        if needed not in (None, size):
+            parts = letters.split(" + ")
+            which = " + ".join(f"{part} = {self[part]}" for part in parts)
+            message = f"{words}, but needs {needed} ({which})"
+            self._fault(key, message, self.bound[parts[-1]].key)
+
+    def _bind_stack(self, key: str, shape: tuple[int, ...], own: int) -> bool:
+        """Check the axes before the matrix's own, and tell whether it is a stack of one a head."""
         form = array_form(key)
-        stack = form.stack if form is not None else ""
-        limit = {"": 0, "batch": 1, "head": 1, "either": 2}[stack]
-        if len(extra) > limit:
-            self._fault(key, f"{key} has {len(shape)} axes, but at most {limit + trailing} fit", "")
+        limit = own + {"": 0, "batch": 1, "head": 1, "either": 2}[form.stack]
+        if len(shape) > limit:
+            self._fault(key, f"{key} has {len(shape)} axes, but at most {limit} fit", "")
             return False
-        if not extra:
-            return False
-        several = self.heads > 1
-        by_head = stack == "head" or (stack == "either" and (several or len(extra) == 2))
-        batch = extra[0] if not by_head or len(extra) == 2 else None
-        if batch is not None and not (batch == 1 and _broadcasts(key)):
+        sizes = dict(zip(stacked(key, len(shape), self.heads), shape, strict=False))
+        batch, extra = sizes.get("batch"), sizes.get("head")
+        if batch is not None and not (batch == 1 and form.broadcasts):
             self.bind("batch", batch, key, "batch elements")
-        if by_head:
-            of_keys = key in ("K", "V", "W_k", "W_v", "b_k", "b_v")
-            name = "kv_heads" if of_keys else "heads"
-            count = getattr(self, name)
-            if extra[-1] != count and not (extra[-1] == 1 and _broadcasts(key)):
-                what = f"{key} is a list of {extra[-1]} matrices, one a head, but {name} is {count}"
-                self._fault(key, what, "", f"set {name}: {extra[-1]}, or write one matrix")
-        return by_head
+        counter = "kv_heads" if key in ("K", "V", "W_k", "W_v", "b_k", "b_v") else "heads"
+        count = getattr(self, counter)
+        if extra not in (None, count) and not (extra == 1 and form.broadcasts):
+            what = f"{key} is a list of {extra} matrices, one a head, but {counter} is {count}"
+            self._fault(key, what, "", f"set {counter}: {extra}, or write one matrix")
+        return extra is not None
 
     def _noun(self, key: str, place: int, axes: int) -> str:
         if axes == 1:
@@ -174,13 +151,7 @@ class Sizes:
 
     def _fault(self, key: str, message: str, other: str, hint: str = "") -> None:
         related = tuple(other.split(".")) if other else ()
-        fault = Fault(message, tuple(key.split(".")), hint, related)
-        self.faults.append(fault)
-
-
-def _broadcasts(key: str) -> bool:
-    form = array_form(key)
-    return form is not None and form.broadcasts
+        self.faults.append(Fault(message, tuple(key.split(".")), hint, related))
 
 
 def _times(shape: tuple[int, ...]) -> str:
@@ -194,9 +165,8 @@ AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")
 def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
-    Args:
-        values: what every key holds; None for what was left out and has no default.
-        given: the shapes of the matrices that were given, tokens in rows; also `score.W`.
+    `values` is what every key holds; `given` the shapes of the matrices that were given, also of
+    `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]

@@ -22,9 +22,7 @@ REPLACES = {
 def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
     """Yield a fault for each key that this kind has no use for, excludes another, or is missing.
 
-    Args:
-        given: the keys that were given.
-        values: what every key holds; None for what was left out and has no default.
+    `values` is what every key holds, None for what was left out and has no default.
     """
     name = values["kind"]
     kind = KINDS[name]
@@ -36,9 +34,8 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     for direct, replaced in REPLACES.items():
         for key in replaced if direct in given else ():
             if key in given:
-                hint = f"leave out {key} or {direct}"
                 message = f"{direct} is given, so {key} has no use"
-                yield Fault(message, (key,), hint, related=(direct,))
+                yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
     yield from _misfits(name, values)
     for key in kind.needs:
         if key not in given:

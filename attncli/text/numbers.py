@@ -18,10 +18,6 @@ def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> Callable[[float
     """Return how to write the numbers of one table so that they line up when set flush right.
 
     Whole numbers stay whole; others get as many decimals as they need, at most `decimals`.
-
-    Args:
-        values: all numbers that will stand together.
-        decimals: the most digits after the point.
     """
     finite = values[np.isfinite(values)]
     largest = float(np.abs(finite).max(initial=0.0))
