@@ -7,10 +7,10 @@ the written digits, so that it can be evaluated exactly too.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Collection, Mapping
 
+from attncli.arithmetic.elements import OPERATORS
 from attncli.notation import tree
 from attncli.notation.text import text as as_text
 from attncli.text.escapes import visible
@@ -26,11 +26,7 @@ TOKEN = (
 )
 """Compiled when there is more than a plain number to read; most files hold nothing else."""
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
-FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
-UNARY: dict[type[tree.Formula], Callable[[float], float]] = {
-    tree.Minus: operator.neg,
-    tree.Root: math.sqrt,
-}
+FUNCTIONS = ("sqrt", "exp")
 CONSTANTS = {"e": math.e, "π": math.pi}
 NAN = "nan is not a number that a calculation can go on with"
 INFINITE = ("inf", "infinity", "∞")
@@ -153,6 +149,11 @@ def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Form
     return tree.substituted(formula, rule)
 
 
+def operation_of(formula: tree.Formula) -> str:
+    """Return what a node of a written number does with its parts: + * / ^ or a function's name."""
+    return formula.function if isinstance(formula, tree.Call) else OPERATIONS[type(formula)]
+
+
 def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
     if isinstance(formula, tree.Number):
         return _of_digits(formula.text)
@@ -163,14 +164,13 @@ def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
         if word in CONSTANTS:
             return CONSTANTS[word]
         raise NumberError(f"{word} has no value here")
+    work = WORK[operation_of(formula)]
     result, *others = (_value(part, names) for part in tree.parts(formula))
-    if isinstance(formula, tree.Call):
-        return FUNCTIONS[formula.function](result)
     if not others:
-        return UNARY[type(formula)](result)
+        return work(result)
     for value in others:  # from left to right
         before = result
-        result = BINARY[type(formula)](before, value)
+        result = work(before, value)
         if math.isinf(result) and not (math.isinf(before) or math.isinf(value)):
             raise OverflowError  # only infinite operands give an infinite result
     return result
@@ -194,11 +194,19 @@ def _power(base: float, exponent: float) -> float:
     return float(result)
 
 
-BINARY: dict[type[tree.Formula], Callable[[float, float], float]] = {
-    tree.Plus: operator.add,
-    tree.Times: operator.mul,
-    tree.Fraction: operator.truediv,
-    tree.Power: _power,
+OPERATIONS = {
+    tree.Plus: "+",
+    tree.Times: "*",
+    tree.Fraction: "/",
+    tree.Power: "^",
+    tree.Minus: "negative",
+    tree.Root: "sqrt",
+}
+WORK: dict[str, Callable[..., float]] = OPERATORS | {
+    "^": _power,
+    "negative": lambda x: -x,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
 }
 
 
