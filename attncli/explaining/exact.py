@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -17,17 +17,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import OPERATORS, Array, filled
 from attncli.errors import fail
-from attncli.explaining.terms import (
-    Chosen,
-    Constant,
-    Leaf,
-    Made,
-    Named,
-    Term,
-    is_sum,
-    summands,
-    term_of,
-)
+from attncli.explaining import terms
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.text import text as as_text
@@ -120,7 +110,8 @@ class Exact:
 
     def texts(self, step: Step) -> Any:
         """Return the closed forms of a step on paper as nested lists; None for what is too long."""
-        return _nested(self.value(step), self.text)
+        value = self.value(step)
+        return filled(value.shape, lambda at: self.text(value[at])).tolist()
 
     def formula(self, number: Number) -> Formula | None:
         """Return the formula of an exact number; None for one that is too long."""
@@ -134,16 +125,20 @@ class Exact:
         return None if formula is None else as_text(formula)
 
     def _made(self, step: Step) -> Array:
-        worked = evaluate(step.operation, self._leaves, Constant) if step.operation else None
-        terms = np.broadcast_to(np.asarray(worked, object), step.array.shape)
-        return filled(terms.shape, lambda at: self._tidy(self._number(term_of(terms[at])), step))
+        worked = evaluate(step.operation, self._leaves, terms.Constant) if step.operation else None
+        whole = np.broadcast_to(np.asarray(worked, object), step.array.shape)
+
+        def number(at: tuple[int, ...]) -> Number | None:
+            return self._tidy(self._number(terms.term_of(whole[at])), step)
+
+        return filled(whole.shape, number)
 
     def _leaves(self, step: Step) -> Array:
         """Return leaves that are compared with many digits, so that what is equal is a tie."""
 
-        def leaf(at: tuple[int, ...]) -> Leaf:
+        def leaf(at: tuple[int, ...]) -> terms.Leaf:
             number = self.step(step)[at]
-            return Leaf(step, at, step.array[at] if number is None else self._digits(number))
+            return terms.Leaf(step, at, step.array[at] if number is None else self._digits(number))
 
         return filled(step.array.shape, leaf)
 
@@ -156,25 +151,26 @@ class Exact:
         near = self.sympy.N(number, DIGITS)
         return Fraction(str(self.sympy.N(near, DIGITS - 10)))
 
-    def _number(self, term: Term) -> Number | None:
+    def _number(self, term: terms.Term) -> Number | None:
         """Return the exact number of a term; None where an operand has none."""
-        if isinstance(term, Chosen | Named):
+        if isinstance(term, terms.Chosen | terms.Named):
             return self._number(term.operands[0])
-        if isinstance(term, Leaf):
+        if isinstance(term, terms.Leaf):
             return self.step(term.step)[term.at]
-        if isinstance(term, Constant):
+        if isinstance(term, terms.Constant):
             number = term.number
             written = isinstance(number, NumberAsWritten)
             return self._written(number.formula) if written else self._plain(number)
-        assert isinstance(term, Made)  # there is no other kind
-        parts = summands(term) if is_sum(term) else [(False, part) for part in term.operands]
+        assert isinstance(term, terms.Made)  # there is no other kind
+        total = terms.is_sum(term)
+        parts = terms.summands(term) if total else [(False, part) for part in term.operands]
         numbers = [(minus, self._number(part)) for minus, part in parts]
         known = [-number if minus else number for minus, number in numbers if number is not None]
         if len(known) < len(numbers):
             return None
         if term.op == "at_least_zero":
             return known[0] if term.value > 0 else self.sympy.Integer(0)
-        return self.work["+" if is_sum(term) else term.op](*known)
+        return self.work["+" if total else term.op](*known)
 
     def _tidy(self, number: Number | None, step: Step) -> Number | None:
         """Return a number on one fraction line, without what cancels."""
@@ -203,19 +199,17 @@ class Exact:
         if matrix is not None:
             cells = [self._cell(cell) for cell in _cells_of(problem.as_given(step.key))]
             if len(cells) == matrix.size:
-                written = np.empty(matrix.size, object)
-                written[:] = cells
-                return problem.laid_out(step.key, written.reshape(matrix.shape))
+                written = np.array(cells, object).reshape(matrix.shape)
+                return problem.laid_out(step.key, written)
         return filled(step.array.shape, lambda at: self._plain(step.array[at]))
 
     def _cell(self, cell: Any) -> Number:
-        if isinstance(cell, str):
-            truths = {"true": 1, "false": 0}
-            text = cell.strip()
-            if text.lower() in truths:
-                return self.sympy.Integer(truths[text.lower()])
-            return self._written(parse(text))
-        return self._plain(cell)
+        if not isinstance(cell, str):
+            return self._plain(cell)
+        word = cell.strip().lower()
+        if word in ("true", "false"):
+            return self._plain(word == "true")
+        return self._written(parse(cell))
 
     def _plain(self, number: Any) -> Number:
         """Return a number that is no text: its shortest decimal form."""
@@ -244,10 +238,6 @@ class Exact:
         if text[:2].lower() in ("0x", "0o"):
             return self.sympy.Integer(int(text, 0))
         return self._decimal(text)
-
-
-def _nested(part: Any, write: Callable[[Number], str | None]) -> Any:
-    return [_nested(p, write) for p in part] if isinstance(part, np.ndarray) else write(part)
 
 
 def _cells_of(raw: Any) -> Iterator[Any]:

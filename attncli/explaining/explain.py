@@ -163,10 +163,8 @@ def explain_all(
 
 
 def cells(step: Step) -> Iterator[tuple[int, ...]]:
-    """Yield the place of every cell on paper that is not blank."""
-    for place in np.ndindex(step.value.shape):
-        if not is_blank(step, place):
-            yield place
+    """Return the place of every cell on paper that is not blank."""
+    return (place for place in np.ndindex(step.value.shape) if not is_blank(step, place))
 
 
 def is_blank(step: Step, index: tuple[int, ...]) -> bool:

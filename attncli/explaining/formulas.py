@@ -8,14 +8,15 @@ from collections.abc import Callable, Sequence
 from attncli.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term, is_sum, summands
 from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
+from attncli.records import Record
 from attncli.tape.cells import cell, place_of, row
 from attncli.text.numbers import every_digit
 
 
-class FormulaOf:
+class FormulaOf(Record):
     """Turns terms into formulas.
 
-    Args:
+    Attributes:
         leaf: the formula of a leaf, and of a term that is called by a letter.
         most: how many terms of a sum are written; the middle of a longer one is left out.
         ends: how many terms are left at either end then.
@@ -23,19 +24,11 @@ class FormulaOf:
         columns: whether factors change places, as where a token is a column.
     """
 
-    def __init__(
-        self,
-        leaf: Callable[[Leaf | Named], tree.Formula],
-        most: float = math.inf,
-        ends: int = 3,
-        rows: bool = False,
-        columns: bool = False,
-    ) -> None:
-        self.leaf = leaf
-        self.most = most
-        self.ends = ends
-        self.rows = rows
-        self.columns = columns
+    leaf: Callable[[Leaf | Named], tree.Formula]
+    most: float = math.inf
+    ends: int = 3
+    rows: bool = False
+    columns: bool = False
 
     def __call__(self, term: Term) -> tree.Formula:
         """Return the formula of a term."""

@@ -25,7 +25,8 @@ class Term(Element):
     @staticmethod
     def combined(op: str, left: Any, right: Any) -> Term:
         """Return left op right; a square where both are the same or the exponent is 2."""
-        if (op == "*" and left is right) or (op == "^" and _is_two(right)):
+        to_two = op == "^" and isinstance(right, int) and right == 2
+        if to_two or (op == "*" and left is right):
             return Made("square", left)
         return Made(op, term_of(left), term_of(right))
 
@@ -198,10 +199,6 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     for (minus, _), part in zip(signed[1:], rest, strict=True):
         total = Made("-" if minus else "+", total, part)
     return total
-
-
-def _is_two(number: object) -> bool:
-    return isinstance(number, int) and number == 2
 
 
 def _value(other: Any) -> float:

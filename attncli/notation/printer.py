@@ -11,17 +11,11 @@ LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
 """How tightly a node binds; where a tighter one must stand, it is put in parentheses."""
 
 BINDS = {
-    "Relation": LOOSE,
-    "Listed": LOOSE,
-    "Phrase": LOOSE,
+    **dict.fromkeys(("Relation", "Listed", "Phrase"), LOOSE),
     "Plus": SUM,
     "Minus": SIGNED,
-    "Times": PRODUCT,
-    "Fraction": PRODUCT,
-    "Power": POWER,
-    "Squared": POWER,
-    "Transpose": POWER,
-    "Root": POWER,
+    **dict.fromkeys(("Times", "Fraction"), PRODUCT),
+    **dict.fromkeys(("Power", "Squared", "Transpose", "Root"), POWER),
 }
 """By the name of the node; all others are atoms."""
 

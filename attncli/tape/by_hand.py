@@ -72,12 +72,10 @@ class Digits(Element):
 
     def called(self, symbol: str) -> Digits:
         """The same number."""
-        del symbol
         return self
 
     def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
         """The result, whatever was seen."""
-        del seen, words
         return result
 
 
