@@ -6,6 +6,7 @@ these functions let each element remember what decided it; floats pass through a
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[Any]
+
+OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "^": operator.pow,
+}
 
 
 def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -72,6 +81,14 @@ def because(
             line = list(looks[tuple(cut)])
         decided[place] = line[0].decides(results[place], line, words if told[place] else "")
     return decided
+
+
+def filled(shape: tuple[int, ...], element: Callable[[tuple[int, ...]], Any]) -> Array:
+    """Return an array of objects: what a function gives for each place."""
+    array = np.empty(shape, object)
+    for place in np.ndindex(shape):
+        array[place] = element(place)
+    return array
 
 
 def named(array: Array, symbol: str) -> Array:

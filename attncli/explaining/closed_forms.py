@@ -59,13 +59,11 @@ class _Formulas(Printer):  # type: ignore[misc]  # sympy carries no types
 
     def _print_Add(self, total: Any) -> tree.Formula:  # noqa: N802
         terms = total.as_ordered_terms(order="lex")
-        taken = [term.could_extract_minus_sign() for term in terms]
-        return tree.Plus(
-            tuple(
-                tree.Minus(self._print(-term)) if minus else self._print(term)
-                for minus, term in zip(taken, terms, strict=True)
-            )
-        )
+        return tree.Plus(tuple(map(self._signed, terms)))
+
+    def _signed(self, term: Any) -> tree.Formula:
+        minus = term.could_extract_minus_sign()
+        return tree.Minus(self._print(-term)) if minus else self._print(term)
 
     def _print_Mul(self, product: Any) -> tree.Formula:  # noqa: N802
         if product.could_extract_minus_sign():

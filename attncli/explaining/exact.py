@@ -8,30 +8,21 @@ with. Needs the extra `attncli[exact]`.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+import operator
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
+from attncli.arithmetic.elements import OPERATORS, Array, filled
 from attncli.errors import fail
-from attncli.explaining.terms import (
-    Binary,
-    Chosen,
-    Constant,
-    Function,
-    Leaf,
-    Named,
-    Term,
-    summands,
-    term_of,
-)
+from attncli.explaining import terms
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
-from attncli.notation.written import NumberAsWritten, parse, words_of
+from attncli.notation.written import NumberAsWritten, operation_of, parse, words_of
 from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
@@ -76,7 +67,7 @@ class Exact:
     """
 
     def __init__(self, trace: Trace) -> None:
-        self.sympy = sympy_or_fail()
+        sympy = self.sympy = sympy_or_fail()
         if trace.problem.round is not None:
             raise fail("exact results are not rounded", "round", hint="leave out round")
         count = sum(step.array.size for step in trace)
@@ -89,6 +80,15 @@ class Exact:
         self.has_decimals = False
         self.too_long: dict[str, None] = {}  # the names of steps, in order
         self.known: dict[Step, Array] = {}
+        self.work: dict[str, Any] = OPERATORS | {
+            "+": sympy.Add,
+            "*": sympy.Mul,
+            "negative": operator.neg,
+            "square": lambda x: x * x,
+            "exp": sympy.exp,
+            "tanh": sympy.tanh,
+            "sqrt": sympy.sqrt,
+        }
 
     def step(self, step: Step) -> Array:
         """Return the exact numbers of a step, shaped as its array; None for what is too long."""
@@ -110,7 +110,8 @@ class Exact:
 
     def texts(self, step: Step) -> Any:
         """Return the closed forms of a step on paper as nested lists; None for what is too long."""
-        return _nested(self.value(step), self.text)
+        value = self.value(step)
+        return filled(value.shape, lambda at: self.text(value[at])).tolist()
 
     def formula(self, number: Number) -> Formula | None:
         """Return the formula of an exact number; None for one that is too long."""
@@ -124,22 +125,22 @@ class Exact:
         return None if formula is None else as_text(formula)
 
     def _made(self, step: Step) -> Array:
-        worked = evaluate(step.operation, self._leaves, Constant) if step.operation else None
-        made = np.empty(step.array.shape, object)
-        terms = np.broadcast_to(np.asarray(worked, object), made.shape)
-        for at in np.ndindex(made.shape):
-            made[at] = self._tidy(self._number(term_of(terms[at])), step)
-        return made
+        worked = evaluate(step.operation, self._leaves, terms.Constant) if step.operation else None
+        whole = np.broadcast_to(np.asarray(worked, object), step.array.shape)
+
+        def number(at: tuple[int, ...]) -> Number | None:
+            return self._tidy(self._number(terms.term_of(whole[at])), step)
+
+        return filled(whole.shape, number)
 
     def _leaves(self, step: Step) -> Array:
         """Return leaves that are compared with many digits, so that what is equal is a tie."""
-        exact = self.step(step)
-        leaves = np.empty(exact.shape, object)
-        for at in np.ndindex(exact.shape):
-            number = exact[at]
-            value = step.array[at] if number is None else self._digits(number)
-            leaves[at] = Leaf(step, at, value)
-        return leaves
+
+        def leaf(at: tuple[int, ...]) -> terms.Leaf:
+            number = self.step(step)[at]
+            return terms.Leaf(step, at, step.array[at] if number is None else self._digits(number))
+
+        return filled(step.array.shape, leaf)
 
     def _digits(self, number: Number) -> Any:
         """Return a number of Python for comparing: equal where equal numbers are."""
@@ -150,35 +151,26 @@ class Exact:
         near = self.sympy.N(number, DIGITS)
         return Fraction(str(self.sympy.N(near, DIGITS - 10)))
 
-    def _number(self, term: Term) -> Number | None:
+    def _number(self, term: terms.Term) -> Number | None:
         """Return the exact number of a term; None where an operand has none."""
-        if isinstance(term, Chosen | Named):
-            return self._number(term.operand)
-        if isinstance(term, Leaf):
+        if isinstance(term, terms.Chosen | terms.Named):
+            return self._number(term.operands[0])
+        if isinstance(term, terms.Leaf):
             return self.step(term.step)[term.at]
-        if isinstance(term, Constant):
-            return self._constant(term.number)
-        if isinstance(term, Function):
-            return self._function(term)
-        assert isinstance(term, Binary)  # there is no other kind
-        if term.op in "+-":
-            numbers = [(minus, self._number(part)) for minus, part in summands(term)]
-            known = [-n if minus else n for minus, n in numbers if n is not None]
-            return self.sympy.Add(*known) if len(known) == len(numbers) else None
-        left, right = self._number(term.left), self._number(term.right)
-        if left is None or right is None:
+        if isinstance(term, terms.Constant):
+            number = term.number
+            written = isinstance(number, NumberAsWritten)
+            return self._written(number.formula) if written else self._plain(number)
+        assert isinstance(term, terms.Made)  # there is no other kind
+        total = terms.is_sum(term)
+        parts = terms.summands(term) if total else [(False, part) for part in term.operands]
+        numbers = [(minus, self._number(part)) for minus, part in parts]
+        known = [-number if minus else number for minus, number in numbers if number is not None]
+        if len(known) < len(numbers):
             return None
-        if term.op == "*":
-            return left * right
-        return left / right if term.op == "/" else left**right
-
-    def _function(self, term: Function) -> Number | None:
-        inner = self._number(term.operand)
-        if inner is None:
-            return None
-        if term.name == "at_least_zero":
-            return inner if term.value > 0 else self.sympy.Integer(0)
-        return FUNCTIONS[term.name](self.sympy, inner)
+        if term.op == "at_least_zero":
+            return known[0] if term.value > 0 else self.sympy.Integer(0)
+        return self.work["+" if total else term.op](*known)
 
     def _tidy(self, number: Number | None, step: Step) -> Number | None:
         """Return a number on one fraction line, without what cancels."""
@@ -200,11 +192,6 @@ class Exact:
             return None
         return number
 
-    def _constant(self, number: Any) -> Number:
-        if isinstance(number, NumberAsWritten):
-            return self._written(number.formula)
-        return self._plain(number)
-
     def _given(self, step: Step) -> Array:
         """Return the numbers of an input as they were written."""
         problem = self.trace.problem
@@ -212,28 +199,21 @@ class Exact:
         if matrix is not None:
             cells = [self._cell(cell) for cell in _cells_of(problem.as_given(step.key))]
             if len(cells) == matrix.size:
-                written = np.empty(matrix.size, object)
-                written[:] = cells
-                return problem.laid_out(step.key, written.reshape(matrix.shape))
-        exact = np.empty(step.array.shape, object)
-        for at in np.ndindex(exact.shape):
-            exact[at] = self._plain(step.array[at])
-        return exact
+                written = np.array(cells, object).reshape(matrix.shape)
+                return problem.laid_out(step.key, written)
+        return filled(step.array.shape, lambda at: self._plain(step.array[at]))
 
     def _cell(self, cell: Any) -> Number:
-        if isinstance(cell, str):
-            truths = {"true": 1, "false": 0}
-            text = cell.strip()
-            if text.lower() in truths:
-                return self.sympy.Integer(truths[text.lower()])
-            return self._written(parse(text))
-        return self._plain(cell)
+        if not isinstance(cell, str):
+            return self._plain(cell)
+        word = cell.strip().lower()
+        if word in ("true", "false"):
+            return self._plain(word == "true")
+        return self._written(parse(cell))
 
     def _plain(self, number: Any) -> Number:
         """Return a number that is no text: its shortest decimal form."""
-        if isinstance(number, bool | np.bool_):
-            return self.sympy.Integer(int(number))
-        if isinstance(number, int | np.integer):
+        if isinstance(number, bool | np.bool_ | int | np.integer):
             return self.sympy.Integer(int(number))
         if math.isinf(number):
             return self.sympy.oo if number > 0 else -self.sympy.oo
@@ -250,20 +230,7 @@ class Exact:
             return self._digits_of(formula.text)
         if isinstance(formula, tree.Name):
             return {"e": self.sympy.E, "π": self.sympy.pi}[formula.base]
-        if isinstance(formula, tree.Minus):
-            return -self._written(formula.operand)
-        if isinstance(formula, tree.Root):
-            return self.sympy.sqrt(self._written(formula.operand))
-        if isinstance(formula, tree.Call):
-            return FUNCTIONS[formula.function](self.sympy, self._written(formula.arguments[0]))
-        if isinstance(formula, tree.Plus):
-            return self.sympy.Add(*map(self._written, formula.terms))
-        if isinstance(formula, tree.Times):
-            return self.sympy.Mul(*map(self._written, formula.factors))
-        if isinstance(formula, tree.Fraction):
-            return self._written(formula.over) / self._written(formula.under)
-        assert isinstance(formula, tree.Power)  # there is no other kind in a written number
-        return self._written(formula.base) ** self._written(formula.exponent)
+        return self.work[operation_of(formula)](*map(self._written, tree.parts(formula)))
 
     def _digits_of(self, text: str) -> Number:
         if text == "∞":
@@ -271,19 +238,6 @@ class Exact:
         if text[:2].lower() in ("0x", "0o"):
             return self.sympy.Integer(int(text, 0))
         return self._decimal(text)
-
-
-FUNCTIONS: dict[str, Any] = {
-    "negative": lambda sympy, x: -x,
-    "square": lambda sympy, x: x * x,
-    "exp": lambda sympy, x: sympy.exp(x),
-    "tanh": lambda sympy, x: sympy.tanh(x),
-    "sqrt": lambda sympy, x: sympy.sqrt(x),
-}
-
-
-def _nested(part: Any, write: Callable[[Number], str | None]) -> Any:
-    return [_nested(p, write) for p in part] if isinstance(part, np.ndarray) else write(part)
 
 
 def _cells_of(raw: Any) -> Iterator[Any]:

@@ -7,26 +7,13 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 import numpy as np
 
 from attncli.errors import fail
 from attncli.explaining.formulas import FormulaOf, name_of
-from attncli.explaining.terms import (
-    FUNCTIONS,
-    Binary,
-    Chosen,
-    Constant,
-    Function,
-    Leaf,
-    Named,
-    Term,
-    calculate,
-    found,
-    leaves,
-    summands,
-)
+from attncli.explaining.terms import Chosen, Constant, Leaf, Named, Term, found, replaced
 from attncli.explaining.worked import Worked, shortest
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
@@ -195,10 +182,8 @@ def explain_all(
 
 
 def cells(step: Step) -> Iterator[tuple[int, ...]]:
-    """Yield the place of every cell on paper that is not blank."""
-    for place in np.ndindex(step.value.shape):
-        if not is_blank(step, place):
-            yield place
+    """Return the place of every cell on paper that is not blank."""
+    return (place for place in np.ndindex(step.value.shape) if not is_blank(step, place))
 
 
 def is_blank(step: Step, index: tuple[int, ...]) -> bool:
@@ -264,55 +249,34 @@ class Explainer:
 
     def _prints(self, term: Term, digits: int, result: str) -> bool:
         """Whether numbers of so many digits give what is printed as the result."""
-        value = evaluated(term, lambda part: as_float(number_text(part.value, digits)))
+        shown = replaced(term, lambda part: Constant(as_float(number_text(part.value, digits))))
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
-        return value == as_float(result) or abs(value - as_float(result)) <= unit / 2
+        wanted = as_float(result)
+        return shown.value == wanted or abs(shown.value - wanted) <= unit / 2
 
     def _unfold(self, term: Term) -> Term:
         """Return a term with the leaves replaced whose steps are short ways to write."""
-        if isinstance(term, Leaf):
-            made = term.step.operation
-            if isinstance(made, Operation) and made.unfolds:
-                return self._unfold(self.worked.term(term.step, term.at))
-            return term
-        if isinstance(term, Binary):
-            if term.op in "+-":
-                return self._unfold_sum(term)
-            left, right = self._unfold(term.left), self._unfold(term.right)
-            same = left is term.left and right is term.right
-            return term if same else Binary(term.op, left, right)
-        if isinstance(term, Function):
-            inner = self._unfold(term.operand)
-            return term if inner is term.operand else Function(term.name, inner)
-        if isinstance(term, Chosen):
-            inner = self._unfold(term.operand)
-            return term if inner is term.operand else inner
-        return term
 
-    def _unfold_sum(self, term: Term) -> Term:
-        parts = summands(term)
-        inner = [self._unfold(part) for _, part in parts]
-        if all(new is old for new, (_, old) in zip(inner, parts, strict=True)):
-            return term
-        total = inner[0]
-        for (minus, _), part in zip(parts[1:], inner[1:], strict=True):
-            total = Binary("-" if minus else "+", total, part)
-        return total
+        def rule(part: Term) -> Term:
+            made = part.step.operation if isinstance(part, Leaf) else None
+            if isinstance(part, Leaf) and isinstance(made, Operation) and made.unfolds:
+                return self._unfold(self.worked.term(part.step, part.at))
+            return part
+
+        return replaced(term, rule)
 
     def _sources(self, step: Step, term: Term) -> Iterator[Source]:
-        seen = set()
-        for leaf in leaves(term):
-            cell = (leaf.step.name, place_of(leaf.step, leaf.at))
-            if cell not in seen and leaf.step.name != step.name:
-                seen.add(cell)
-                yield Source(*cell)
+        cells = ((x.step.name, place_of(x.step, x.at)) for x in found(term, Leaf, reasons=True))
+        for name, place in dict.fromkeys(cells):
+            if name != step.name:
+                yield Source(name, place)
 
     def _reasons(self, term: Term) -> Iterator[Formula]:
         """Yield what decided choices, and what letters stand for."""
         for letter in found(term, Named):
             result = number_text(letter.value, self.decimals)
-            numbers = self._numbers(letter.operand, result)
+            numbers = self._numbers(letter.operands[0], result)
             yield Relation((Name(letter.symbol), numbers, Number(result)))
         for chosen in found(term, Chosen):
             if chosen.words:
@@ -335,25 +299,6 @@ class Explainer:
 
     def _number(self, term: Term) -> Formula:
         return Number(number_text(term.value, self.decimals))
-
-
-def evaluated(term: Term, value_of: Callable[[Term], float]) -> float:
-    """Return the float of a term with other numbers for its leaves and for what has a letter."""
-    if isinstance(term, Leaf | Named):
-        return value_of(term)
-    if isinstance(term, Chosen):
-        return evaluated(term.operand, value_of)
-    if isinstance(term, Function):
-        return FUNCTIONS[term.name](evaluated(term.operand, value_of))
-    if not isinstance(term, Binary):
-        return term.value
-    if term.op in "+-":
-        parts = [(minus, evaluated(part, value_of)) for minus, part in summands(term)]
-        total = 0.0
-        for minus, value in parts:
-            total = total - value if minus else total + value
-        return total
-    return calculate(term.op, evaluated(term.left, value_of), evaluated(term.right, value_of))
 
 
 def number_text(value: float, decimals: int) -> str:

@@ -5,17 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from attncli.explaining.terms import Binary, Chosen, Constant, Function, Leaf, Named, Term, summands
+from attncli.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term, is_sum, summands
 from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
+from attncli.records import Record
 from attncli.tape.cells import cell, place_of, row
 from attncli.text.numbers import every_digit
 
 
-class FormulaOf:
+class FormulaOf(Record):
     """Turns terms into formulas.
 
-    Args:
+    Attributes:
         leaf: the formula of a leaf, and of a term that is called by a letter.
         most: how many terms of a sum are written; the middle of a longer one is left out.
         ends: how many terms are left at either end then.
@@ -23,54 +24,30 @@ class FormulaOf:
         columns: whether factors change places, as where a token is a column.
     """
 
-    def __init__(
-        self,
-        leaf: Callable[[Leaf | Named], tree.Formula],
-        most: float = math.inf,
-        ends: int = 3,
-        rows: bool = False,
-        columns: bool = False,
-    ) -> None:
-        self.leaf = leaf
-        self.most = most
-        self.ends = ends
-        self.rows = rows
-        self.columns = columns
+    leaf: Callable[[Leaf | Named], tree.Formula]
+    most: float = math.inf
+    ends: int = 3
+    rows: bool = False
+    columns: bool = False
 
     def __call__(self, term: Term) -> tree.Formula:
         """Return the formula of a term."""
-        if isinstance(term, Chosen):
-            return self(term.operand)
         if isinstance(term, Leaf | Named):
             return self.leaf(term)
         if isinstance(term, Constant):
             return _constant(term.number)
-        if isinstance(term, Function):
-            return self._function(term)
-        assert isinstance(term, Binary)  # there is no other kind
-        if term.op in "+-":
+        if isinstance(term, Chosen):
+            return self(term.operands[0])
+        assert isinstance(term, Made)  # there is no other kind
+        if is_sum(term):
             return self._sum(summands(term))
-        left, right = term.left, term.right
-        if term.op == "*":
-            plain = isinstance(left, Constant) or isinstance(right, Constant)
-            left, right = (right, left) if self.columns and not plain else (left, right)
-            return tree.Times((self(left), self(right)))
-        return (tree.Fraction if term.op == "/" else tree.Power)(self(left), self(right))
-
-    def _function(self, term: Function) -> tree.Formula:
-        if term.name == "sqrt" and self.rows and (length := _length(term)):
+        if term.op == "sqrt" and self.rows and (length := _length(term.operands[0])):
             return length
-        inner = self(term.operand)
-        if term.name == "negative":
-            return tree.Minus(inner)
-        if term.name == "square":
-            return tree.Squared(inner)
-        if term.name == "sqrt":
-            return tree.Root(inner)
-        if term.name == "exp":
-            return tree.Power(tree.Name("e"), inner)
-        arguments = (inner, tree.Number("0")) if term.name == "at_least_zero" else (inner,)
-        return tree.Call({"at_least_zero": "max"}.get(term.name, term.name), arguments)
+        operands = [self(operand) for operand in term.operands]
+        plain = any(isinstance(operand, Constant) for operand in term.operands)
+        if term.op == "*" and self.columns and not plain:
+            operands.reverse()
+        return NODES[term.op](*operands)
 
     def _sum(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula:
         """Return a sum, with the middle left out where it is long."""
@@ -86,25 +63,20 @@ class FormulaOf:
 
     def _of_rows(self, parts: Sequence[tuple[bool, Term]]) -> tree.Formula | None:
         """Return q_am · k_I for a sum of the products of two whole rows, ‖q_am − k_I‖² and such."""
-        terms = [term for taken, term in parts if not taken]
-        if len(terms) != len(parts):
+        if any(taken for taken, _ in parts):
             return None
-        squared = _under(terms, "square")
-        if differences := [d for d in squared if isinstance(d, Binary) and d.op == "-"]:
-            left = _row([d.left for d in differences])
-            right = _row([d.right for d in differences])
-            if not left or not right or len(differences) < len(terms):
-                return None
-            return tree.Squared(tree.Norm(tree.minus(left, right)))
+        terms = [term for _, term in parts]
+        squared = _arguments(terms, "square")
+        if differences := _operands(squared, "-"):
+            left, right = map(_row, zip(*differences, strict=True))
+            return tree.Squared(tree.Norm(tree.minus(left, right))) if left and right else None
         if vector := _row(squared):
             return tree.Squared(tree.Norm(vector))
-        products = [t for t in terms if isinstance(t, Binary) and t.op == "*"]
-        if len(products) != len(terms):
-            return None
-        left, right = _row([p.left for p in products]), _row([p.right for p in products])
-        if not left or not right:
-            return None
-        return tree.Times((right, left) if self.columns else (left, right), " · ")
+        if products := _operands(terms, "*"):
+            left, right = map(_row, zip(*products, strict=True))
+            if left and right:
+                return tree.Times((right, left) if self.columns else (left, right), " · ")
+        return None
 
 
 def name_of(part: Leaf | Named) -> tree.Formula:
@@ -121,16 +93,21 @@ def _constant(number: float) -> tree.Formula:
     return tree.Number(every_digit(float(number)).replace("Infinity", "∞"))
 
 
-def _length(root: Function) -> tree.Formula | None:
-    """Return ‖q_am‖ for the root of the squares of a whole row."""
-    vector = _row(_under([term for _, term in summands(root.operand)], "square"))
+def _length(squares: Term) -> tree.Formula | None:
+    """Return ‖q_am‖ for the sum of the squares of a whole row, of which it is the root."""
+    vector = _row(_arguments([term for _, term in summands(squares)], "square"))
     return tree.Norm(vector) if vector else None
 
 
-def _under(terms: Sequence[Term], function: str) -> list[Term]:
+def _operands(terms: Sequence[Term], op: str) -> list[tuple[Term, ...]]:
+    """Return what an operation made the terms of; nothing where another one made one of them."""
+    operands = [t.operands for t in terms if isinstance(t, Made) and t.op == op]
+    return operands if len(operands) == len(terms) else []
+
+
+def _arguments(terms: Sequence[Term], function: str) -> list[Term]:
     """Return what the terms are a function of; nothing where one is not."""
-    inner = [t.operand for t in terms if isinstance(t, Function) and t.name == function]
-    return inner if len(inner) == len(terms) else []
+    return [argument for (argument,) in _operands(terms, function)]
 
 
 def _row(terms: Sequence[Term]) -> tree.Formula | None:
@@ -143,3 +120,16 @@ def _row(terms: Sequence[Term]) -> tree.Formula | None:
         return None
     places = [c.at[-1] for c in cells]
     return row(step, cells[0].at) if places == list(range(step.array.shape[-1])) else None
+
+
+NODES: dict[str, Callable[..., tree.Formula]] = {
+    "*": lambda *factors: tree.Times(factors),
+    "/": tree.Fraction,
+    "^": tree.Power,
+    "negative": tree.Minus,
+    "square": tree.Squared,
+    "sqrt": tree.Root,
+    "exp": lambda x: tree.Power(tree.Name("e"), x),
+    "tanh": lambda x: tree.Call("tanh", (x,)),
+    "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
+}

@@ -1,17 +1,17 @@
 """Elements that remember how they came about: put into arrays, they make operations explain.
 
 A `Term` behaves as a number (it adds, multiplies, has a tanh, is larger than another) and keeps
-what was done as a small tree. `fold` walks a tree; text, digits and exact numbers are all ways
-to walk it.
+what was done as a small tree. Formulas, digits and exact numbers are made by walking it.
 """
 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attncli.arithmetic.elements import Element
+from attncli.arithmetic.elements import OPERATORS, Element
 from attncli.tape.step import Step
 
 
@@ -20,36 +20,38 @@ class Term(Element):
 
     __slots__ = ("value",)
     value: float
+    operands: tuple[Term, ...] = ()
 
     @staticmethod
     def combined(op: str, left: Any, right: Any) -> Term:
         """Return left op right; a square where both are the same or the exponent is 2."""
-        if (op == "*" and left is right) or (op == "^" and _is_two(right)):
-            return Function("square", left)
-        return Binary(op, term_of(left), term_of(right))
+        to_two = op == "^" and isinstance(right, int) and right == 2
+        if to_two or (op == "*" and left is right):
+            return Made("square", left)
+        return Made(op, term_of(left), term_of(right))
 
     def __neg__(self) -> Term:
-        return Function("negative", self)
+        return Made("negative", self)
 
     # What NumPy calls for each element of np.exp(array) and the like.
 
     def exp(self) -> Term:
         """e^x."""
-        return Function("exp", self)
+        return Made("exp", self)
 
     def tanh(self) -> Term:
         """The hyperbolic tangent."""
-        return Function("tanh", self)
+        return Made("tanh", self)
 
     def sqrt(self) -> Term:
         """The square root."""
-        return Function("sqrt", self)
+        return Made("sqrt", self)
 
     # What `elements` calls.
 
     def at_least_zero(self) -> Term:
         """max(x, 0)."""
-        return Function("at_least_zero", self)
+        return Made("at_least_zero", self)
 
     def called(self, symbol: str) -> Term:
         """The same number, called by a letter in formulas."""
@@ -101,47 +103,40 @@ class Constant(Term):
         self.value = float(number)
 
 
-class Binary(Term):
-    """Two terms and one of + - * / ^."""
+class Made(Term):
+    """What one of + - * / ^ makes of two terms, or a function of one; ∞ or nan where it fails."""
 
-    __slots__ = ("left", "op", "right")
+    __slots__ = ("op", "operands")
 
-    def __init__(self, op: str, left: Term, right: Term) -> None:
+    def __init__(self, op: str, *operands: Term) -> None:
         self.op = op
-        self.left = left
-        self.right = right
-        self.value = calculate(op, left.value, right.value)
-
-
-class Function(Term):
-    """A function of one term."""
-
-    __slots__ = ("name", "operand")
-
-    def __init__(self, name: str, operand: Term) -> None:
-        self.name = name
-        self.operand = operand
-        self.value = FUNCTIONS[name](operand.value)
+        self.operands = operands
+        try:
+            self.value = WORK[op](*[operand.value for operand in operands])
+        except OverflowError:
+            self.value = math.inf
+        except (ZeroDivisionError, ValueError):
+            self.value = math.nan
 
 
 class Named(Term):
     """A term that formulas call by a letter."""
 
-    __slots__ = ("operand", "symbol")
+    __slots__ = ("operands", "symbol")
 
     def __init__(self, operand: Term, symbol: str) -> None:
-        self.operand = operand
+        self.operands = (operand,)
         self.symbol = symbol
         self.value = operand.value
 
 
 class Chosen(Term):
-    """A term that stands here because of others."""
+    """A term that stands here because of others, which were `seen`."""
 
-    __slots__ = ("operand", "seen", "words")
+    __slots__ = ("operands", "seen", "words")
 
     def __init__(self, operand: Term, seen: tuple[Term, ...], words: str) -> None:
-        self.operand = operand
+        self.operands = (operand,)
         self.seen = seen
         self.words = words
         self.value = operand.value
@@ -152,22 +147,9 @@ def term_of(value: Any) -> Term:
     return value if isinstance(value, Term) else Constant(value)
 
 
-def calculate(op: str, left: float, right: float) -> float:
-    """Return the float of a binary operation; ∞ or nan where there is none."""
-    try:
-        if op == "+":
-            return left + right
-        if op == "-":
-            return left - right
-        if op == "*":
-            return left * right
-        if op == "/":
-            return left / right
-        return float(left**right)
-    except OverflowError:
-        return math.inf
-    except ZeroDivisionError:
-        return math.nan
+def is_sum(term: Term) -> bool:
+    """Return whether a term is a sum, or a difference."""
+    return isinstance(term, Made) and term.op in ("+", "-")
 
 
 def summands(term: Term) -> list[tuple[bool, Term]]:
@@ -176,64 +158,59 @@ def summands(term: Term) -> list[tuple[bool, Term]]:
     stack: list[tuple[bool, Term]] = [(False, term)]
     while stack:  # sums of thousands of terms are chains too deep to recurse into
         minus, node = stack.pop()
-        if isinstance(node, Binary) and not minus and node.op in "+-":
-            stack += [(node.op == "-", node.right), (False, node.left)]
+        if isinstance(node, Made) and is_sum(node) and not minus:
+            left, right = node.operands
+            stack += [(node.op == "-", right), (False, left)]
         else:
             parts.append((minus, node))
     return parts
 
 
-def parts_of(term: Term) -> tuple[Term, ...]:
-    """Return what a term is made of, what it was chosen by last."""
-    if isinstance(term, Binary):
-        return (term.left, term.right)
-    if isinstance(term, Chosen):
-        return (term.operand, *term.seen)
-    if isinstance(term, Function | Named):
-        return (term.operand,)
-    return ()
-
-
-def leaves(term: Term) -> Iterator[Leaf]:
-    """Yield every leaf, from left to right, as often as it stands there."""
-    stack = [term]
-    while stack:
-        node = stack.pop()
-        if isinstance(node, Leaf):
-            yield node
-        stack += reversed(parts_of(node))
-
-
-def found(term: Term, kind: type[Term]) -> Iterator[Any]:
-    """Yield the nodes of a kind, from left to right, but for those inside reasons."""
+def found(term: Term, kind: type[Term], reasons: bool = False) -> Iterator[Any]:
+    """Yield the nodes of a kind, from left to right; with `reasons` also what choices saw."""
     stack = [term]
     while stack:
         node = stack.pop()
         if isinstance(node, kind):
             yield node
-        stack += [node.operand] if isinstance(node, Chosen) else reversed(parts_of(node))
+        if reasons and isinstance(node, Chosen):
+            stack += reversed(node.seen)
+        stack += reversed(node.operands)
 
 
-def _is_two(number: object) -> bool:
-    return isinstance(number, int) and number == 2
+def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
+    """Return a term with other terms for its leaves and for what has a letter.
+
+    A choice gives way to what was chosen. Where the rule changes nothing, the term itself is
+    returned.
+    """
+    if isinstance(term, Leaf | Named):
+        return rule(term)
+    signed = summands(term) if is_sum(term) else []
+    before = [part for _, part in signed] or term.operands
+    after = [replaced(part, rule) for part in before]
+    if all(map(operator.is_, after, before)):
+        return term
+    if not isinstance(term, Made):
+        return after[0]
+    if not signed:
+        return Made(term.op, *after)
+    total, *rest = after
+    for (minus, _), part in zip(signed[1:], rest, strict=True):
+        total = Made("-" if minus else "+", total, part)
+    return total
 
 
 def _value(other: Any) -> float:
     return other.value if isinstance(other, Term) else float(other)
 
 
-def _exp(value: float) -> float:
-    try:
-        return math.exp(value)
-    except OverflowError:
-        return math.inf
-
-
-FUNCTIONS: dict[str, Callable[[float], float]] = {
-    "negative": lambda x: -x,
+WORK: dict[str, Callable[..., float]] = OPERATORS | {
+    "^": lambda base, exponent: float(base**exponent),
+    "negative": operator.neg,
     "square": lambda x: x * x,
     "at_least_zero": lambda x: max(x, 0.0),
-    "exp": _exp,
+    "exp": math.exp,
     "tanh": math.tanh,
-    "sqrt": lambda x: math.sqrt(x) if x >= 0 else math.nan,
+    "sqrt": math.sqrt,
 }

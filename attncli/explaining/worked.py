@@ -20,9 +20,8 @@ class Worked:
     """The terms of the steps of one trace; each operation is worked once."""
 
     def __init__(self) -> None:
-        self.inputs: dict[int, Array] = {}
-        self.done: dict[int, Array] = {}
-        self.kept: list[Step] = []  # ids are of living steps
+        self.inputs: dict[Step, Array] = {}
+        self.done: dict[Step, Array] = {}
 
     def term(self, step: Step, at: Index) -> Term:
         """Return how a cell of a step's array was made."""
@@ -30,10 +29,9 @@ class Worked:
             return term_of(self.leaves(step)[at])
         if step.array.size > LARGE and step.array.ndim == 4:
             return self._alone(step.operation, at)
-        if id(step) not in self.done:
-            self.kept.append(step)
-            self.done[id(step)] = evaluate(step.operation, self.leaves, Constant)
-        return term_of(np.broadcast_to(self.done[id(step)], step.array.shape)[at])
+        if step not in self.done:
+            self.done[step] = evaluate(step.operation, self.leaves, Constant)
+        return term_of(np.broadcast_to(self.done[step], step.array.shape)[at])
 
     def _alone(self, operation: Expression, at: Index) -> Term:
         """Return how one number of many was made, without working out the others."""
@@ -45,23 +43,21 @@ class Worked:
 
     def leaves(self, step: Step, part: Part = (ALL, ALL)) -> Array:
         """Return the array of a step, or a part of it, with a leaf for each number."""
-        if id(step) not in self.inputs:
-            self.kept.append(step)
-            self.inputs[id(step)] = np.empty(step.array.shape, object)
-        array = cut(self.inputs[id(step)], part)
+        if step not in self.inputs:
+            self.inputs[step] = np.empty(step.array.shape, object)
+        array = cut(self.inputs[step], part)
         for at in np.ndindex(array.shape):
             if array[at] is None:
-                whole = self._place(at, part, step)
+                whole = _place(at, part, step)
                 array[at] = Leaf(step, whole, shortest(step.array[whole]))
         return array
 
-    @staticmethod
-    def _place(at: Index, part: Part, step: Step) -> Index:
-        """Return the place in a step's array of a place in a part of it."""
-        starts = [
-            p.start or 0 if n > 1 else 0 for p, n in zip(part, step.array.shape[2:4], strict=True)
-        ]
-        return (*at[:2], at[2] + starts[0], at[3] + starts[1], *at[4:])
+
+def _place(at: Index, part: Part, step: Step) -> Index:
+    """Return the place in a step's array of a place in a part of it."""
+    sizes = step.array.shape[2:4]
+    row, column = ((p.start or 0) if size > 1 else 0 for p, size in zip(part, sizes, strict=True))
+    return (*at[:2], at[2] + row, at[3] + column, *at[4:])
 
 
 def shortest(number: Any) -> float:

@@ -2,38 +2,59 @@
 
 from __future__ import annotations
 
-from attncli.notation.tree import Formula, Fraction, Minus, Number, Times, Value
+from collections.abc import Iterable
+
+from attncli.notation import tree
+from attncli.notation.tree import Formula, Minus, Number
 
 LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
 """How tightly a node binds; where a tighter one must stand, it is put in parentheses."""
 
 BINDS = {
-    "Relation": LOOSE,
-    "Listed": LOOSE,
-    "Phrase": LOOSE,
+    **dict.fromkeys(("Relation", "Listed", "Phrase"), LOOSE),
     "Plus": SUM,
     "Minus": SIGNED,
-    "Times": PRODUCT,
-    "Fraction": PRODUCT,
-    "Power": POWER,
-    "Squared": POWER,
-    "Transpose": POWER,
-    "Root": POWER,
+    **dict.fromkeys(("Times", "Fraction"), PRODUCT),
+    **dict.fromkeys(("Power", "Squared", "Transpose", "Root"), POWER),
 }
 """By the name of the node; all others are atoms."""
 
 
 class Printer:
-    """Prints formulas in one format: a subclass has a method for each kind of node.
+    """Prints formulas in one format: a method for each kind of node.
 
     A method takes the node and whether it comes `first`, in the whole or after a parenthesis: a
-    number with a sign needs no parentheses there.
+    number with a sign needs no parentheses there. A subclass has the signs of its format, and the
+    methods of the nodes that look different in it.
     """
+
+    fraction_is_atom = False
+    """Whether a fraction has a line of its own, and so needs no parentheses in a product."""
 
     def __call__(self, formula: Formula, first: bool = True) -> str:
         """Return a formula as text of the format."""
         text: str = getattr(self, type(formula).__name__.lower())(formula, first)
         return text
+
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        """Return a sign between two texts, or before one."""
+        raise NotImplementedError
+
+    def pause(self, sign: str) -> str:
+        """Return what parts the items of a list: a comma, a semicolon, or nothing but a blank."""
+        raise NotImplementedError
+
+    def fenced(self, pair: str, text: str) -> str:
+        """Return a text between a pair of signs: (), [] or ‖‖."""
+        raise NotImplementedError
+
+    def joined(self, parts: Iterable[str], between: str = "") -> str:
+        """Return texts as one."""
+        return between.join(parts)
+
+    def group(self, text: str) -> str:
+        """Return a text in parentheses."""
+        return self.fenced("()", text)
 
     def inside(self, formula: Formula, binds: int, first: bool = False) -> str:
         """Return an operand, in parentheses where it binds less tightly than `binds`."""
@@ -42,26 +63,81 @@ class Printer:
             return self(formula, first)
         return self.group(self(formula))
 
-    def factor(self, formula: Formula, sign: str, first: bool, leads: bool) -> str:
+    def factors(self, node: tree.Times, first: bool) -> list[str]:
+        """Return the factors of a product."""
+        return [
+            self._factor(f, node.sign, first and not i, not i) for i, f in enumerate(node.factors)
+        ]
+
+    def _factor(self, formula: Formula, sign: str, first: bool, leads: bool) -> str:
         """Return a factor of a product; among numbers, a·(b·c) and (a/b)·c keep parentheses."""
         inner = formula.operand if isinstance(formula, Minus) else formula
-        if isinstance(inner, Fraction) and not self.fraction_is_atom:
+        if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
             loose = sign == "·" or not (leads or inner.tight)
         else:
-            loose = isinstance(inner, Times) and inner.sign == sign == "·" and not leads
+            loose = isinstance(inner, tree.Times) and inner.sign == sign == "·" and not leads
         return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
 
-    fraction_is_atom = False
-    """Whether a fraction has a line of its own, and so needs no parentheses in a product."""
+    def place(self, word: str) -> str:
+        """Return a word or a number that names a place along an axis."""
+        return self(Number(word) if word.isdecimal() else tree.Words(word))
 
-    def group(self, text: str) -> str:
-        """Return a text in parentheses."""
-        raise NotImplementedError
+    # The nodes that the formats put together in the same way.
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        return self(tree.Words(f"… {node.count} more terms …"))
+
+    def vector(self, node: tree.Vector, first: bool) -> str:
+        return self(tree.Cell(node.name, (), node.places))
+
+    def minus(self, node: Minus, first: bool) -> str:
+        return self(tree.Plus((node,)))
+
+    def plus(self, node: tree.Plus, first: bool) -> str:
+        parts: list[str] = []
+        for term in node.terms:
+            sign, inner = ("−", term.operand) if isinstance(term, Minus) else ("+", term)
+            if parts or sign == "−":
+                parts.append(self.sign(sign, prefix=not parts))
+            parts.append(self.inside(inner, PRODUCT, first=not parts))
+        return self.joined(parts)
+
+    def squared(self, node: tree.Squared, first: bool) -> str:
+        return self(tree.Power(node.operand, Number("2")))
+
+    def call(self, node: tree.Call, first: bool) -> str:
+        arguments = self(tree.Listed(node.arguments))
+        return self.joined([self(tree.Name(node.function)), self.group(arguments)])
+
+    def norm(self, node: tree.Norm, first: bool) -> str:
+        return self.fenced("‖‖", self(node.operand))
+
+    def stack(self, node: tree.Stack, first: bool) -> str:
+        return self.fenced("[]", self(tree.Listed(node.parts, ";")))
+
+    def value(self, node: tree.Value, first: bool) -> str:
+        return self(node.inner, first)
+
+    def fence(self, node: tree.Fence, first: bool) -> str:
+        return self.group(self(node.inner))
+
+    def relation(self, node: tree.Relation, first: bool) -> str:
+        before, *rest = map(self, node.parts)
+        parts = [before]
+        for place, part in enumerate(rest, 1):
+            parts += [self.sign("=" if place < len(rest) else node.last), part]
+        return self.joined(parts)
+
+    def listed(self, node: tree.Listed, first: bool) -> str:
+        return self.joined(map(self, node.parts), self.pause(node.sign))
+
+    def phrase(self, node: tree.Phrase, first: bool) -> str:
+        return self(tree.Listed(node.parts, ""))
 
 
 def level(formula: Formula) -> int:
     """Return how tightly a formula binds."""
-    if isinstance(formula, Value):
+    if isinstance(formula, tree.Value):
         return level(formula.inner)
     if isinstance(formula, Number) and formula.text.startswith("-"):
         return SIGNED

@@ -9,18 +9,16 @@ from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
 
 SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
+FENCES = {
+    "()": (r"\left(", r"\right)"),
+    "[]": (r"\left[", r"\right]"),
+    "‖‖": (r"\lVert ", r" \rVert"),
+}
 GREEK = {"τ": r"\tau", "π": r"\pi", "α": r"\alpha", "β": r"\beta", "σ": r"\sigma", "Σ": r"\Sigma"}
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
 
-ESCAPES = {
+ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
     "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
     "^": r"\textasciicircum{}",
     "~": r"\textasciitilde{}",
     "<": r"\textless{}",
@@ -73,6 +71,16 @@ class _TeX(Printer):
         self.small = small
         self.fraction_is_atom = not small
 
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        return "{-}" if prefix else f" {SIGNS.get(sign, sign)} "
+
+    def pause(self, sign: str) -> str:
+        return f"{sign}\\ "
+
+    def fenced(self, pair: str, text: str) -> str:
+        left, right = FENCES[pair]
+        return f"{left}{text}{right}"
+
     def name(self, node: tree.Name, first: bool) -> str:
         base = letters(node.base)
         return f"{base}_{{{letters(node.below)}}}" if node.below else base
@@ -90,38 +98,18 @@ class _TeX(Printer):
         return rf"\dots\ \text{{{node.count} more terms}}\ \dots"
 
     def cell(self, node: tree.Cell, first: bool) -> str:
+        name = tree.named(node.name)
+        base = self(name)
+        if name.below and node.places:  # a name with a subscript takes no second one
+            base = self.fenced("[]", base)
         lead = ", ".join(str(number) for _, number in node.lead)
-        return self._indexed(tree.named(node.name), node.places, f"^{{({lead})}}" if lead else "")
-
-    def vector(self, node: tree.Vector, first: bool) -> str:
-        return self._indexed(tree.named(node.name), node.places)
-
-    def _indexed(self, name: tree.Name, places: tuple[str, ...], lead: str = "") -> str:
-        base = self.name(name, True)
-        if name.below and places:  # a name with a subscript takes no second one
-            base = rf"\left[{base}\right]"
-        shown = [p if p.isdecimal() else rf"\text{{{self.escape(p)}}}" for p in places]
-        return f"{base}{lead}" + (f"_{{{', '.join(shown)}}}" if shown else "")
-
-    def minus(self, node: tree.Minus, first: bool) -> str:
-        return f"{{-}}{self.inside(node.operand, PRODUCT)}"
-
-    def plus(self, node: tree.Plus, first: bool) -> str:
-        text = ""
-        for term in node.terms:
-            minus = isinstance(term, tree.Minus)
-            sign = (" - " if minus else " + ") if text else "{-}" if minus else ""
-            inner = term.operand if isinstance(term, tree.Minus) else term
-            text += sign + self.inside(inner, PRODUCT, first=not sign)
-        return text
+        places = ", ".join(map(self.place, node.places))
+        return base + (f"^{{({lead})}}" if lead else "") + (f"_{{{places}}}" if places else "")
 
     def times(self, node: tree.Times, first: bool) -> str:
         sign = node.sign.strip()
-        between = f" {SIGNS[sign]} " if sign else "\\," if node.sign else " "
-        return between.join(
-            self.factor(factor, node.sign, first and not place, not place)
-            for place, factor in enumerate(node.factors)
-        )
+        between = self.sign(sign) if sign else "\\," if node.sign else " "
+        return between.join(self.factors(node, first))
 
     def fraction(self, node: tree.Fraction, first: bool) -> str:
         if self.small:
@@ -131,42 +119,11 @@ class _TeX(Printer):
     def power(self, node: tree.Power, first: bool) -> str:
         return f"{self.inside(node.base, ATOM)}^{{{_TeX(self.escape, small=True)(node.exponent)}}}"
 
-    def squared(self, node: tree.Squared, first: bool) -> str:
-        return f"{self.inside(node.operand, ATOM)}^{{2}}"
-
     def transpose(self, node: tree.Transpose, first: bool) -> str:
         return rf"{self.inside(node.operand, ATOM)}^{{\top}}"
 
     def root(self, node: tree.Root, first: bool) -> str:
         return rf"\sqrt{{{self(node.operand)}}}"
-
-    def call(self, node: tree.Call, first: bool) -> str:
-        return letters(node.function) + self.group(",\\ ".join(map(self, node.arguments)))
-
-    def norm(self, node: tree.Norm, first: bool) -> str:
-        return rf"\lVert {self(node.operand)} \rVert"
-
-    def stack(self, node: tree.Stack, first: bool) -> str:
-        return "\\left[" + ";\\ ".join(map(self, node.parts)) + "\\right]"
-
-    def value(self, node: tree.Value, first: bool) -> str:
-        return self(node.inner, first)
-
-    def fence(self, node: tree.Fence, first: bool) -> str:
-        return self.group(self(node.inner))
-
-    def relation(self, node: tree.Relation, first: bool) -> str:
-        *before, last = map(self, node.parts)
-        return f"{' = '.join(before)} {SIGNS.get(node.last, node.last)} {last}" if before else last
-
-    def listed(self, node: tree.Listed, first: bool) -> str:
-        return f"{node.sign}\\ ".join(map(self, node.parts))
-
-    def phrase(self, node: tree.Phrase, first: bool) -> str:
-        return "\\ ".join(map(self, node.parts))
-
-    def group(self, text: str) -> str:
-        return rf"\left({text}\right)"
 
 
 def tex(formula: tree.Formula, escape: Callable[[str], str] = ascii_text) -> str:

@@ -10,6 +10,15 @@ from attncli.text.escapes import label_text
 class _Text(Printer):
     """One line of text."""
 
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        return sign if prefix else f" {sign} "
+
+    def pause(self, sign: str) -> str:
+        return f"{sign} "
+
+    def fenced(self, pair: str, text: str) -> str:
+        return f"{pair[0]}{text}{pair[1]}"
+
     def name(self, node: tree.Name, first: bool) -> str:
         return f"{node.base}_{node.below}" if node.below else node.base
 
@@ -22,9 +31,6 @@ class _Text(Printer):
     def dots(self, node: tree.Dots, first: bool) -> str:
         return "…"
 
-    def omitted(self, node: tree.Omitted, first: bool) -> str:
-        return f"… {node.count} more terms …"
-
     def cell(self, node: tree.Cell, first: bool) -> str:
         lead = "".join(f"[{axis} {number}]" for axis, number in node.lead)
         places = ", ".join(map(label_text, node.places))
@@ -36,23 +42,8 @@ class _Text(Printer):
             return f"{node.name}[{', '.join(places)}]"
         return "_".join((node.name, *places))
 
-    def minus(self, node: tree.Minus, first: bool) -> str:
-        return f"−{self.inside(node.operand, PRODUCT)}"
-
-    def plus(self, node: tree.Plus, first: bool) -> str:
-        text = ""
-        for term in node.terms:
-            minus = isinstance(term, tree.Minus)
-            sign = (" − " if minus else " + ") if text else "−" if minus else ""
-            inner = term.operand if isinstance(term, tree.Minus) else term
-            text += sign + self.inside(inner, PRODUCT, first=not sign)
-        return text
-
     def times(self, node: tree.Times, first: bool) -> str:
-        return node.sign.join(
-            self.factor(factor, node.sign, first and not place, not place)
-            for place, factor in enumerate(node.factors)
-        )
+        return node.sign.join(self.factors(node, first))
 
     def fraction(self, node: tree.Fraction, first: bool) -> str:
         sign = "/" if node.tight else " / "
@@ -73,33 +64,8 @@ class _Text(Printer):
     def root(self, node: tree.Root, first: bool) -> str:
         return f"√{self.inside(node.operand, ATOM)}"
 
-    def call(self, node: tree.Call, first: bool) -> str:
-        return f"{node.function}({', '.join(map(self, node.arguments))})"
-
-    def norm(self, node: tree.Norm, first: bool) -> str:
-        return f"‖{self(node.operand)}‖"
-
-    def stack(self, node: tree.Stack, first: bool) -> str:
-        return f"[{'; '.join(map(self, node.parts))}]"
-
     def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first).replace("−", "-")
-
-    def fence(self, node: tree.Fence, first: bool) -> str:
-        return self.group(self(node.inner))
-
-    def relation(self, node: tree.Relation, first: bool) -> str:
-        *before, last = map(self, node.parts)
-        return f"{' = '.join(before)} {node.last} {last}" if before else last
-
-    def listed(self, node: tree.Listed, first: bool) -> str:
-        return f"{node.sign} ".join(map(self, node.parts))
-
-    def phrase(self, node: tree.Phrase, first: bool) -> str:
-        return " ".join(map(self, node.parts))
-
-    def group(self, text: str) -> str:
-        return f"({text})"
 
 
 _PRINTER = _Text()

@@ -195,6 +195,13 @@ def minus(left: Formula, right: Formula) -> Plus:
     return plus(left, Minus(right))
 
 
+def parts(formula: Formula) -> list[Formula]:
+    """Return the nodes that a node is made of, in order."""
+    values = (getattr(formula, name) for name in formula.fields)
+    listed = (value if isinstance(value, tuple) else (value,) for value in values)
+    return [part for several in listed for part in several if isinstance(part, Formula)]
+
+
 def substituted(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
     """Return a formula with nodes replaced for which a rule gives another one."""
     other = rule(formula)

@@ -7,11 +7,10 @@ the written digits, so that it can be evaluated exactly too.
 from __future__ import annotations
 
 import math
-import operator
 import re
 from collections.abc import Callable, Collection, Mapping
-from typing import TypeAlias
 
+from attncli.arithmetic.elements import OPERATORS
 from attncli.notation import tree
 from attncli.notation.text import text as as_text
 from attncli.text.escapes import visible
@@ -23,15 +22,15 @@ MAX_DEPTH = 50
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 TOKEN = (
     r"(?P<number>0[xX][0-9a-fA-F]+|0o[0-7]+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
-    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)"
+    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
 )
 """Compiled when there is more than a plain number to read; most files hold nothing else."""
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
-FUNCTIONS: dict[str, Callable[[float], float]] = {"sqrt": math.sqrt, "exp": math.exp}
+FUNCTIONS = ("sqrt", "exp")
 CONSTANTS = {"e": math.e, "π": math.pi}
+NAN = "nan is not a number that a calculation can go on with"
 INFINITE = ("inf", "infinity", "∞")
 NO_NAMES: Mapping[str, float] = {}
-Work: TypeAlias = Callable[[float, float], float]
 
 
 class NumberError(ValueError):
@@ -126,20 +125,18 @@ def evaluate(formula: tree.Formula, names: Mapping[str, float] = NO_NAMES) -> fl
     """
     try:
         value = _value(formula, names)
+        said = "has no value" if math.isnan(value) else ""
     except NumberError:
         raise
-    except ArithmeticError as error:
-        said = "divides by 0" if isinstance(error, ZeroDivisionError) else "is too large"
-        raise _valueless(formula, said) from None
+    except ZeroDivisionError:
+        said = "divides by 0"
+    except ArithmeticError:
+        said = "is too large"
     except ValueError:
-        raise _valueless(formula, "has no real value") from None
-    if math.isnan(value):
-        raise _valueless(formula, "has no value")
+        said = "has no real value"
+    if said:
+        raise NumberError(f"{as_text(tree.Value(formula))} {said}")
     return value
-
-
-def _valueless(formula: tree.Formula, said: str) -> NumberError:
-    return NumberError(f"{as_text(tree.Value(formula))} {said}")
 
 
 def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Formula:
@@ -152,6 +149,11 @@ def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Form
     return tree.substituted(formula, rule)
 
 
+def operation_of(formula: tree.Formula) -> str:
+    """Return what a node of a written number does with its parts: + * / ^ or a function's name."""
+    return formula.function if isinstance(formula, tree.Call) else OPERATIONS[type(formula)]
+
+
 def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
     if isinstance(formula, tree.Number):
         return _of_digits(formula.text)
@@ -162,28 +164,16 @@ def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
         if word in CONSTANTS:
             return CONSTANTS[word]
         raise NumberError(f"{word} has no value here")
-    if isinstance(formula, tree.Minus):
-        return -_value(formula.operand, names)
-    if isinstance(formula, tree.Root):
-        return math.sqrt(_value(formula.operand, names))
-    if isinstance(formula, tree.Call):
-        return FUNCTIONS[formula.function](_value(formula.arguments[0], names))
-    work, parts = _operands(formula)
-    return _folded(work, [_value(part, names) for part in parts])
-
-
-def _operands(
-    formula: tree.Formula,
-) -> tuple[Callable[[float, float], float], tuple[tree.Formula, ...]]:
-    """Return what a node does with its operands, two at a time, and the operands."""
-    if isinstance(formula, tree.Plus):
-        return operator.add, formula.terms
-    if isinstance(formula, tree.Times):
-        return operator.mul, formula.factors
-    if isinstance(formula, tree.Fraction):
-        return operator.truediv, (formula.over, formula.under)
-    assert isinstance(formula, tree.Power)  # there is no other kind in a written number
-    return _power, (formula.base, formula.exponent)
+    work = WORK[operation_of(formula)]
+    result, *others = (_value(part, names) for part in tree.parts(formula))
+    if not others:
+        return work(result)
+    for value in others:  # from left to right
+        before = result
+        result = work(before, value)
+        if math.isinf(result) and not (math.isinf(before) or math.isinf(value)):
+            raise OverflowError  # only infinite operands give an infinite result
+    return result
 
 
 def _of_digits(text: str) -> float:
@@ -197,22 +187,27 @@ def _of_digits(text: str) -> float:
     return value
 
 
-def _folded(work: Work, values: list[float]) -> float:
-    """Return the result from left to right; only infinite operands give an infinite one."""
-    result = values[0]
-    for value in values[1:]:
-        before = result
-        result = work(before, value)
-        if math.isinf(result) and not (math.isinf(before) or math.isinf(value)):
-            raise OverflowError
-    return result
-
-
 def _power(base: float, exponent: float) -> float:
     result = base**exponent
     if isinstance(result, complex):
         raise ValueError
     return float(result)
+
+
+OPERATIONS = {
+    tree.Plus: "+",
+    tree.Times: "*",
+    tree.Fraction: "/",
+    tree.Power: "^",
+    tree.Minus: "negative",
+    tree.Root: "sqrt",
+}
+WORK: dict[str, Callable[..., float]] = OPERATORS | {
+    "^": _power,
+    "negative": lambda x: -x,
+    "sqrt": math.sqrt,
+    "exp": math.exp,
+}
 
 
 class _Parser:
@@ -223,21 +218,16 @@ class _Parser:
         self.names = names
         self.depth = 0
         self.tokens: list[tuple[str, str, int]] = []
-        token = re.compile(TOKEN)
-        lowered = text.strip().lower()
-        if lowered.lstrip("+-") == ".inf":  # YAML's way
-            text = text.replace(".", "", 1)
-        at = 0
-        while at < len(text):
-            match = token.match(text, at)
-            if match is None:
-                raise self._no_number(at)
-            kind = match.lastgroup or ""
-            if kind != "blank":
-                self.tokens.append((kind, SAME.get(match[0], match[0]), at))
-            at = match.end()
-        self.tokens.append(("end", "", len(text)))
         self.at = 0
+        if text.strip().lower().lstrip("+-") == ".inf":  # YAML's way
+            text = text.replace(".", "", 1)
+        for match in re.finditer(TOKEN, text):
+            kind = match.lastgroup or ""
+            if kind == "strange":
+                raise self._no_number(match.start())
+            if kind != "blank":
+                self.tokens.append((kind, SAME.get(match[0], match[0]), match.start()))
+        self.tokens.append(("end", "", len(text)))
 
     def whole(self) -> tree.Formula:
         """Return the tree of the whole text."""
@@ -246,35 +236,29 @@ class _Parser:
         result = self._sum()
         kind, text, column = self.tokens[self.at]
         if kind != "end":
-            if text in (")",):
+            if text == ")":
                 raise NumberError(f"{self._shown()} has a ) without a (", column)
             before = self.tokens[self.at - 1][1]
             if kind == "name" and self.text[column - 1 : column].isdigit():
                 raise self._no_number(column)
-            raise NumberError(
-                f"{self._shown()}: there is no sign between {before} and {text}", column
-            )
+            message = f"{self._shown()}: there is no sign between {before} and {text}"
+            raise NumberError(message, column)
         return result
 
     def _sum(self) -> tree.Formula:
         terms = [self._product()]
-        while self._next_is("+", "-"):
-            sign = self._take()
+        while sign := self._taken("+", "-"):
             term = self._product()
             terms.append(tree.Minus(term) if sign == "-" else term)
         return tree.Plus(tuple(terms)) if len(terms) > 1 else terms[0]
 
     def _product(self) -> tree.Formula:
-        if self._next_is("-"):  # −a·b is −(a·b)
-            self._deeper()
-            self._take()
-            product = tree.Minus(self._product())
-            self.depth -= 1
-            return product
+        if self._taken("-"):  # −a·b is −(a·b)
+            return tree.Minus(self._deeper(self._product))
         left = self._signed()
         factors = [left]
-        while self._next_is("*", "/"):
-            if self._take() == "*":
+        while sign := self._taken("*", "/"):
+            if sign == "*":
                 factors.append(self._signed())
                 left = tree.Times(tuple(factors))
             else:
@@ -283,23 +267,11 @@ class _Parser:
         return left
 
     def _signed(self) -> tree.Formula:
-        if self._next_is("+", "-"):
-            self._deeper()
-            sign = self._take()
-            operand = self._signed()
-            self.depth -= 1
+        if sign := self._taken("+", "-"):
+            operand = self._deeper(self._signed)
             return operand if sign == "+" else tree.Minus(operand)
-        return self._raised()
-
-    def _raised(self) -> tree.Formula:
         base = self._atom()
-        if self._next_is("^"):
-            self._deeper()
-            self._take()
-            result = tree.Power(base, self._signed())
-            self.depth -= 1
-            return result
-        return base
+        return tree.Power(base, self._deeper(self._signed)) if self._taken("^") else base
 
     def _atom(self) -> tree.Formula:
         kind, text, column = self.tokens[self.at]
@@ -309,10 +281,7 @@ class _Parser:
         if text == "(":
             return self._group()
         if text == "√":
-            self._deeper()
-            argument = self._atom()
-            self.depth -= 1
-            return tree.Root(argument)
+            return tree.Root(self._deeper(self._atom))
         if kind == "name":
             return self._named(text, column)
         if kind == "end":
@@ -321,9 +290,8 @@ class _Parser:
 
     def _named(self, text: str, column: int) -> tree.Formula:
         if text in FUNCTIONS:
-            if not self._next_is("("):
+            if not self._taken("("):
                 raise NumberError(f"{text} needs a number in parentheses: {text}(2)", column)
-            self.at += 1
             argument = self._group()
             return tree.Root(argument) if text == "sqrt" else tree.Call(text, (argument,))
         if text in self.names:
@@ -335,33 +303,34 @@ class _Parser:
         if text.lower() in INFINITE:
             return tree.Number("∞")
         if text.lower() == "nan":
-            raise NumberError("nan is not a number that a calculation can go on with", column)
+            raise NumberError(NAN, column)
         if self.names:
             hint = did_you_mean(text, [*self.names, *FUNCTIONS, "e", "pi"])
             raise NumberError(f"unknown name {visible(text)}; {hint}", column)
         raise self._no_number(column)
 
     def _group(self) -> tree.Formula:
-        self._deeper()
-        inside = self._sum()
-        if not self._next_is(")"):
+        inside = self._deeper(self._sum)
+        if not self._taken(")"):
             raise NumberError(f"{self._shown()} has a ( without a )", self.tokens[self.at][2])
-        self.at += 1
-        self.depth -= 1
         return inside
 
-    def _deeper(self) -> None:
+    def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
+        """Return what is read by a method, one level deeper."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             raise NumberError(f"more than {MAX_DEPTH} levels of parentheses, powers or signs")
+        found = part()
+        self.depth -= 1
+        return found
 
-    def _next_is(self, *signs: str) -> bool:
+    def _taken(self, *signs: str) -> str:
+        """Return the next token, and go past it, if it is one of some signs; else nothing."""
         kind, text, _ = self.tokens[self.at]
-        return kind == "op" and text in signs
-
-    def _take(self) -> str:
+        if kind != "op" or text not in signs:
+            return ""
         self.at += 1
-        return self.tokens[self.at - 1][1]
+        return text
 
     def _shown(self) -> str:
         text = self.text.strip()
@@ -371,7 +340,7 @@ class _Parser:
         text = self.text.strip()
         message = f"{self._shown()} is not a number"
         if text.lower() in (".nan", "nan"):
-            return NumberError("nan is not a number that a calculation can go on with", column)
+            return NumberError(NAN, column)
         if re.fullmatch(r"[+-]?\d+(_\d+)+(\.\d+)?", text):
             return NumberError(f"{message}; write {text.replace('_', '')}", column)
         if re.fullmatch(r"[+-]?\d+,\d+", text):

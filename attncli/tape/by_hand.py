@@ -6,15 +6,14 @@ A hand that adds 0.9 · 0.15 and 0.1 · 0.2 has 0.155, and rounds to 0.16; float
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from decimal import Context, Decimal, localcontext
 from functools import total_ordering
 from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array, Element
+from attncli.arithmetic.elements import OPERATORS, Array, Element, filled
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 
@@ -22,15 +21,6 @@ LARGEST = 500_000
 """A step of more multiplications than about this is no hand's, and is worked with floats."""
 
 CONTEXT = Context(prec=50, traps=[])
-
-
-OPERATIONS: dict[str, Callable[[Decimal, Decimal], Decimal]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "^": operator.pow,
-}
 
 
 @total_ordering
@@ -45,7 +35,7 @@ class Digits(Element):
     @staticmethod
     def combined(op: str, left: Any, right: Any) -> Digits:
         """Return left op right in decimal digits."""
-        return Digits(OPERATIONS[op](_decimal(left), _decimal(right)))
+        return Digits(OPERATORS[op](_decimal(left), _decimal(right)))
 
     def __neg__(self) -> Digits:
         return Digits(-self.decimal)
@@ -82,12 +72,10 @@ class Digits(Element):
 
     def called(self, symbol: str) -> Digits:
         """The same number."""
-        del symbol
         return self
 
     def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
         """The result, whatever was seen."""
-        del seen, words
         return result
 
 
@@ -103,10 +91,7 @@ def by_hand(operation: Expression) -> Array:
 
 
 def _digits(step: Step) -> Array:
-    digits = np.empty(step.array.shape, object)
-    for place, number in np.ndenumerate(step.array):
-        digits[place] = Digits(_decimal(number))
-    return digits
+    return filled(step.array.shape, lambda at: Digits(_decimal(step.array[at])))
 
 
 def _constant(number: float) -> Any:

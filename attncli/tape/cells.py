@@ -25,21 +25,15 @@ MOST_LISTED = 12
 def place_of(step: Step, at: Index) -> Index:
     """Return where a cell of a step's array stands on paper, an index into `Step.value`."""
     lead = [i for name, i in zip(LEADING, at, strict=False) if name in step.leading]
-    last = list(at[len(at) - len(step.trailing) :])
-    if step.columns and len(last) >= 2:
-        last[0], last[1] = last[1], last[0]
-    return (*lead, *last)
+    return (*lead, *step.swapped(at[len(at) - len(step.trailing) :]))
 
 
 def at_of(step: Step, place: Index) -> Index:
     """Return the place in a step's array of a cell on paper, the inverse of `place_of`."""
-    count = len(step.leading)
-    last = list(place[count:])
-    if step.columns and len(last) >= 2:
-        last[0], last[1] = last[1], last[0]
-    leading = dict(zip(step.leading, place[:count], strict=True))
+    leading = dict(zip(step.leading, place, strict=False))
     lead = [leading.get(name, 0) for name in LEADING]
-    return (*lead, *(0 for _ in range(step.array.ndim - 2 - len(last))), *last)
+    last = step.swapped(place[len(leading) :])
+    return (*lead, *[0] * (step.array.ndim - 2 - len(last)), *last)
 
 
 def cell(step: Step, place: Index) -> Cell:
@@ -128,12 +122,10 @@ def _step_of(letter: str, steps: Mapping[str, Step], inputs: Mapping[str, Step])
 
     Values that weights mix are v, also where they are an input itself.
     """
-    for step in (*steps.values(), *inputs.values()):
-        if _row_letter(step) == letter:
-            return step
-    for step in reversed(list(steps.values())):
-        if step.symbol[0].lower() + step.symbol[1:] == letter:
-            return step
+    named = [s for s in (*steps.values(), *inputs.values()) if _row_letter(s) == letter]
+    called = [s for s in steps.values() if s.symbol[0].lower() + s.symbol[1:] == letter]
+    if named or called:
+        return named[0] if named else called[-1]
     return inputs.get("memory", inputs.get("X")) if letter == "v" else None
 
 
@@ -158,11 +150,9 @@ def _places(step: Step, lead: Index, words: Sequence[str], name: str) -> list[In
     elif len(words) == len(sizes):
         named = list(sizes)
     if len(words) > len(named):
-        every = ", ".join(sizes)
-        message = (
-            f"{visible(name)} gives {len(words)} of the places of {step.name}, which are {every}"
-        )
-        raise fail(message, hint=f"such as {cell_name(step, (0,) * step.value.ndim)}")
+        places = f"of the places of {step.name}, which are {', '.join(sizes)}"
+        example = cell_name(step, (0,) * step.value.ndim)
+        raise fail(f"{visible(name)} gives {len(words)} {places}", hint=f"such as {example}")
     pairs = zip(named, words, strict=True)
     found = {axis: [_find(step, axis, sizes[axis], word, name)] for axis, word in pairs}
     rest = product(*(found.get(axis, range(size)) for axis, size in sizes.items()))
@@ -171,12 +161,8 @@ def _places(step: Step, lead: Index, words: Sequence[str], name: str) -> list[In
 
 def _is_clear(labels: Sequence[str], place: int) -> bool:
     label = labels[place]
-    return (
-        bool(label.strip())
-        and label == label.strip()
-        and not any(c in label for c in ',[]"')
-        and labels.count(label) == 1
-    )
+    is_plain = label == label.strip() != "" and not set(label) & set(',[]"')
+    return is_plain and labels.count(label) == 1
 
 
 def _groups(rest: str, text: str) -> list[str]:
@@ -212,16 +198,12 @@ def _find(step: Step, axis: str, size: int, part: str, text: str) -> int:
     if len(places) == 1:
         return places[0]
     if len(places) > 1:
-        numbers = " and ".join(str(i + 1) for i in places)
-        raise fail(
-            f"{visible(text)}: {visible(label)} stands at the places {numbers} of the {axis} axis",
-            hint="give the number",
-        )
+        at = f"the places {' and '.join(str(i + 1) for i in places)} of the {axis} axis"
+        raise fail(f"{visible(text)}: {visible(label)} stands at {at}", hint="give the number")
     if part.isdecimal() and 1 <= int(part) <= size:
         return int(part) - 1
+    known = f"the numbers 1 to {size}"
     if labels and len(labels) <= MOST_LISTED:
-        known = ", ".join(visible(label) for label in labels)
-        hint = f"there are {known}, or the numbers 1 to {size}"
-    else:
-        hint = f"there are the numbers 1 to {size}"
-    raise fail(f"{visible(text)}: there is no {axis} {visible(label)}", hint=hint)
+        known = f"{', '.join(map(visible, labels))}, or {known}"
+    message = f"{visible(text)}: there is no {axis} {visible(label)}"
+    raise fail(message, hint=f"there are {known}")

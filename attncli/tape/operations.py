@@ -23,7 +23,6 @@ class MatMul(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The rows of the left factor, the columns of the right one."""
         return (*self.left.trailing[:-1], self.right.trailing[-1])
 
     def apply(self, *arrays: Array) -> Array:
@@ -59,7 +58,6 @@ class Transposed(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """The operand's, the other way round."""
         row, column = self.operand.trailing
         return (column, row)
 
@@ -68,7 +66,6 @@ class Transposed(Operation):
         return np.swapaxes(arrays[0], -1, -2)
 
     def needs(self, part: Part) -> tuple[Part, ...]:
-        """Columns of the operand for rows."""
         rows, columns = part
         return ((columns, rows),)
 
@@ -90,7 +87,6 @@ class Add(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Broadcasts."""
         total: Array = arrays[0] + arrays[1]
         return total
 
@@ -149,11 +145,9 @@ class Scale(Operation):
 
     @property
     def note(self) -> Formula | None:
-        """The symbol with numbers put in."""
         return self.value
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         result = arrays[0]
         if self.times != 1:
             result = result * self.times
@@ -174,7 +168,6 @@ class Tanh(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         result: Array = np.tanh(arrays[0])
         return result
 
@@ -197,7 +190,6 @@ class SoftCap(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         result: Array = self.cap * np.tanh(arrays[0] / self.cap)
         return result
 
@@ -216,7 +208,6 @@ class Concatenate(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """Rows by all features."""
         return (self.left.trailing[-2], "joined")
 
     def apply(self, *arrays: Array) -> Array:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import EllipsisType
-from typing import Any, ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import DTypeLike
@@ -21,6 +21,8 @@ from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
 from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
 from attncli.records import Record
+
+T = TypeVar("T")
 
 LEADING = ("batch", "head")
 
@@ -98,7 +100,6 @@ class Operation(Record):
 
     def is_blank(self, row: int, column: int) -> bool:
         """Return whether a cell of the result is nothing, rather than 0."""
-        del row, column
         return False
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
@@ -106,7 +107,6 @@ class Operation(Record):
 
         With `columns` a token is a column, so the factors of a product change places.
         """
-        del columns
         return ()
 
 
@@ -141,10 +141,14 @@ class Step(Record):
     @property
     def axes(self) -> tuple[str, ...]:
         """The names of the axes of `value`, outermost first."""
-        if self.columns and len(self.trailing) >= 2:
-            row, column, *rest = self.trailing
-            return (*self.leading, column, row, *rest)
-        return self.leading + self.trailing
+        return self.leading + self.swapped(self.trailing)
+
+    def swapped(self, items: tuple[T, ...]) -> tuple[T, ...]:
+        """Return something for each trailing axis with the first two changed about on paper."""
+        if not self.columns or len(items) < 2:
+            return items
+        row, column, *rest = items
+        return (column, row, *rest)
 
     @property
     def value(self) -> Array:

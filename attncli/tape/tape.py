@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from itertools import chain, count
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
-from attncli.records import replace
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of
 
@@ -75,8 +75,8 @@ class Tape:
             as_written: the matrix stands on paper as in row convention, whatever the convention.
             key: where in the problem it is from, such as "W_q" or "score.W"; "" where it is not.
         """
-        columns = self.columns and not as_written
-        step = replace(self._step(name, None, array, leading, trailing, columns), key=key)
+        labels, columns = self._labels(trailing, array), self.columns and not as_written
+        step = Step(name, name, leading, trailing, labels, None, array, columns, self.group, key)
         self.inputs[name] = step
         return step
 
@@ -107,36 +107,23 @@ class Tape:
             )
         if self.settle is not None:
             array = self.settle(name, array)
-        trailing = trailing or operation.trailing
-        step = self._step(name, operation, array, operation.leading, trailing, self.columns)
-        if symbol:
-            step = replace(step, symbol=symbol)
+        leading, trailing = operation.leading, trailing or operation.trailing
+        labels, symbol, columns = self._labels(trailing, array), symbol or name, self.columns
+        step = Step(name, symbol, leading, trailing, labels, operation, array, columns, self.group)
         self.steps[name] = step
         return step
 
     def unused(self, name: str) -> str:
         """Return the name, with a number where a step has it already."""
-        number = 2
-        found = name
-        while found in self.steps:
-            found = f"{name}_{number}"
-            number += 1
-        return found
+        numbered = (f"{name}_{number}" for number in count(2))
+        return next(found for found in chain([name], numbered) if found not in self.steps)
 
     def warn(self, message: str) -> None:
         """Keep something that the reader should know, once."""
         if message not in self.warnings:
             self.warnings.append(message)
 
-    def _step(
-        self,
-        name: str,
-        operation: Expression | None,
-        array: Array,
-        leading: tuple[str, ...],
-        trailing: tuple[str, ...],
-        columns: bool,
-    ) -> Step:
-        sizes = dict(zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True))
-        labels = {a: self.labels[a][: sizes[a]] for a in trailing if a in self.labels}
-        return Step(name, name, leading, trailing, labels, operation, array, columns, self.group)
+    def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
+        """Return the words for the places along the axes of an array, by the axis."""
+        sizes = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
+        return {axis: self.labels[axis][:size] for axis, size in sizes if axis in self.labels}
