@@ -17,7 +17,7 @@ import attncli
 from attncli.attention import masks, normalizers, scores
 from attncli.checking.mistakes import catalogue, of_weights
 from attncli.forms.form import choice
-from attncli.mechanisms import pooling, table
+from attncli.mechanisms import compute, pooling
 from attncli.problem import keys, kinds
 from attncli.records import replace
 from attncli.rendering import formats
@@ -81,7 +81,7 @@ def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     module = ModuleType("attncli.mechanisms.similarity")
     vars(module).update(similarity=names["similarity"])
     monkeypatch.setitem(sys.modules, module.__name__, module)
-    monkeypatch.setitem(table.METHODS, "similarity", method["similarity"])
+    monkeypatch.setitem(compute.METHODS, "similarity", method["similarity"])
     monkeypatch.setitem(kinds.KINDS, "similarity", kind["similarity"])
     # The row of the key `kind` takes its words from KINDS when the package is imported.
     row = replace(keys.KEYS["kind"], form=choice(kinds.KINDS))
