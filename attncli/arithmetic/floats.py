@@ -71,8 +71,7 @@ def of_ordinary_size(rows: Array) -> Array:
     """Return rows scaled by powers of two to about 1, which loses no digit and no direction."""
     if rows.dtype.kind != "f":
         return rows
-    largest = np.abs(rows).max(axis=-1, keepdims=True)
-    _, exponent = np.frexp(largest)
+    _, exponent = np.frexp(np.abs(rows).max(axis=-1, keepdims=True))
     scaled: Array = np.ldexp(rows, -exponent)
     return scaled
 

@@ -236,9 +236,9 @@ class Hardmax(Operation):
         """1 for what is the largest for sure, 0 for what is not; else either."""
         (scores,) = operands
         first = self.apply(_middle(scores))
-        largest_low = scores.low.max(axis=self.along, keepdims=True)
-        rivals = (scores.high >= largest_low).sum(axis=self.along, keepdims=True) > 1
-        may_be = rivals & (scores.high >= largest_low) & (scores.high > -np.inf)
+        reach = scores.high >= scores.low.max(axis=self.along, keepdims=True)
+        several = reach.sum(axis=self.along, keepdims=True) > 1
+        may_be = several & reach & (scores.high > -np.inf)
         return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
 
     def notation(self, columns: bool) -> tree.Formula:

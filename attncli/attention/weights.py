@@ -64,10 +64,8 @@ def score(
 ) -> Step:
     """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
 
-    `trailing` names the axes of the scores where they are not the queries' and keys' rows.
-
-    Raises:
-        InputError: for a zero vector with the cosine.
+    `trailing` names the axes of the scores where they are not the queries' and keys' rows. A zero
+    vector is an InputError with the cosine.
     """
     row, values = SCORES[rules.score], rules.parameters
     given = [p for p in row.parameters if p.name in values]

@@ -34,10 +34,8 @@ def plain(raw: Any, path: KeyPath) -> Any:
     """Return a raw value in which the arrays of other libraries are NumPy's.
 
     What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
-    objects become nested lists, whose cells are read one by one.
-
-    Raises:
-        InputError: for an array that NumPy cannot read.
+    objects become nested lists, whose cells are read one by one. An InputError tells of an array
+    that NumPy cannot read.
     """
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         try:

@@ -127,11 +127,7 @@ class Problem:
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
-        """Return the problem of a file's values; `source` gives the place of a key in it.
-
-        Raises:
-            InputError: as for any problem.
-        """
+        """Return the problem of a file's values; `source` gives the place of a key in it."""
         problem = cls(**cast(ProblemKeys, values))
         problem.__dict__["source"] = source
         return problem

@@ -35,10 +35,8 @@ SCALE = Form(_scale, ({"type": ["number", "string"]},))
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:
     """Return a scale expression with sizes put in; None where it is 1.
 
-    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding.
-
-    Raises:
-        InputError: for what cannot be read or calculated.
+    A quotient is kept as one, so that 1/sqrt(d_k) divides by √d_k with a single rounding. An
+    InputError tells what cannot be read or calculated.
     """
 
     def number(formula: Formula) -> NumberAsWritten:

@@ -23,10 +23,8 @@ def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> Callable[[float
     largest = float(np.abs(finite).max(initial=0.0))
     if largest >= TOO_LONG or 0 < largest < 0.5 * 10.0**-decimals:
         return _with(f".{decimals}e")
-    for needed in range(decimals):
-        if np.array_equal(np.round(finite, needed), finite):
-            return _with(f".{needed}f")
-    return _with(f".{decimals}f")
+    enough = (n for n in range(decimals) if np.array_equal(np.round(finite, n), finite))
+    return _with(f".{next(enough, decimals)}f")
 
 
 def _with(style: str) -> Callable[[float], str]:
