@@ -169,7 +169,8 @@ def test_old_file_stays_when_the_disk_is_full(tmp_path: Path) -> None:
     done = subprocess.run(
         [*PROGRAM, "compute", str(GOOD), "-o", str(old)],
         capture_output=True,
-        env=environment(PYTHONDONTWRITEBYTECODE="1"),  # or what it compiles is cut off, and kept
+        # Modules that are compiled here would be cut off, and stay so in the cache of all tests.
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
         check=False,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100)),
     )
