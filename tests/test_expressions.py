@@ -11,6 +11,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from attncli.notation.parser import MAX_DEPTH, MAX_LENGTH, NumberError, parse
 from attncli.notation.text import text as shown_text
 from attncli.notation.tree import (
     Call,
@@ -25,15 +26,7 @@ from attncli.notation.tree import (
     named,
 )
 from attncli.notation.tree import Fraction as Quotient
-from attncli.notation.written import (
-    MAX_DEPTH,
-    MAX_LENGTH,
-    NumberAsWritten,
-    NumberError,
-    evaluate,
-    number,
-    parse,
-)
+from attncli.notation.written import NumberAsWritten, evaluate, number
 
 QUICK = settings(deadline=None, max_examples=150, derandomize=True, database=None)
 HARMLESS = "\u200c\u200d\u3000\xa0\u202f"  # joiners and blanks, which `visible` leaves

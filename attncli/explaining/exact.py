@@ -20,9 +20,10 @@ from attncli.errors import fail
 from attncli.explaining import terms
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
+from attncli.notation.parser import parse
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
-from attncli.notation.written import NumberAsWritten, operation_of, parse, words_of
+from attncli.notation.written import NumberAsWritten, operation_of, words_of
 from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate

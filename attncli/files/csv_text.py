@@ -10,7 +10,8 @@ from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.document import Labels, Options, Raw, assign, error_at
-from attncli.notation.written import NumberError, number
+from attncli.notation.parser import NumberError
+from attncli.notation.written import number
 from attncli.records import Record, replace
 from attncli.text.escapes import lines_of, visible
 

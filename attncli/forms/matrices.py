@@ -15,7 +15,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import InputError, KeyPath, fail
-from attncli.notation.written import NumberError, number, words_of
+from attncli.notation.parser import NumberError
+from attncli.notation.written import number, words_of
 from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[0-9.eE+\- ]*")

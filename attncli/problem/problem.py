@@ -7,7 +7,7 @@ where in the file that key stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
 
@@ -20,12 +20,14 @@ from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
-from attncli.problem.keywords import ProblemKeys
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.uses import misused
 from attncli.tape.step import LEADING
+
+if TYPE_CHECKING:
+    from attncli.problem.keywords import ProblemKeys
 
 
 class Problem:
@@ -128,7 +130,7 @@ class Problem:
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         """Return the problem of a file's values; `source` gives the place of a key in it."""
-        problem = cls(**cast(ProblemKeys, values))
+        problem = cls(**cast("ProblemKeys", values))
         problem.__dict__["source"] = source
         return problem
 

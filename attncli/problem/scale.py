@@ -9,9 +9,10 @@ import numpy as np
 from attncli.attention.weights import Factor
 from attncli.errors import KeyPath, fail
 from attncli.forms.form import Form, as_text
+from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
-from attncli.notation.written import NumberAsWritten, NumberError, evaluate, parse, with_numbers
+from attncli.notation.written import NumberAsWritten, evaluate, with_numbers
 
 SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
 """The sizes that a scale expression may use."""

@@ -7,7 +7,6 @@ the first, and a message can name both.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.attention.masks import MASKS
@@ -28,15 +27,21 @@ class Bound(Record):
     words: str
 
 
-@dataclass(eq=False, repr=False)
 class Sizes:
-    """The letters bound so far."""
+    """The letters bound so far.
 
-    heads: int = 1  # how many query heads
-    kv_heads: int = 1  # how many key/value heads
-    columns: bool = False  # whether a token is a column: messages count what the user counts
-    bound: dict[str, Bound] = field(default_factory=dict)
-    faults: list[Fault] = field(default_factory=list)
+    Args:
+        heads: how many query heads.
+        kv_heads: how many key/value heads.
+        columns: whether a token is a column: messages count what the user counts.
+    """
+
+    def __init__(self, heads: int, kv_heads: int, columns: bool) -> None:
+        self.heads = heads
+        self.kv_heads = kv_heads
+        self.columns = columns
+        self.bound: dict[str, Bound] = {}
+        self.faults: list[Fault] = []
 
     def __getitem__(self, letter: str) -> int:
         return self.bound[letter].size

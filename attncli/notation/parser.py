@@ -1,0 +1,185 @@
+"""Written numbers read into formulas, by recursive descent; nothing is ever handed to `eval`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Collection
+
+from attncli.notation import tree
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
+
+MAX_LENGTH = 500
+MAX_DEPTH = 50
+TOKEN = (
+    r"(?P<number>0[xX][0-9a-fA-F]+|0o[0-7]+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
+    r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
+)
+"""Compiled when there is more than a plain number to read; most files hold nothing else."""
+SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
+FUNCTIONS = ("sqrt", "exp")
+NAN = "nan is not a number that a calculation can go on with"
+INFINITE = ("inf", "infinity", "∞")
+
+
+class NumberError(ValueError):
+    """What is wrong with a written number, and at which character of it (from 0)."""
+
+    def __init__(self, message: str, column: int = 0) -> None:
+        super().__init__(message)
+        self.column = column
+
+
+def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
+    """Return the tree of an expression, in which the given names may stand for numbers.
+
+    Raises:
+        NumberError: for what is no expression, or is longer or deeper than a person writes.
+
+    >>> from attncli.notation.text import text as as_text
+    >>> as_text(parse("1/sqrt(2*n)", ["n"]))
+    '1/√(2·n)'
+    """
+    if len(text) > MAX_LENGTH:
+        raise NumberError(f"a number of {len(text)} characters is too long")
+    if text.isdecimal() and text.isascii():
+        return tree.Number(text)
+    return _Parser(text, names).whole()
+
+
+class _Parser:
+    """Recursive descent over the tokens of one text."""
+
+    def __init__(self, text: str, names: Collection[str]) -> None:
+        self.text = text
+        self.names = names
+        self.depth = 0
+        self.tokens: list[tuple[str, str, int]] = []
+        self.at = 0
+        if text.strip().lower().lstrip("+-") == ".inf":  # YAML's way
+            text = text.replace(".", "", 1)
+        for match in re.finditer(TOKEN, text):
+            kind = match.lastgroup or ""
+            if kind == "strange":
+                raise self._no_number(match.start())
+            if kind != "blank":
+                self.tokens.append((kind, SAME.get(match[0], match[0]), match.start()))
+        self.tokens.append(("end", "", len(text)))
+
+    def whole(self) -> tree.Formula:
+        """Return the tree of the whole text."""
+        if len(self.tokens) == 1:
+            raise NumberError("there is no number")
+        result = self._sum()
+        kind, text, column = self.tokens[self.at]
+        if kind != "end":
+            if text == ")":
+                raise NumberError(f"{self._shown()} has a ) without a (", column)
+            before = self.tokens[self.at - 1][1]
+            if kind == "name" and self.text[column - 1 : column].isdigit():
+                raise self._no_number(column)
+            message = f"{self._shown()}: there is no sign between {before} and {text}"
+            raise NumberError(message, column)
+        return result
+
+    def _sum(self) -> tree.Formula:
+        terms = [self._product()]
+        while sign := self._taken("+", "-"):
+            term = self._product()
+            terms.append(tree.Minus(term) if sign == "-" else term)
+        return tree.Plus(tuple(terms)) if len(terms) > 1 else terms[0]
+
+    def _product(self) -> tree.Formula:
+        if self._taken("-"):  # −a·b is −(a·b)
+            return tree.Minus(self._deeper(self._product))
+        left = self._signed()
+        factors = [left]
+        while sign := self._taken("*", "/"):
+            if sign == "*":
+                factors.append(self._signed())
+                left = tree.Times(tuple(factors))
+            else:
+                left = tree.Fraction(left, self._signed(), tight=True)
+                factors = [left]
+        return left
+
+    def _signed(self) -> tree.Formula:
+        if sign := self._taken("+", "-"):
+            operand = self._deeper(self._signed)
+            return operand if sign == "+" else tree.Minus(operand)
+        base = self._atom()
+        return tree.Power(base, self._deeper(self._signed)) if self._taken("^") else base
+
+    def _atom(self) -> tree.Formula:
+        kind, text, column = self.tokens[self.at]
+        self.at += 1
+        if kind == "number":
+            return tree.Number(text)
+        if text == "(":
+            return self._group()
+        if text == "√":
+            return tree.Root(self._deeper(self._atom))
+        if kind == "name":
+            return self._named(text, column)
+        if kind == "end":
+            raise NumberError(f"{self._shown()} ends too early", column)
+        raise self._no_number(column)
+
+    def _named(self, text: str, column: int) -> tree.Formula:
+        if text in FUNCTIONS:
+            if not self._taken("("):
+                raise NumberError(f"{text} needs a number in parentheses: {text}(2)", column)
+            argument = self._group()
+            return tree.Root(argument) if text == "sqrt" else tree.Call(text, (argument,))
+        if text in self.names:
+            return tree.named(text)
+        if text == "e":
+            return tree.Name(text)
+        if text.lower() in ("pi", "π"):
+            return tree.Name("π")
+        if text.lower() in INFINITE:
+            return tree.Number("∞")
+        if text.lower() == "nan":
+            raise NumberError(NAN, column)
+        if self.names:
+            hint = did_you_mean(text, [*self.names, *FUNCTIONS, "e", "pi"])
+            raise NumberError(f"unknown name {visible(text)}; {hint}", column)
+        raise self._no_number(column)
+
+    def _group(self) -> tree.Formula:
+        inside = self._deeper(self._sum)
+        if not self._taken(")"):
+            raise NumberError(f"{self._shown()} has a ( without a )", self.tokens[self.at][2])
+        return inside
+
+    def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
+        """Return what is read by a method, one level deeper."""
+        self.depth += 1
+        if self.depth > MAX_DEPTH:
+            raise NumberError(f"more than {MAX_DEPTH} levels of parentheses, powers or signs")
+        found = part()
+        self.depth -= 1
+        return found
+
+    def _taken(self, *signs: str) -> str:
+        """Return the next token, and go past it, if it is one of some signs; else nothing."""
+        kind, text, _ = self.tokens[self.at]
+        if kind != "op" or text not in signs:
+            return ""
+        self.at += 1
+        return text
+
+    def _shown(self) -> str:
+        text = self.text.strip()
+        return visible(text if len(text) <= 40 else text[:40] + "…")
+
+    def _no_number(self, column: int) -> NumberError:
+        text = self.text.strip()
+        message = f"{self._shown()} is not a number"
+        if text.lower() in (".nan", "nan"):
+            return NumberError(NAN, column)
+        if re.fullmatch(r"[+-]?\d+(_\d+)+(\.\d+)?", text):
+            return NumberError(f"{message}; write {text.replace('_', '')}", column)
+        if re.fullmatch(r"[+-]?\d+,\d+", text):
+            return NumberError(f"{message}; write {text.replace(',', '.')}", column)
+        return NumberError(message, column)
