@@ -108,6 +108,7 @@ def test_bytes_that_are_not_utf8(attn: Attn) -> None:
         (["-m", "X"], "-m X is not of the form NAME=FILE"),
         (["--only", "wieghts"], "there is no step wieghts"),
         (["--score", "dott"], "--score: unknown score dott\n  did you mean dot?\n"),
+        (["--mask", "window"], "--mask: mask window needs a value\n  write mask: {window: …}\n"),
         (["--heads", "2"], "heads = 2 does not divide the 3 columns of X"),
         (["-m", "W_q=nope.csv"], "W_q: nope.csv: there is no such file"),
     ],

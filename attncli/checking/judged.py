@@ -57,7 +57,7 @@ class Misshapen(Judged):
 
 
 class Given(Judged):
-    """A step whose numbers are all right, as far as they were handed in.
+    """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
 
     The unit is that of the last digit that says something, of each number.
     """

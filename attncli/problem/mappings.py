@@ -76,6 +76,8 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if isinstance(raw, str) and raw in ("causal", "none"):
         return {"causal": True} if raw == "causal" else {}
     if isinstance(raw, str) and not any(c.isdigit() for c in raw):
+        if raw in MASKS:
+            raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
         raise fail(f"unknown mask {visible(raw)}", *path, hint=hint)
     if not isinstance(raw, Mapping):

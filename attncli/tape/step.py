@@ -74,7 +74,7 @@ class Operation(Record):
         raise NotImplementedError
 
     def bounds(self, *operands: Any) -> Any:
-        """Return the ranges of the result of operands that are ranges (`attncli.ranges`).
+        """Return the ranges of the result of operands that are ranges (`arithmetic/intervals`).
 
         What `apply` does with them is right wherever it does nothing that only numbers can.
         """

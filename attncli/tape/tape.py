@@ -1,4 +1,4 @@
-"""The tape: records a calculation, line by line, as named steps."""
+"""The recorder of a calculation, which names each line of it."""
 
 from __future__ import annotations
 
