@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
@@ -30,25 +29,25 @@ class Row(Record):
     cells: list[str]
 
 
-@dataclass(eq=False, repr=False)
 class Block:
-    """A matrix under its key."""
+    """A matrix under its key, whose line is the header."""
 
-    header: int
-    rows: list[Row] = field(default_factory=list)
-    labels: Labels = (None, None)
-    left: int = 0  # how many cells of a line are labels
-    top: int = 0  # how many lines are labels
+    def __init__(self, header: int) -> None:
+        self.header = header
+        self.rows: list[Row] = []
+        self.labels: Labels = (None, None)
+        self.left = 0  # how many cells of a line are labels
+        self.top = 0  # how many lines are labels
 
 
-@dataclass(eq=False, repr=False)
 class Table:
     """One problem of a CSV file."""
 
-    values: dict[str, Raw] = field(default_factory=dict)
-    labels: dict[str, Labels] = field(default_factory=dict)
-    blocks: dict[KeyPath, Block] = field(default_factory=dict)
-    lines: dict[str, int] = field(default_factory=dict)  # of the options
+    def __init__(self) -> None:
+        self.values: dict[str, Raw] = {}
+        self.labels: dict[str, Labels] = {}
+        self.blocks: dict[KeyPath, Block] = {}
+        self.lines: dict[str, int] = {}  # of the options
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
@@ -172,7 +171,8 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             place = _place(text, name, row.line)
             raise error_at(place, "these numbers belong to no matrix", hint)
         else:
-            block = table.blocks[("X",)] = Block(0, [row])
+            block = table.blocks[("X",)] = Block(0)
+            block.rows.append(row)
     _finish(table, in_results)
     return table
 

@@ -7,7 +7,6 @@ is told with file, line and column.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -160,14 +159,14 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         return Problem.from_file(values, places.of)
 
 
-@dataclass(eq=False, repr=False)
 class Places:
     """Where each key of a problem comes from, when it is not from the document itself."""
 
-    document: Document
-    prefixes: dict[str, KeyPath] = field(default_factory=dict)
-    origins: dict[str, Callable[[KeyPath], Place]] = field(default_factory=dict)
-    labels: dict[str, list[str]] = field(default_factory=dict)
+    def __init__(self, document: Document) -> None:
+        self.document = document
+        self.prefixes: dict[str, KeyPath] = {}
+        self.origins: dict[str, Callable[[KeyPath], Place]] = {}
+        self.labels: dict[str, list[str]] = {}
 
     def of(self, path: KeyPath) -> Place:
         """Return the place of a key path of the problem."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
 import yaml
@@ -87,17 +86,24 @@ def _walk(text: str, name: str, number: int) -> Iterator[tuple[KeyPath, Any, boo
             yield builder.path() if is_key else path, event, is_key
 
 
-@dataclass(eq=False, repr=False)
 class Open:
-    """A list or mapping whose end is still to come."""
+    """A list or mapping whose end is still to come.
 
-    value: Any
-    anchor: str | None
-    before: int  # how many values stand before it
-    height: int = 0  # levels in it so far
-    key: str = ""  # of a mapping: the last one
-    awaits_key: bool = False
-    lines: dict[str, int] = field(default_factory=dict)  # where its keys stand
+    Args:
+        value: what it holds so far.
+        anchor: the name under which aliases repeat it.
+        before: how many values stand before it.
+        awaits_key: whether a key comes next.
+    """
+
+    def __init__(self, value: Any, anchor: str | None, before: int, awaits_key: bool) -> None:
+        self.value = value
+        self.anchor = anchor
+        self.before = before
+        self.awaits_key = awaits_key
+        self.height = 0  # levels in it so far
+        self.key = ""  # of a mapping: the last one
+        self.lines: dict[str, int] = {}  # where its keys stand
 
 
 class _Builder:
@@ -177,7 +183,7 @@ class _Builder:
         """Put a value, with how many values and levels it has, where it stands."""
         if anchor:
             self.anchors[anchor] = (value, size, height)
-        inside = self.open[-1] if self.open else Open(self.documents, None, 0)
+        inside = self.open[-1] if self.open else Open(self.documents, None, 0, False)
         inside.height = max(inside.height, height)
         if isinstance(inside.value, dict):
             inside.awaits_key = True
