@@ -19,6 +19,7 @@ import pytest
 import yaml
 from rich.cells import cell_len
 
+from attncli.text.widths import SIGNS
 from tests.conftest import (
     PROGRAM,
     ROOT,
@@ -350,3 +351,8 @@ def test_name_too_long_is_told(attn: Attn) -> None:
     result = attn("compute", "a" * 5000)
     assert result.status == 2
     assert "too long" in result.err
+
+
+def test_signs_of_tables_take_one_column() -> None:
+    """The widths that are known without rich are those that rich gives."""
+    assert {chr(sign): cell_len(chr(sign)) for sign in SIGNS} == dict.fromkeys(map(chr, SIGNS), 1)

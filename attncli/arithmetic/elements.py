@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-Array = NDArray[Any]
+# As `numpy.typing` defines `NDArray[Any]`, whose import would be felt at every start.
+Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
 
 OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
     "+": operator.add,

@@ -34,10 +34,12 @@ def explain(
 ) -> None:
     """Show how one number comes about, with the numbers put in."""
     shared.prepare([input_])
-    from attncli.explaining.exact import Exact
     from attncli.rendering.explanations import Request, lines
     from attncli.rendering.selection import Selection
     from attncli.tape.cells import find_cells
+
+    if exact:
+        from attncli.explaining.exact import Exact
 
     chosen_format = shared.format_name("explanations", format_)
     selection = Selection(decimals=decimals, full=full)

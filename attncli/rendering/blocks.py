@@ -11,7 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.notation.text import text as as_text
 from attncli.records import Record
+from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width, label_width
@@ -123,6 +125,12 @@ class Layout(Record):
             lines += _block(matrix, columns[:count], _range(columns[:count])).lines
             columns = columns[count:]
         return lines
+
+
+def heading_line(step: Step, shapes: str = "") -> Line:
+    """Return the formula, what its letters stand for, and the shapes."""
+    asides = filter(None, (as_text(step.note) if step.note else "", shapes))
+    return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
 
 
 def plain(pages: Iterable[Iterable[Line]]) -> bytes:

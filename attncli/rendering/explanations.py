@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from itertools import product
 from math import isinf
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from attncli.explaining.exact import Exact
 from attncli.explaining.explain import Explainer, Explanation, cells, number_text
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import ascii_text, tex
 from attncli.records import Record, replace
-from attncli.rendering import latex, markdown
-from attncli.rendering.blocks import Line, plain
+from attncli.rendering.blocks import Line, heading_line, plain
 from attncli.rendering.selection import Selection
-from attncli.rendering.table import heading_line
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 from attncli.text.numbers import every_digit
+
+if TYPE_CHECKING:
+    from attncli.explaining.exact import Exact
 
 
 class Request(Record):
@@ -109,6 +108,8 @@ def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
 
 def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return the lines as a displayed formula each, one below the other."""
+    from attncli.rendering import latex
+
     texts = []
     for request in requests:
         found = request.found(selection.digits, selection.full)
@@ -119,6 +120,9 @@ def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
 
 def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
     """Return titles and the lines as formulas, items of a list."""
+    from attncli.notation.tex import ascii_text
+    from attncli.rendering import markdown
+
     parts = []
     for request in requests:
         title = markdown.escaped(visible(request.trace.problem.title))
@@ -155,6 +159,8 @@ def _cell(found: Explanation) -> dict[str, Any]:
 
 def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str:
     """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
+    from attncli.notation.tex import tex
+
     chain = found.chain
     name, *parts = (tex(part, escape) for part in chain.parts)
     signs = [" = "] * (len(parts) - 1) + [r" \approx " if chain.last == "≈" else " = "]

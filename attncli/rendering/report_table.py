@@ -9,9 +9,8 @@ from attncli.checking.check import Report
 from attncli.checking.judged import Finding
 from attncli.files.grading import Graded, Unread
 from attncli.rendering import report
-from attncli.rendering.blocks import Layout, Line, plain
+from attncli.rendering.blocks import Layout, Line, heading_line, plain
 from attncli.rendering.selection import Selection
-from attncli.rendering.table import heading_line
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 

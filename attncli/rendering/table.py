@@ -8,7 +8,7 @@ from itertools import groupby
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
-from attncli.rendering.blocks import Block, Layout, Line, Matrix, plain
+from attncli.rendering.blocks import Block, Layout, Line, Matrix, heading_line, plain
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum, shape_text
@@ -30,12 +30,6 @@ def lines(trace: Trace, selection: Selection, width: int | None = None) -> Itera
     writer = _Writer(Layout(width))
     for line in writer.page(page_of(trace, selection, writer.suffices)):
         yield from _folded(line, width)
-
-
-def heading_line(step: Step, shapes: str = "") -> Line:
-    """Return the formula, what its letters stand for, and the shapes."""
-    asides = filter(None, (text(step.note) if step.note else "", shapes))
-    return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
 
 
 class _Writer:

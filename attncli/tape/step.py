@@ -12,15 +12,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import EllipsisType
-from typing import Any, ClassVar, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
 import numpy as np
-from numpy.typing import DTypeLike
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
 from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
 from attncli.records import Record
+
+if TYPE_CHECKING:
+    from numpy.typing import DTypeLike
 
 T = TypeVar("T")
 
