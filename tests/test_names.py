@@ -129,3 +129,32 @@ def test_a_constant_is_shown_as_its_own_key_has_it() -> None:
     assert "0.5²" in attncli.explain(trace, "scores[1, 2]").numbers
     assert "1/2" not in attncli.explain(trace, "scores[1, 2]").numbers
     assert "/ (1/2)" in attncli.explain(trace, "exp[1, 2]").numbers
+
+
+def test_the_number_of_a_place_is_no_label() -> None:
+    trace = attncli.compute(attncli.Problem(tokens=["a,b", "1"], X=[[1, 0], [0, 2]], score="dot"))
+    step = trace["output"]
+    names = [cell_name(step, place) for place in cells(step)]
+    assert names == ["output[1, 1]", "output[1, 2]", "output[2, 1]", "output[2, 2]"]
+    assert [find_cells(name, trace.steps)[1] for name in names] == [[p] for p in cells(step)]
+
+
+@pytest.mark.parametrize(
+    ("label", "key"), [("s", "sum[s]"), ("-", "sum[-]"), ("ueries", "q_ueries")]
+)
+def test_a_name_that_is_printed_comes_before_an_alias(label: str, key: str) -> None:
+    problem = attncli.Problem(tokens=[label, "t"], X=[[1, 0], [0, 2]], score="dot")
+    step, places = find_cells(key, attncli.compute(problem).steps)
+    assert places is not None
+    given = [step.value[place] for place in places]
+    report = attncli.check(problem, {key: given if len(given) > 1 else given[0]})
+    assert report.verdict == "correct"
+    assert report.counts["correct"] == len(given)
+
+
+def test_labels_in_markdown_formulas_stay_on_their_line(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text('{tokens: ["c\\nd", "a\\u202eb"], X: [[1, 0], [0, 1]], score: dot}')
+    out = attn("explain", str(path), "scores[1, 2]", "-f", "markdown").out
+    assert out.count("\n") == 1
+    assert "\u202e" not in out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -54,10 +55,15 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
     Raises:
         InputError: for a word that means no step, or one of several.
     """
+    match = HEAD.fullmatch(word)
+    if word not in trace and not match and set("[_") & set(word):
+        # What the program prints comes before what people say: sum[s] is a cell, sums a step.
+        with suppress(InputError):
+            step, places = find_cells(word, trace.steps)
+            return step, tuple(np.transpose(places or [()]))
     candidates = meant(word, trace)
     if candidates:
         return _only(candidates, word, trace), ()
-    match = HEAD.fullmatch(word)
     if match and len(named := meant(match["name"], trace)) == 1:
         step = trace[named[0]]
         count = step.value.shape[step.leading.index("head")] if "head" in step.leading else 0

@@ -54,7 +54,7 @@ def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
 def _text(cell: object) -> str:
     """Return a cell as text; of a float that is whole, the whole number."""
     if isinstance(cell, float):
-        return "" if np.isnan(cell) else repr(cell).removesuffix(".0")
+        return "" if np.isnan(cell) else repr(float(cell)).removesuffix(".0")
     return "" if cell is None else str(cell).strip()
 
 

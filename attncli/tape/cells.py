@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from itertools import product
 
 import numpy as np
@@ -68,7 +70,7 @@ def place_word(labels: Mapping[str, tuple[str, ...]], axis: str, place: int) -> 
     A label that stands twice, or that holds a bracket or a comma, would not tell the place.
     """
     words = labels.get(axis, ())
-    return words[place] if place < len(words) and _is_clear(words, place) else str(place + 1)
+    return words[place] if place < len(words) and _are_clear(words)[place] else str(place + 1)
 
 
 def find_cells(
@@ -159,10 +161,12 @@ def _places(step: Step, lead: Index, words: Sequence[str], name: str) -> list[In
     return [(*lead, *places) for places in rest]
 
 
-def _is_clear(labels: Sequence[str], place: int) -> bool:
-    label = labels[place]
-    is_plain = label == label.strip() != "" and not set(label) & set(',[]"')
-    return is_plain and labels.count(label) == 1
+@lru_cache
+def _are_clear(labels: tuple[str, ...]) -> list[bool]:
+    """Whether each label tells its place: where one gives way to a number, so does every number."""
+    counts = Counter(labels)
+    clear = [x == x.strip() != "" and not set(x) & set(',[]"') and counts[x] == 1 for x in labels]
+    return [c and (all(clear) or not x.isdecimal()) for c, x in zip(clear, labels, strict=True)]
 
 
 def _groups(rest: str, text: str) -> list[str]:
@@ -195,6 +199,8 @@ def _find(step: Step, axis: str, size: int, part: str, text: str) -> int:
     labels = step.labels.get(axis, ())
     label = part[1:-1] if len(part) > 1 and part[0] == part[-1] == '"' else part
     places = [i for i, known in enumerate(labels) if label in (known, label_text(known))]
+    if part.isdecimal() and not all(_are_clear(labels)[i] for i in places):
+        places = []  # the number of a place
     if len(places) == 1:
         return places[0]
     if len(places) > 1:
