@@ -139,6 +139,15 @@ def test_the_number_of_a_place_is_no_label() -> None:
     assert [find_cells(name, trace.steps)[1] for name in names] == [[p] for p in cells(step)]
 
 
+def test_a_comma_does_no_harm_in_the_name_of_a_row(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text('{tokens: ["a,b", "1"], X: [[1, 0], [0, 2]], score: dot}')
+    assert "z_a,b = 0.7311·v_a,b + 0.2689·v_2" in attn("compute", str(path)).out
+    trace = attncli.compute(attncli.load(path))
+    rows = [find_cells(name, trace.steps, trace.inputs)[1] for name in ("z_a,b", "v_2")]
+    assert rows == [[(0, 0), (0, 1)], [(1, 0), (1, 1)]]
+
+
 @pytest.mark.parametrize(
     ("label", "key"), [("s", "sum[s]"), ("-", "sum[-]"), ("ueries", "q_ueries")]
 )

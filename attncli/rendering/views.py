@@ -153,7 +153,7 @@ class Views:
 
     def word(self, axis: str, place: int) -> str:
         """Return the label of a place along an axis, or its number from 1."""
-        return label_text(place_word(self.trace.labels, axis, place))
+        return label_text(place_word(self.trace.labels, axis, place, alone=True))
 
     def of_step(self, step: Step, place: Index, words: str = "") -> Panel:
         """Return a matrix of a step or an input as it stands on paper.

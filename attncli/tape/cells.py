@@ -60,17 +60,26 @@ def row(step: Step, at: Index) -> Vector:
     if len(axes) == 1 and step.array.shape[-2] == 1 and axes[0] not in step.labels:
         return Vector(_row_letter(step), ())
     places = at[len(at) - len(step.trailing) : -1]
-    words = (place_word(step.labels, axis, i) for axis, i in zip(axes, places, strict=True))
+    alone = len(axes) == 1
+    words = (place_word(step.labels, axis, i, alone) for axis, i in zip(axes, places, strict=True))
     return Vector(_row_letter(step), tuple(words))
 
 
-def place_word(labels: Mapping[str, tuple[str, ...]], axis: str, place: int) -> str:
+def place_word(
+    labels: Mapping[str, tuple[str, ...]], axis: str, place: int, alone: bool = False
+) -> str:
     """Return the label of a place along an axis; its number where there is none, or no clear one.
 
-    A label that stands twice, or that holds a bracket or a comma, would not tell the place.
+    A label that stands twice, or that holds a bracket or a comma, would not tell the place; where
+    no other place is named, as in z_am, a comma does no harm.
     """
     words = labels.get(axis, ())
-    return words[place] if place < len(words) and _are_clear(words)[place] else str(place + 1)
+    if place < len(words):
+        label = words[place]
+        tells = alone and _is_plain(label, '["') and words.count(label) == 1
+        if _are_clear(words)[place] or (tells and not label.isdecimal()):
+            return label
+    return str(place + 1)
 
 
 def find_cells(
@@ -161,11 +170,15 @@ def _places(step: Step, lead: Index, words: Sequence[str], name: str) -> list[In
     return [(*lead, *places) for places in rest]
 
 
+def _is_plain(label: str, signs: str) -> bool:
+    return label == label.strip() != "" and not set(label) & set(signs)
+
+
 @lru_cache
 def _are_clear(labels: tuple[str, ...]) -> list[bool]:
     """Whether each label tells its place: where one gives way to a number, so does every number."""
     counts = Counter(labels)
-    clear = [x == x.strip() != "" and not set(x) & set(',[]"') and counts[x] == 1 for x in labels]
+    clear = [_is_plain(x, ',[]"') and counts[x] == 1 for x in labels]
     return [c and (all(clear) or not x.isdecimal()) for c, x in zip(clear, labels, strict=True)]
 
 
