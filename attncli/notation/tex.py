@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
+from attncli.text.escapes import visible
 
 SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
 FENCES = {
@@ -33,12 +34,12 @@ LIGATURE = re.compile(r"([-,])(?=\1)")
 
 
 def ascii_text(text: str) -> str:
-    r"""Return text with what TeX takes as commands escaped; other scripts are kept.
+    r"""Return text with what TeX takes as commands escaped, made visible; other scripts are kept.
 
     >>> ascii_text("50% of $x_1$")
     '50\\% of \\$x\\_1\\$'
     """
-    text = "".join(ESCAPES.get(c, c) for c in text)
+    text = "".join(ESCAPES.get(c, c) for c in visible(text))
     return LIGATURE.sub(r"\1{}", text)
 
 

@@ -123,15 +123,12 @@ def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown
 
-    def escape(word: str) -> str:
-        return ascii_text(visible(word))
-
     parts = []
     for request in requests:
         title = markdown.escaped(visible(request.trace.problem.title))
         parts.append(f"**{title}**\n\n" if title else "")
         for depth, found in request.found(selection.digits, selection.full):
-            parts.append(f"{'  ' * depth}- $`{_aligned(found, '', escape)}`$\n")
+            parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
     return "".join(parts).encode()
 
 

@@ -146,9 +146,7 @@ class Views:
             for node in shared[:1]:
                 words.append(f"key/value head {at[1] // node.times + 1}")
             if deep and counts[-1] > 1:
-                labels = self.trace.labels.get(step.trailing[0], ())
-                word = label_text(labels[at[-1]]) if labels else str(at[-1] + 1)
-                words.append(f"{step.trailing[0]} {word}")
+                words.append(f"{step.trailing[0]} {self.word(step.trailing[0], at[-1])}")
             yield at, ", ".join(words)
 
     def word(self, axis: str, place: int) -> str:
