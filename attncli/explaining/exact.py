@@ -20,10 +20,11 @@ from attncli.errors import fail
 from attncli.explaining import terms
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
+from attncli.notation.blocks import rows_of
 from attncli.notation.parser import parse
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
-from attncli.notation.written import NumberAsWritten, operation_of, words_of
+from attncli.notation.written import NumberAsWritten, normalized, operation_of
 from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
@@ -210,7 +211,7 @@ class Exact:
         word = cell.strip().lower()
         if word in ("true", "false"):
             return self._plain(word == "true")
-        return self._written(parse(cell))
+        return self._written(parse(normalized(cell)))
 
     def _plain(self, number: Any) -> Number:
         """Return a number that is no text: its shortest decimal form."""
@@ -244,7 +245,7 @@ class Exact:
 def _cells_of(raw: Any) -> Iterator[Any]:
     """Yield every number of a matrix as it was given, row by row."""
     if isinstance(raw, str):
-        yield from (word for line in raw.splitlines() for _, word in words_of(line))
+        yield from (word for row in rows_of(raw.splitlines()) for _, word in row)
     elif isinstance(raw, np.ndarray):
         yield from raw.ravel() if raw.dtype == np.float32 else raw.ravel().tolist()
     elif isinstance(raw, list | tuple):

@@ -15,7 +15,8 @@ import yaml
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Raw, error_at
-from attncli.notation.written import words_of
+from attncli.notation.blocks import rows_of
+from attncli.notation.parser import NumberError
 from attncli.text.escapes import visible
 
 MAX_DEPTH = 64
@@ -210,13 +211,21 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     row, column = (0, rest[0]) if len(rest) == 1 and not literal else (rest[0], (*rest, 0)[1])
     assert isinstance(row, int)
     assert isinstance(column, int)
+    # Beside lines that follow, a comma could mean something else than in the block.
+    if event.style == "|":
+        numbers = numbers[: sum(bool(line.strip()) for line in event.value.splitlines())]
     if row >= len(numbers):
         return None
-    line = lines[numbers[row]]
-    first = numbers[row] == start and not literal
-    offset = event.start_mark.column + (event.style in ("'", '"')) if first else 0
-    starts = [at for at, _ in words_of(line[offset:])]
-    return (numbers[row], offset + starts[column]) if column < len(starts) else None
+    block = [lines[number] for number in numbers]
+    if not literal:  # it may end, and start, within a line
+        block[-1] = block[-1][: event.end_mark.column - (event.style in ("'", '"'))]
+        offset = event.start_mark.column + (event.style in ("'", '"'))
+        block[0] = " " * offset + block[0][offset:]
+    try:
+        words = rows_of(block)[row]
+    except NumberError:  # a comma that may be either is told of the block as a whole
+        return None
+    return (numbers[row], words[column][0]) if column < len(words) else None
 
 
 def _lines(text: str) -> list[str]:

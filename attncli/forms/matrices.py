@@ -15,8 +15,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import InputError, KeyPath, fail
+from attncli.notation.blocks import rows_of
 from attncli.notation.parser import NumberError
-from attncli.notation.written import number, words_of
+from attncli.notation.written import number
 from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
@@ -68,7 +69,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
     """
     if isinstance(raw, str):
-        raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
+        raw = block_rows(raw, path)
     if (axes := _axes(raw)) > MAX_AXES:
         message = f"{_name(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
         raise fail(f"{message}; {MAX_AXES} is the most", *path)
@@ -82,6 +83,15 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
         raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place)
     return array if array.ndim > 1 else array.reshape(1, -1)
+
+
+def block_rows(text: str, path: KeyPath) -> list[list[str]]:
+    """Return the numbers of a text block, row by row; an InputError tells of a doubtful comma."""
+    try:
+        rows = rows_of(text.splitlines())
+    except NumberError as error:
+        raise fail(f"{_name(path)}: {error}", *path) from None
+    return [[word for _, word in row] for row in rows if row]
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:

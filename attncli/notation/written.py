@@ -14,8 +14,20 @@ from attncli.arithmetic.elements import OPERATORS
 from attncli.notation import tree
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as as_text
+from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+ABOUT = "≈≃≅∼~"
+"""Signs before a number that is rounded, which every written number may be."""
+DASHES = str.maketrans("−–‒‐‑", "-----")
+PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
+MONTHS = "jan feb mar mär apr mai may jun jul aug sep okt oct nov dez dec".split()
+DATE = re.compile(
+    rf"(19|20)\d\d-\d{{1,2}}-\d{{1,2}}([T ].*)?|\d{{1,2}}[./]\d{{1,2}}[./](19|20)\d\d"
+    rf"|\d{{1,2}}[-. ]{{0,2}}({'|'.join(MONTHS)})\w*|({'|'.join(MONTHS)})\w*[-. ]{{0,2}}\d{{1,4}}",
+    re.IGNORECASE,
+)
+"""What spreadsheets make of 1/2 and of 1-2."""
 CONSTANTS = {"e": math.e, "π": math.pi}
 NO_NAMES: Mapping[str, float] = {}
 
@@ -50,6 +62,8 @@ def number(text: str) -> float:
     (0.25, 12.0, -4.0, 4.0)
     """
     stripped = text.strip()
+    if not PLAIN.fullmatch(stripped):
+        text = stripped = normalized(text).strip()
     if PLAIN.fullmatch(stripped):
         value = float(stripped)
         if math.isfinite(value):
@@ -58,10 +72,46 @@ def number(text: str) -> float:
     return NumberAsWritten(evaluate(formula), formula)
 
 
-def words_of(line: str) -> list[tuple[int, str]]:
+def normalized(text: str) -> str:
+    """Return a written number in the signs that the parser knows, with its digits.
+
+    It goes without ≈ before it, with a hyphen for any dash, and a percentage is the decimal that
+    it is.
+
+    Raises:
+        NumberError: for a date, which would be a subtraction; for two decimal points.
+
+    >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo")
+    ('0.1361', '-0.50', '-inf')
+    """
+    plain = text.strip()
+    if DATE.fullmatch(plain):
+        way_out = "if it was 1/2, have the spreadsheet keep the cell as text"
+        raise NumberError(f"{visible(plain)} is a date, not a number; {way_out}")
+    if len(plain) > 1 and plain[0] in ABOUT:
+        plain = plain[1:].lstrip()
+    plain = plain.translate(DASHES)
+    if re.fullmatch(r"[-+]?(\d*\.){2,}\d*", plain, re.ASCII) and any(map(str.isdigit, plain)):
+        raise NumberError(f"{visible(plain[:40])} is not a number; it has more than one point")
+    if percent := PERCENT.fullmatch(plain):
+        plain = _hundredth(percent[1])
+    return re.sub(r"\A([-+]?)oo\Z", r"\1inf", plain)
+
+
+def _hundredth(text: str) -> str:
+    """Return a written number over 100, of a decimal with all its digits."""
+    if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII):
+        return f"({text})/100"
+    sign = text[0] if text[0] in "+-" else ""
+    whole, _, decimals = text.removeprefix(sign).partition(".")
+    whole = whole.zfill(3)
+    return f"{sign}{whole[:-2]}.{whole[-2:]}{decimals}"
+
+
+def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
     """Return the numbers of a line, parted by blanks or commas, each with where it starts.
 
-    Inside parentheses nothing parts: `sqrt( 4 )` is one number. Where they do not match, they
+    With no sign, blanks alone part. Inside parentheses nothing parts: `sqrt( 4 )` is one number. Where they do not match, they
     hold nothing together, so that each piece is judged, and refused, by itself.
 
     >>> words_of("1, sqrt( 4 ) 1/2")
@@ -72,7 +122,7 @@ def words_of(line: str) -> list[tuple[int, str]]:
     for index, character in enumerate(line + " "):
         if whole and character in "()":
             depth += 1 if character == "(" else -1
-        elif depth <= 0 and (character.isspace() or character == ","):
+        elif depth <= 0 and (character.isspace() or character == sign):
             if index > start:
                 words.append((start, line[start:index]))
             start = index + 1

@@ -1,0 +1,123 @@
+"""Numbers as people write them: percentages, ≈, dashes, decimal commas, thousands, dates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.errors import InputError
+from attncli.notation.blocks import rows_of, whole_number
+from attncli.notation.parser import NumberError
+from attncli.notation.written import normalized, number
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        *(("13.61%", "0.1361"), ("13.61 %", "0.1361"), ("-5%", "-0.05"), ("100%", "1.00")),
+        *((".5%", "0.005"), ("≈0.14", "0.14"), ("~0.14", "0.14"), ("≈ 0.14", "0.14")),
+        *(("≈14%", "0.14"), ("–0.5", "-0.5"), ("−0.50", "-0.50"), ("-oo", "-inf"), ("oo", "inf")),
+        *(("1/2", "1/2"), ("~", "~"), ("sqrt(2)", "sqrt(2)"), ("1/8%", "(1/8)/100")),
+    ],
+)
+def test_signs_that_change_no_digit(written: str, plain: str) -> None:
+    assert normalized(written) == plain
+
+
+def test_values() -> None:
+    assert number("14%") == 0.14
+    assert number("1/8%") == 0.00125
+    for written in ("-oo", "−∞", "-infinity", "-Inf", "–inf"):
+        assert number(written) == -np.inf
+
+
+@pytest.mark.parametrize(
+    ("written", "said"),
+    [
+        ("2024-01-01", "2024-01-01 is a date, not a number"),
+        ("01.02.2024", "is a date"),
+        ("2-Jan", "is a date"),
+        ("Feb 1", "is a date"),
+        ("0.5.", "0.5. is not a number; it has more than one point"),
+        ("0..5", "0..5 is not a number; it has more than one point"),
+        ("5%%", "5%% is not a number"),
+        ("%", "% is not a number"),
+    ],
+)
+def test_what_is_no_number(written: str, said: str) -> None:
+    with pytest.raises(NumberError, match="^[^\n]*$") as caught:
+        number(written)
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("text", "rows"),
+    [
+        ("1 2\n3 4", [["1", "2"], ["3", "4"]]),
+        ("1,2,3\n4,5,6", [["1", "2", "3"], ["4", "5", "6"]]),
+        ("1, 0\n0, 1", [["1", "0"], ["0", "1"]]),
+        ("0.5,1\n2.5,3", [["0.5", "1"], ["2.5", "3"]]),
+        ("1,0 0,5", [["1.0", "0.5"]]),
+        ("0,1361  0,4319\n0,0013 0,9692", [["0.1361", "0.4319"], ["0.0013", "0.9692"]]),
+        ("-0,5 −1,0", [["-0.5", "−1.0"]]),
+        ("13,61% 86,39%", [["13.61%", "86.39%"]]),
+        ("1,05", [["1.05"]]),  # nobody writes 05 for 5
+        ("1 0,5\n0,5 1\n1 1", [["1", "0.5"], ["0.5", "1"], ["1", "1"]]),  # else rows would differ
+        ("1,202,604.28 22,026.47", [["1202604.28", "22026.47"]]),
+        ("≈ 0.14 ≈ 0.5 13 %", [["≈ 0.14", "≈ 0.5", "13 %"]]),
+        ("~ 0.14 ?", [["~", "0.14", "?"]]),
+        ("2,5 1,5\nsqrt( 4 ) 2,05", [["2.5", "1.5"], ["sqrt( 4 )", "2.05"]]),
+    ],
+)
+def test_what_parts_numbers(text: str, rows: list[list[str]]) -> None:
+    assert [[word for _, word in row] for row in rows_of(text.splitlines())] == rows
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("1,0", "1,0 may mean several numbers; write 1.0 or 1, 0 with a blank"),
+        ("1,0\n0,1", "write 1.0 or 1, 0 with a blank"),
+        ("1 0,5", "0,5 may mean several numbers; write 0.5 or 0, 5 with a blank"),
+        ("0.5 1,2", "1,2 may mean several numbers"),
+        ("1,202 8,103", "1,202 may mean several numbers; write 1.202 or 1202 or 1, 202"),
+    ],
+)
+def test_a_comma_that_may_be_either_is_refused(text: str, said: str) -> None:
+    with pytest.raises(NumberError) as caught:
+        rows_of(text.splitlines())
+    assert said in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("written", "plain"),
+    [
+        *(("0,14", "0.14"), ("-12,5", "-12.5"), ("1,202,604.28", "1202604.28")),
+        *(("1.202.604,28", "1202604.28"), ("1 202 604,28", "1202604.28"), ("0,202", "0.202")),
+        *(("1'202.5", "1202.5"), ("1,202.5", "1202.5"), ("1.202", "1.202"), ("1/2", "1/2")),
+    ],
+)
+def test_a_number_alone_in_its_cell(written: str, plain: str) -> None:
+    assert whole_number(written) == plain
+
+
+def test_a_comma_alone_in_its_cell_may_be_either() -> None:
+    with pytest.raises(NumberError, match=r"write 1\.202 or 1202"):
+        whole_number("1,202")
+
+
+def test_problems_take_the_same_numbers(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("X: |\n  0,5 1,5\n  1,0 2,0\nW_q: [[50%, ≈1], [–1, 0]]\nscore: dot\n")
+    problem = attncli.load(path)
+    np.testing.assert_array_equal(problem.array("X")[0, 0], [[0.5, 1.5], [1, 2]])
+    np.testing.assert_array_equal(problem.array("W_q")[0, 0], [[0.5, 1], [-1, 0]])
+    path.write_text("score: dot\nX: |\n  1,0\n")
+    with pytest.raises(InputError, match=r"p.yaml:2:1: X: 1,0 may mean several numbers; write 1.0"):
+        attncli.load(path)
+    path.write_text("X: |\n  0,5 1,5\n  1,0 x\nscore: dot\n")
+    with pytest.raises(InputError, match=r"p.yaml:3:7: row 2, column 2 of X: x is not a number"):
+        attncli.load(path)
