@@ -48,9 +48,10 @@ def test_values() -> None:
     ],
 )
 def test_what_is_no_number(written: str, said: str) -> None:
-    with pytest.raises(NumberError, match="^[^\n]*$") as caught:
+    with pytest.raises(NumberError) as caught:
         number(written)
     assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 @pytest.mark.parametrize(

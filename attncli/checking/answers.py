@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
@@ -9,24 +10,29 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import SHARE
-from attncli.checking.digits import LIKE_BLOCKED, decimal_of, share_of_floats
+from attncli.checking.digits import LIKE_BLOCKED, share_of_floats
+from attncli.checking.labels import Beside, Labels, beside, is_turned, targets
+from attncli.checking.layouts import layouts, nearest
 from attncli.checking.names import At, find_answer
+from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any, numbers_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
-from attncli.forms.matrices import cell_words, written_number
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
-MISSING = frozenset(("", "~", "_", "?", "null", "None"))
-"""How a cell is left out."""
-
 SUCH_AS = "write such as weights: [[0.5, 0.5]]"
 
-ABOUT = ("student", "name", "title", "notes")
+NAMES = ("student", "name", "title")
 """Keys beside the matrices, the first of them that is given names the student."""
 
+COMMENTS = ("comment", "comments", "remark", "remarks", "note", "notes")
+"""Keys beside the matrices for what a student, or whoever read the sheet, has to say."""
+
+ABOUT = (*NAMES, *COMMENTS)
+
+NO_LABELS: Mapping[str, Labels] = {}
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 
@@ -42,12 +48,16 @@ class Submission(Record):
     Attributes:
         locate: gives the place of a step, a row or a cell.
         ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
+        labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
+        comment: what was said beside the matrices.
     """
 
     name: str
     matrices: Mapping[str, Any]
     locate: Locate = nowhere
     ragged: bool = False
+    labels: Mapping[str, Labels] = NO_LABELS
+    comment: str = ""
 
 
 class Written(Record):
@@ -56,14 +66,17 @@ class Written(Record):
     Attributes:
         values: the numbers, nan where a cell was left out.
         unit: one unit of the last written digit; 0 for what is exact, such as 1/3.
-        texts: what was written.
+        texts: what was written; a percentage, or a decimal comma, as the decimal that it is.
         share: which share of itself a number may be off because a computer worked it out.
+        dtype: float16, float32 or float64 where a computer worked them out: they came as such an
+            array, or with the digits that a program prints of one; "" for what a hand writes.
     """
 
     values: Array
     unit: Array
     texts: Array
     share: float = SHARE
+    dtype: str = ""
 
     @property
     def missing(self) -> Array:
@@ -80,28 +93,40 @@ class ShapeMismatch(Record):
 
     def numbers(self) -> tuple[Array, Array]:
         """Return the numbers, nan for what is no decimal, and the units of their last digits."""
-        numbers, units = np.empty(self.texts.shape), np.empty(self.texts.shape)
-        for place, text in np.ndenumerate(self.texts):
-            numbers[place], units[place] = decimal_of(text) or (np.nan, 0.0)
-        return numbers, units
+        return numbers_if_any(self.texts)
 
 
 class Piece(Record):
-    """What stands under one key, a word: the cells of a whole step, or those at an index of it."""
+    """What stands under one key, a word: the cells of a whole step, or those at an index of it.
+
+    The words beside the cells stand in `beside`, where there are any; `dtype` is that of the array
+    which they came as.
+    """
 
     word: str
     at: At
+    texts: Array
+    beside: Beside | None = None
+    dtype: str = ""
+
+
+class Cells(Record):
+    """The numbers of a piece with their units and texts, in the shape that it takes in its step."""
+
+    values: Array
+    unit: Array
     texts: Array
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
-    Cells that are not mentioned are missing.
+    Cells that are not mentioned are missing. Where words stand beside rows and columns, they tell
+    the order.
 
     Raises:
-        InputError: for an unknown step, a cell that stands twice or is no number, a sheet without
-            any step. A matrix of the wrong shape raises nothing.
+        InputError: for an unknown step or label, a cell that stands twice or is no number, a sheet
+            without any step. A matrix of the wrong shape raises nothing.
     """
     faults: list[Fault] = []
     pieces: dict[str, list[Piece]] = {}
@@ -109,8 +134,7 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
         with collected(faults):
             if word not in ABOUT or word in trace:
                 step, at = find_answer(word, trace)
-                piece = Piece(word, at, texts_of(raw, (word,), sheet.ragged))
-                pieces.setdefault(step.name, []).append(piece)
+                pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
     found: dict[str, Written | ShapeMismatch] = {}
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
@@ -120,6 +144,16 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
         hint = f"{SUCH_AS}; the steps are {', '.join(trace.steps)}"
         raise fail("there are no answers", hint=hint)
     return found
+
+
+def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
+    texts = texts_of(raw, (word,), sheet.ragged)
+    labels = {
+        tuple(int(number) - 1 for number in re.findall(r"\d+", key.removeprefix(word))): words
+        for key, words in sheet.labels.items()
+        if key == word or re.fullmatch(r"(\[\d+\])+", key.removeprefix(word))
+    }
+    return Piece(word, at, texts, beside(texts.shape, labels), dtype_of(raw))
 
 
 def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:
@@ -134,62 +168,62 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         taken[piece.at] = True
     for piece in pieces:
         wanted = texts[piece.at].shape
-        fitted = _reshaped(piece.texts, wanted) if piece.at else _fitted(step, piece.texts, shape)
-        if fitted is None:
+        cells = _cells(step, piece, wanted)
+        if cells is None:
             return _mismatch(step, piece, wanted, sheet)
-        texts[piece.at] = fitted
-        values[piece.at], units[piece.at] = _numbers(fitted, piece.word)
+        values[piece.at], units[piece.at] = cells.values, cells.unit
+        texts[piece.at] = cells.texts
     own, unit, right = step.from_paper(values), step.from_paper(units), step.array
     share = share_of_floats(own, unit, right)
     own = np.where((right == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
-    return Written(own, unit, step.from_paper(texts), share)
+    kinds = [kind for kind in FLOATS if kind in {piece.dtype for piece in pieces}]
+    dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
+    return Written(own, unit, step.from_paper(texts), share, dtype)
 
 
-def _numbers(texts: Array, word: str) -> tuple[Array, Array]:
-    """Return the numbers of cells, nan for those left out, and the units of their last digits."""
-    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
-    faults: list[Fault] = []
-    for place, text in np.ndenumerate(texts):
-        if text in MISSING:
-            continue
-        if decimal := decimal_of(text):
-            numbers[place], units[place] = decimal
-            continue
-        with collected(faults):
-            numbers[place] = written_number(text, (word,), place)
-            if numbers[place] == np.inf:
-                hint = "only −inf is a number here, in a cell that is blocked"
-                raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
-    refuse(faults)
-    return numbers, units
+def _cells(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
+    """Return the cells of a piece as they stand in the step; None where the shape is another.
 
-
-def _fitted(step: Step, texts: Array, shape: tuple[int, ...]) -> Array | None:
-    """Return the cells with the step's shape, where they have it but for axes of size 1.
-
-    Heads may stand side by side (one above the other where a token is a column), as tables and
-    books show them.
+    The shape that is wanted is that of the step on paper, or of the part of it that the piece is.
     """
-    fitted = _reshaped(texts, shape)
-    if fitted is not None or "head" not in step.leading:
-        return fitted
-    axis = step.leading.index("head")
-    heads, rows, columns = shape[axis], shape[-2], shape[-1]
-    lead = (*shape[:axis], *shape[axis + 1 : -2])
-    if step.columns:
-        side = _reshaped(texts, (*lead, heads * rows, columns))
-        return None if side is None else side.reshape(*lead, heads, rows, columns)
-    side = _reshaped(texts, (*lead, rows, heads * columns))
-    if side is None:
+    words = piece.beside if len(wanted) > 1 else None
+    is_swapped = words is not None and is_turned(step, words)
+
+    def turned(array: Array) -> Array:
+        return np.swapaxes(array, -1, -2) if is_swapped else array
+
+    shape = turned(piece.texts).shape
+    found = layouts(step, shape, wanted)
+    is_part = words is not None and len(shape) == len(wanted) and shape[:-2] == wanted[:-2]
+    if not found and not is_part:
         return None
-    return np.moveaxis(side.reshape(*lead, rows, heads, columns), -2, axis)
+    values, unit, texts = (turned(array) for array in numbers_of(piece.texts, piece.word))
+    if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
+        unit = np.zeros_like(unit)
+    if found:
+        layout = nearest(step, found, values, unit) if len(found) > 1 else found[0]
+        values, unit, texts = layout(values), layout(unit), layout(texts)
+    if words is None:
+        return Cells(values, unit, texts)
+    sides = (words.columns, words.rows) if is_swapped else (words.rows, words.columns)
+    rows, columns = (turned(side) for side in sides)
+    if found:
+        rows, columns = layout(rows), layout(columns)
+    at = targets(step, Beside(rows, columns), wanted, (piece.word,))
+    if at is None:
+        return Cells(values, unit, texts) if found else None
+    return Cells(
+        _scattered(values, at, wanted, np.nan),
+        _scattered(unit, at, wanted, 0.0),
+        _scattered(texts, at, wanted, ""),
+    )
 
 
-def _reshaped(texts: Array, shape: tuple[int, ...]) -> Array | None:
-    """Return the cells in a shape that differs from theirs by axes of size 1 alone, if it does."""
-    if [n for n in texts.shape if n > 1] != [n for n in shape if n > 1]:
-        return None
-    return texts.reshape(shape)
+def _scattered(array: Array, at: Array, shape: tuple[int, ...], rest: object) -> Array:
+    """Return an array of a shape with numbers at their places, and the same in all others."""
+    found = np.full(shape, rest, array.dtype)
+    found.ravel()[at] = array
+    return found
 
 
 def _mismatch(
@@ -211,7 +245,11 @@ def _mismatch(
 
 
 def submission_of(
-    values: Mapping[str, Any], name: str, locate: Locate = nowhere, ragged: bool = False
+    values: Mapping[str, Any],
+    name: str,
+    locate: Locate = nowhere,
+    ragged: bool = False,
+    labels: Mapping[str, Labels] = NO_LABELS,
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
@@ -220,11 +258,11 @@ def submission_of(
         name: what to call the student where the values do not.
         locate: gives the place of a key path of the values.
         ragged: as of `Submission`.
+        labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
 
     Raises:
         InputError: for results or answers that are no mapping.
     """
-    words = (values[key].strip() for key in ABOUT[:3] if isinstance(values.get(key), str))
     matrices: Any = values
     prefix = tuple(key for key in ("steps", "answers") if key in values)[:1]
     if prefix:
@@ -239,4 +277,17 @@ def submission_of(
         value = ("value",) if path and path[0] in inner else ()
         return locate((*prefix, *path[:1], *value, *path[1:]))
 
-    return Submission(next(filter(None, words), name), plain, place, ragged)
+    start = f"{prefix[0]}." if prefix else ""
+    own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
+    # The notes of results are the problem's.
+    said = matrices if prefix == ("steps",) else {**values, **matrices}
+    comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
+    names = (_said(values.get(key)) for key in NAMES)
+    return Submission(next(filter(None, names), name), plain, place, ragged, own, comment)
+
+
+def _said(raw: object) -> str:
+    """Return text, also of several lines in a list; nothing where it is something else."""
+    if isinstance(raw, list | tuple):
+        return "\n".join(filter(None, map(_said, raw)))
+    return str(raw).strip() if isinstance(raw, str | int | float) else ""

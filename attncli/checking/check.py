@@ -8,8 +8,10 @@ from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
+from attncli.checking.names import named_steps
 from attncli.errors import Fault, fail, located
 from attncli.mechanisms.compute import compute
+from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
 from attncli.records import Record
@@ -84,12 +86,14 @@ class AnswerKey:
         Raises:
             InputError: for answers that cannot be read.
         """
+        names = named_steps(sheet.matrices, self.trace)
+        trace, *others = (with_named_steps(one, names) for one in (self.trace, *self.others))
         with located(sheet.locate):
-            given = read_submission(sheet, self.trace)
-        judge = Judge(self.trace, self.others, given)
+            given = read_submission(sheet, trace)
+        judge = Judge(trace, tuple(others), given)
         found = {judged.step.name: diagnose(judge, judged) for judged in judge.steps()}
         findings = {name: finding for name, finding in found.items() if finding}
-        return Report(sheet.name, self.trace, judge.judged, findings, strict)
+        return Report(sheet.name, trace, judge.judged, findings, strict)
 
 
 def check(

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.errors import InputError, fail
+from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
 from attncli.records import replace
@@ -98,7 +100,26 @@ def meant(word: str, trace: Trace) -> list[str]:
         return []
     plain = _plain(word)
     same = [name for name in trace.steps if _plain(name) == plain]
-    return same or [name for name in trace.steps if plain in ALIASES.get(name, ())]
+    found = same or [name for name in trace.steps if plain in ALIASES.get(name, ())]
+    # A step that changes nothing stands there only because its own name was written.
+    return [name for name in found if name not in trace.added] or found
+
+
+def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
+    """Return the names of steps that keys of answers mean, and that are left out of a trace.
+
+    Each changes nothing here, and equals another step; `with_named_steps` puts it in.
+    """
+    wide: Trace | None = None
+    found: dict[str, None] = {}
+    for word in words:
+        try:
+            find_answer(word, trace)
+        except InputError:
+            wide = wide or with_named_steps(trace)
+            with suppress(InputError):
+                found[find_answer(word, wide)[0].name] = None
+    return tuple(name for name in found if wide and name in wide.added)
 
 
 def _plain(word: str) -> str:

@@ -9,8 +9,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import KeyPath, fail
-from attncli.forms.matrices import plain
-from attncli.notation.written import words_of
+from attncli.forms.matrices import block_rows, plain
 from attncli.text.escapes import visible
 
 EXAMPLE = "write it as [[0.5, 0.5]]"
@@ -34,7 +33,7 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
             raise fail(f"{name} holds no numbers", *path, hint=EXAMPLE)
         return np.atleast_1d(_array(array.ravel().tolist(), array.shape))
     if isinstance(raw, str):
-        raw = [[word for _, word in words_of(line)] for line in raw.splitlines() if line.strip()]
+        raw = block_rows(raw, path)
     elif isinstance(raw, int | float):
         raw = [[raw]]
     if not isinstance(raw, list | tuple):

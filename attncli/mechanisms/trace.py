@@ -18,7 +18,7 @@ class Trace(Record, Shown):
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
     steps in the order of computation. Where steps were rounded by hand, `unrounded` is what they
-    would be without.
+    would be without; `added` are names of steps that change nothing (`mechanisms/named.py`).
     """
 
     problem: Problem
@@ -27,6 +27,7 @@ class Trace(Record, Shown):
     labels: Mapping[str, tuple[str, ...]]
     warnings: tuple[str, ...] = ()
     unrounded: Trace | None = None
+    added: tuple[str, ...] = ()
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""

@@ -21,10 +21,10 @@ ABOUT = "≈≃≅∼~"
 """Signs before a number that is rounded, which every written number may be."""
 DASHES = str.maketrans("−–‒‐‑", "-----")
 PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
-MONTHS = "jan feb mar mär apr mai may jun jul aug sep okt oct nov dez dec".split()
+MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DATE = re.compile(
-    rf"(19|20)\d\d-\d{{1,2}}-\d{{1,2}}([T ].*)?|\d{{1,2}}[./]\d{{1,2}}[./](19|20)\d\d"
-    rf"|\d{{1,2}}[-. ]{{0,2}}({'|'.join(MONTHS)})\w*|({'|'.join(MONTHS)})\w*[-. ]{{0,2}}\d{{1,4}}",
+    r"(19|20)\d\d-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./](19|20)\d\d"
+    rf"|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}",
     re.IGNORECASE,
 )
 """What spreadsheets make of 1/2 and of 1-2."""
@@ -111,8 +111,9 @@ def _hundredth(text: str) -> str:
 def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
     """Return the numbers of a line, parted by blanks or commas, each with where it starts.
 
-    With no sign, blanks alone part. Inside parentheses nothing parts: `sqrt( 4 )` is one number. Where they do not match, they
-    hold nothing together, so that each piece is judged, and refused, by itself.
+    With no sign, blanks alone part. Inside parentheses nothing parts: `sqrt( 4 )` is one number.
+    Where they do not match, they hold nothing together, so that each piece is judged, and refused,
+    by itself.
 
     >>> words_of("1, sqrt( 4 ) 1/2")
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '1/2')]

@@ -1,0 +1,72 @@
+"""How a matrix may stand on paper: heads in a list, side by side or one above the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.tape.step import Step
+
+Shape: TypeAlias = Sequence[int]
+
+Layout: TypeAlias = Callable[[Array], Array]
+"""From a matrix as it was written to the axes of a step on paper."""
+
+
+def layouts(step: Step, shape: Shape, wanted: Shape) -> list[Layout]:
+    """Return the ways in which a matrix may hold every cell of a step, the usual first.
+
+    Axes of size 1 may be left out, or stand elsewhere: one row may be a column.
+
+    Args:
+        step: what was written.
+        shape: of the matrix.
+        wanted: the shape of the step's value, or of the head, row or cell of it that was written.
+    """
+    known = _known(step) if wanted == step.value.shape else [_in_a_list(wanted)]
+    return [layout for size, layout in known if _same_but_ones(shape, size)]
+
+
+def _same_but_ones(shape: Shape, other: Shape) -> bool:
+    return [n for n in shape if n > 1] == [n for n in other if n > 1]
+
+
+def nearest(step: Step, found: Sequence[Layout], values: Array, unit: Array) -> Layout:
+    """Return the layout in which the most numbers are near the right ones, the first of equals.
+
+    Args:
+        step: what the numbers are of.
+        found: layouts that fit their shape, at least one.
+        values: the numbers as they were written, nan where there is none.
+        unit: the units of their last digits.
+    """
+
+    def count(layout: Layout) -> int:
+        near = agrees(layout(values), layout(unit), step.value, units=CUT_OFF)
+        return int(near.sum())
+
+    return found[0] if len(found) == 1 else max(found, key=count)
+
+
+def _known(step: Step) -> Iterator[tuple[Shape, Layout]]:
+    """Yield the shape of each way to write a step, and how its cells are put in place."""
+    own = step.value.shape
+    yield _in_a_list(own)
+    if "head" not in step.leading or len(step.trailing) != 2:
+        return
+    *lead, heads, rows, columns = own
+
+    def side_by_side(array: Array) -> Array:
+        return np.moveaxis(array.reshape(*lead, rows, heads, columns), -2, -3)
+
+    side: tuple[Shape, Layout] = (*lead, rows, heads * columns), side_by_side
+    above = (*lead, heads * rows, columns), _in_a_list(own)[1]
+    yield from (above, side) if step.columns else (side, above)
+
+
+def _in_a_list(shape: Shape) -> tuple[Shape, Layout]:
+    return shape, lambda array: array.reshape(shape)

@@ -1,0 +1,122 @@
+"""The cells of a student's matrix as numbers: their values, the units of their last digits."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking.digits import decimal_of, significant
+from attncli.errors import Fault, collected, fail, refuse
+from attncli.forms.matrices import cell_words, written_number
+from attncli.notation.blocks import whole_number
+from attncli.notation.parser import NumberError
+from attncli.notation.written import normalized
+from attncli.text.escapes import visible
+
+MISSING = frozenset(("", "~", "_", "?", "null", "None"))
+"""How a cell is left out."""
+
+TRUTHS = ("true", "false")
+
+FLOATS = ("float16", "float32", "float64")
+"""What numbers may be that a computer worked out, the coarsest first."""
+
+LONG = 7
+"""Numbers with as many significant digits may be those that a program prints."""
+SURELY_PRINTED = {"float16": 10, "float32": 8}
+"""With as many digits a number is hardly one of these floats by chance; one at least must be."""
+
+
+def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
+    """Return numbers, nan for those left out, the units of their last digits, and their texts.
+
+    A text is what was written with the signs of a plain decimal: 0.1361 for 13.61 %, 0.14 for
+    ≈0,14.
+
+    Raises:
+        InputError: for cells that are no numbers, of the key that is the word.
+    """
+    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
+    texts = texts.copy()
+    faults: list[Fault] = []
+    for place, text in np.ndenumerate(texts):
+        if text in MISSING:
+            continue
+        if decimal := decimal_of(text):
+            numbers[place], units[place] = decimal
+            continue
+        with collected(faults):
+            plain = texts[place] = _plain(text, word, place)
+            if decimal := decimal_of(plain):
+                numbers[place], units[place] = decimal
+                continue
+            numbers[place] = written_number(plain, (word,), place)
+            if numbers[place] == np.inf:
+                hint = "only −inf is a number here, in a cell that is blocked"
+                raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
+    refuse(faults)
+    return numbers, units, texts
+
+
+def _plain(text: str, word: str, place: Sequence[int]) -> str:
+    """Return a cell in the signs of a plain number, if it is one."""
+    cell = cell_words((word,), place)
+    if text.casefold() in TRUTHS:
+        hint = "write a number, such as 1 or 0"
+        raise fail(f"{cell}: {visible(text)} is not a number", word, *place, hint=hint)
+    try:
+        return normalized(whole_number(text))
+    except NumberError as error:
+        raise fail(f"{cell}: {error}", word, *place) from None
+
+
+def numbers_if_any(texts: Array) -> tuple[Array, Array]:
+    """Return what `numbers_of` does, with nan for what is no decimal either."""
+    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
+    for place, text in np.ndenumerate(texts):
+        try:
+            plain = normalized(whole_number(text))
+        except NumberError:
+            continue
+        numbers[place], units[place] = decimal_of(plain) or (np.nan, 0.0)
+    return numbers, units
+
+
+def dtype_of(raw: Any) -> str:
+    """Return the kind of the numbers of an array, or of lists of arrays; "" for other values."""
+    while isinstance(raw, list | tuple) and raw:
+        raw = raw[0]
+    return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+
+
+def dtype_of_texts(texts: Iterable[str]) -> str:
+    """Return float16 or float32 where every long number is one of these that a program printed.
+
+    >>> dtype_of_texts(["0.18634204", "0.5"]), dtype_of_texts(["0.1361083984375"])
+    ('float32', 'float16')
+    >>> dtype_of_texts(["0.1863421"]), dtype_of_texts(["0.18634205", "0.18634206"])
+    ('', '')
+    """
+    digits = {text: significant([_without_zeros(text)]) for text in texts if decimal_of(text)}
+    long = {text: count for text, count in digits.items() if count >= LONG}
+    for dtype, least in SURELY_PRINTED.items():
+        is_long = any(count >= least for count in long.values())
+        if is_long and all(_is_printed(text, dtype) for text in long):
+            return dtype
+    return ""
+
+
+def _without_zeros(text: str) -> str:
+    mantissa, e, power = text.replace("−", "-").lower().partition("e")
+    return (mantissa.rstrip("0") if "." in mantissa else mantissa) + e + power
+
+
+def _is_printed(text: str, dtype: str) -> bool:
+    """Whether a number is a float of a kind, in all of its digits or in those that tell it."""
+    number = float(text.replace("−", "-"))
+    with np.errstate(over="ignore"):
+        single = np.dtype(dtype).type(number)
+    return bool(float(single) == number or float(str(single)) == number)

@@ -1,0 +1,76 @@
+"""Steps that change nothing, put back where somebody asks for them by name.
+
+A trace leaves out `scaled` where the scale is 1, `masked` where nothing is masked, `context` and
+`concat` where they are the output; in a textbook, and in a student's answers, they may stand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from attncli.mechanisms.trace import Trace
+from attncli.records import replace
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import transform
+
+ADJUSTED = ("scaled", "capped", "biased", "masked")
+"""What stands between the scores and the weights, in this order."""
+
+
+def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trace:
+    """Return a trace that also has the steps of some names which change nothing here.
+
+    Each stands in its usual place, made by the step that it equals, and later steps are made of
+    it. A name that stands for no such step is passed over. By default all are added; those that
+    were are `added`.
+
+    >>> from attncli import Problem, compute
+    >>> trace = with_named_steps(compute(Problem(X=[[1, 0]], score="dot")), ("scaled", "context"))
+    >>> [trace[name].formula for name in ("scaled", "exp", "context", "output")]
+    ['scaled = scores', 'exp = e^scaled', 'context = weights V', 'output = context']
+    """
+    before: dict[str, list[str]] = {}
+    after: dict[str, list[str]] = {}
+    for name, known, is_before in _equal_steps(trace):
+        if names is None or name in names:
+            (before if is_before else after).setdefault(known, []).append(name)
+    if not before and not after:
+        return trace
+    steps: dict[str, Step] = {}
+    read: dict[str, Step] = {}  # by the name of a step: which one later steps are made of
+
+    def rule(step: Step) -> Expression:
+        return step if step.operation is None else read.get(step.name, step)
+
+    for step in trace:
+        made = None if step.operation is None else transform(step.operation, rule)
+        for name in before.get(step.name, ()):
+            made = steps[name] = replace(step, name=name, operation=made)
+        last = steps[step.name] = step if made is step.operation else replace(step, operation=made)
+        for name in after.get(step.name, ()):
+            symbol = "A" if name.startswith("weights") else name
+            last = steps[name] = replace(last, name=name, symbol=symbol, operation=last)
+        read[step.name] = last
+    return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
+
+
+def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
+    """Yield a name that is left out, the step that it equals, and whether it stands before that."""
+    for scores in [step.name for step in trace if step.name.startswith("scores")]:
+        suffix = scores.removeprefix("scores")
+        before = scores
+        for name in (f"{one}{suffix}" for one in ADJUSTED):
+            if name in trace:
+                before = name
+            else:
+                yield name, before, False
+        weights, is_normalized = f"weights{suffix}", trace.problem.normalize["name"] != "none"
+        if weights not in trace and not is_normalized and trace.problem.kind != "co_attention":
+            yield weights, before, False
+    if trace.problem.kind in ("self", "cross", "pooling") and "output" in trace:
+        if "context" not in trace:
+            yield "context", "output", True
+        if "concat" not in trace and trace.problem.kind != "pooling":
+            # With one head and W_o it is the context; else it is the output.
+            is_projected = "context" in trace and trace.problem.heads == 1
+            yield "concat", "context" if is_projected else "output", not is_projected
