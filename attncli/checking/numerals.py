@@ -95,9 +95,9 @@ def dtype_of(raw: Any) -> str:
 def dtype_of_texts(texts: Iterable[str]) -> str:
     """Return float16 or float32 where every long number is one of these that a program printed.
 
-    >>> dtype_of_texts(["0.18634204", "0.5"]), dtype_of_texts(["0.1361083984375"])
+    >>> dtype_of_texts(["0.18634205", "0.5"]), dtype_of_texts(["0.1361083984375"])
     ('float32', 'float16')
-    >>> dtype_of_texts(["0.1863421"]), dtype_of_texts(["0.18634205", "0.18634206"])
+    >>> dtype_of_texts(["0.1863421"]), dtype_of_texts(["0.18634204", "0.18634206"])
     ('', '')
     """
     digits = {text: significant([_without_zeros(text)]) for text in texts if decimal_of(text)}
