@@ -153,6 +153,8 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
         for key, words in sheet.labels.items()
         if key == word or re.fullmatch(r"(\[\d+\])+", key.removeprefix(word))
     }
+    if len(labels) > 1:  # each matrix of a stack has its own
+        labels.pop((), None)
     return Piece(word, at, texts, beside(texts.shape, labels), dtype_of(raw))
 
 

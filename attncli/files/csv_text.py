@@ -2,31 +2,21 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
+from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Labels, Options, Raw, assign, error_at
 from attncli.notation.parser import NumberError
 from attncli.notation.written import number
-from attncli.records import Record, replace
-from attncli.text.escapes import lines_of, visible
+from attncli.records import replace
+from attncli.text.escapes import visible
 
-COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
-QUOTED = re.compile(r'"[^"]*"')
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 BLANK = ("", "~", "_", "?")
 RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
-
-
-class Row(Record):
-    """The cells of one line, and its number from 1."""
-
-    line: int
-    cells: list[str]
 
 
 class Block:
@@ -56,9 +46,9 @@ def tables(text: str, name: str, options: Options) -> list[Table]:
     Raises:
         InputError: for a block that stands twice, or slices of a matrix with gaps.
     """
-    delimiter, lines = _delimiter(text)
+    delimiter, lines = delimiter_of(text)
     parts: list[list[Row]] = [[]]
-    for row in _rows(text, name, delimiter, lines):
+    for row in rows_of(text, name, delimiter, lines):
         if row.cells == ["---"]:
             parts.append([])
         else:
@@ -74,70 +64,24 @@ def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
         if block := table.blocks.get((*dotted, *numbers[:count])):
             return _in_block(text, name, block, numbers[count:])
     first = table.lines.get(words[0] if words else "", 1)
-    return _place(text, name, table.lines.get(".".join(words), first))
+    return place_of(text, name, table.lines.get(".".join(words), first))
 
 
 def _in_block(text: str, name: str, block: Block, rest: tuple[int, ...]) -> Place:
     """Return the place of a block, or of a row or cell of it."""
     if rest and rest[0] + block.top < len(block.rows):
-        place = _place(text, name, block.rows[rest[0] + block.top].line)
+        place = place_of(text, name, block.rows[rest[0] + block.top].line)
         cell = (*rest, 0)[1] + block.left
-        return replace(place, column=_column(place.text, _delimiter(text)[0], cell))
+        return replace(place, column=column_of(place.text, delimiter_of(text)[0], cell))
     if block.header:
-        return _place(text, name, block.header, 1)
-    return _place(text, name, block.rows[0].line if block.rows else 1)
-
-
-def _place(text: str, name: str, line: int, column: int = 0) -> Place:
-    return Place(name, line, column, "".join(lines_of(text)[line - 1 : line]))
+        return place_of(text, name, block.header, 1)
+    return place_of(text, name, block.rows[0].line if block.rows else 1)
 
 
 def _parted(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the words of a path, and its numbers."""
     words = tuple(part for part in path if isinstance(part, str))
     return words, tuple(part for part in path if isinstance(part, int))
-
-
-def _delimiter(text: str) -> tuple[str, int]:
-    """Return what parts the cells, and how many lines to skip (Excel's `sep=;`)."""
-    told = re.match(r'"?sep=([^"\r\n])"?[\r\n]', text + "\n", re.IGNORECASE)
-    if told:
-        return told[1], 1
-    lines = lines_of(QUOTED.sub("", text))
-    # What parts cells stands in most lines; a comma may also be a decimal point, so it comes last.
-    counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
-    best = max(counts, key=lambda delimiter: counts[delimiter])
-    return (best, 0) if counts[best] else (" ", 0)
-
-
-def _rows(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
-    """Return the lines that are not blank, without the empty cells that spreadsheets add."""
-    if delimiter == " ":
-        pairs = [(n, line.split()) for n, line in enumerate(lines_of(text), 1)]
-    else:
-        csv.field_size_limit(max(len(text), 131072))
-        source = io.StringIO(text, newline="")
-        reader = csv.reader(source, delimiter=delimiter, skipinitialspace=True, strict=True)
-        pairs, before = [], 0
-        try:
-            for cells in reader:
-                pairs.append((before + 1, [cell.strip() for cell in cells]))
-                before = reader.line_num
-        except csv.Error:
-            message = "a quotation mark is not closed, or stands inside a cell"
-            hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
-            raise error_at(_place(text, name, before + 1), message, hint) from None
-    rows = []
-    for line, cells in pairs:
-        while cells and not cells[-1]:
-            cells.pop()
-        if cells and line > skip:
-            rows.append(Row(line, _with_points(cells) if delimiter in ";\t" else cells))
-    return rows
-
-
-def _with_points(cells: list[str]) -> list[str]:
-    return [cell.replace(",", ".") if COMMA.fullmatch(cell) else cell for cell in cells]
 
 
 def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
@@ -168,7 +112,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             table.lines[first] = row.line
         elif has_headers:
             hint = "write the key of the matrix, such as X, alone on the line before"
-            place = _place(text, name, row.line)
+            place = place_of(text, name, row.line)
             raise error_at(place, "these numbers belong to no matrix", hint)
         else:
             block = table.blocks[("X",)] = Block(0)
@@ -199,7 +143,7 @@ def _known(key: KeyPath, table: Table) -> int:
 
 def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
     message = f"{visible(word)} stands twice; it stood in line {known} already"
-    return error_at(_place(text, name, line, 1), message)
+    return error_at(place_of(text, name, line, 1), message)
 
 
 def _finish(table: Table, in_results: bool) -> None:
@@ -208,7 +152,9 @@ def _finish(table: Table, in_results: bool) -> None:
     for key, block in table.blocks.items():
         words, numbers = _parted(key)
         stacks.setdefault(words, {})[numbers] = _without_labels(block)
+        place = "".join(f"[{number + 1}]" for number in numbers)
         table.labels.setdefault(".".join(words), block.labels)
+        table.labels[".".join(words) + place] = block.labels
     results: dict[str, Raw] = {}
     for words, slices in stacks.items():
         value = _stacked(slices, words[-1])
@@ -274,23 +220,3 @@ def _is_word(cell: str) -> bool:
     except NumberError:
         return True
     return False
-
-
-def _column(line: str, delimiter: str, index: int) -> int:
-    """Return the column, from 1, where a cell of a line starts."""
-    if delimiter == " ":
-        starts = [m.start() for m in re.finditer(r"\S+", line)]
-        return starts[index] + 1 if index < len(starts) else 1
-    quoted = False
-    cell, is_quoted_cell, begins = 0, False, True
-    for at, character in enumerate(line):
-        ends = character == delimiter and not quoted
-        if cell == index and (ends or not character.isspace()):
-            return at + 1
-        if ends:
-            cell, is_quoted_cell, begins = cell + 1, False, True
-            continue
-        is_quoted_cell |= begins and character == '"'  # elsewhere it is a character like others
-        quoted ^= is_quoted_cell and character == '"'
-        begins &= character == " "
-    return max(1, len(line))

@@ -35,7 +35,8 @@ class Document(Record):
         folder: what names of files inside are relative to.
         values: plain values; every scalar of a text format is text with its digits as written.
         locate: gives the place of a key, of an item, or of the nearest thing around it.
-        labels: the words beside a matrix in CSV, by key.
+        labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
+        bare: whether it is a single matrix or list without a key, which stands under X.
     """
 
     name: str
@@ -43,6 +44,7 @@ class Document(Record):
     values: dict[str, Raw]
     locate: Callable[[KeyPath], Place]
     labels: Mapping[str, Labels] = NO_LABELS
+    bare: bool = False
 
 
 def error_at(place: Place, message: str, hint: str = "") -> InputError:

@@ -110,27 +110,55 @@ def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submissi
     """
     from attncli.checking.answers import ABOUT, submission_of
 
-    documents = read(source, stdin, dict.fromkeys(ABOUT, False))
+    found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=True)
+    documents = [one for document in found for one in _sheets_of(document)]
     sheets = []
     for number, document in enumerate(documents, 1):
         name = document.name if len(documents) == 1 else f"{document.name}, {number}"
         with located(document.locate):
-            sheet = submission_of(document.values, name, document.locate, bool(document.labels))
+            labels = document.labels
+            sheet = submission_of(document.values, name, document.locate, bool(labels), labels)
             sheets.append(_with_matrix_files(sheet, document.folder))
     return sheets
+
+
+def _sheets_of(document: Document) -> list[Document]:
+    """Return the sheets of a list of them; a document that is no list is one."""
+    if not document.bare:
+        return [document]
+    raw = document.values["X"]
+    if not isinstance(raw, list) or not any(isinstance(item, dict) for item in raw):
+        with located(document.locate):
+            message = "these numbers do not tell of which step they are"
+            hint = "write them under its name, such as weights: [[0.5, 0.5]]"
+            raise fail(message, hint=hint)
+    return [_sheet_of(document, raw, index) for index in range(len(raw))]
+
+
+def _sheet_of(document: Document, raw: list[Raw], index: int) -> Document:
+    def locate(path: KeyPath) -> Place:
+        return document.locate(("X", index, *path))
+
+    if not isinstance(raw[index], dict):
+        message = "a sheet of answers in a list must be a mapping of step names to matrices"
+        raise error_at(locate(()), message, "write such as {student: Ada, weights: [[0.5, 0.5]]}")
+    return replace(document, values=raw[index], locate=locate, bare=False)
 
 
 def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:
     """Return a sheet with the names of matrix files replaced by what they hold."""
     files = {w: _matrix(w, raw, folder) for w, raw in sheet.matrices.items() if _names_file(raw)}
     matrices = {**sheet.matrices, **{word: file.values["X"] for word, file in files.items()}}
+    labels = {**sheet.labels, **{w: file.labels["X"] for w, file in files.items() if file.labels}}
 
     def locate(path: KeyPath) -> Place:
         if path and path[0] in files:
             return files[str(path[0])].locate(("X", *path[1:]))
         return sheet.locate(path)
 
-    return replace(sheet, matrices=matrices, locate=locate, ragged=True) if files else sheet
+    if not files:
+        return sheet
+    return replace(sheet, matrices=matrices, locate=locate, ragged=True, labels=labels)
 
 
 def from_flags(overrides: Overrides) -> Problem:

@@ -14,6 +14,7 @@ from typing import BinaryIO
 
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files.document import Document, Options, Raw, Source, error_at
+from attncli.files.foreign import refused
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
 from attncli.text.suggestions import near_words
@@ -28,9 +29,14 @@ BINARY = (b"PK", b"\x93N")
 
 
 def read(
-    source: Source, stdin: BinaryIO | None = None, options: Options | None = None
+    source: Source,
+    stdin: BinaryIO | None = None,
+    options: Options | None = None,
+    of_class: bool = False,
 ) -> list[Document]:
     """Read every document of a file; some words are options in a CSV file.
+
+    With `of_class`, a CSV table may hold the answers of a class, each of which is a document.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
@@ -39,18 +45,25 @@ def read(
     if name == "-":
         if stdin is None:
             raise fail("standard input is closed", hint="name a file")
-        return read_bytes(stdin.read(), STDIN, Path(), "", options)
-    return _read_file(Path(name), name, options)
+        return read_bytes(stdin.read(), STDIN, Path(), "", options, of_class)
+    return _read_file(Path(name), name, options, of_class)
 
 
-def _read_file(path: Path, name: str, options: Options | None = None) -> list[Document]:
+def _read_file(
+    path: Path, name: str, options: Options | None = None, of_class: bool = False
+) -> list[Document]:
     with located(lambda _: Place(name)):
         data = _contents(path)
-    return read_bytes(data, name, path.parent, path.suffix.lower(), options)
+    return read_bytes(data, name, path.parent, path.suffix.lower(), options, of_class)
 
 
 def read_bytes(
-    data: bytes, name: str, folder: Path, suffix: str = "", options: Options | None = None
+    data: bytes,
+    name: str,
+    folder: Path,
+    suffix: str = "",
+    options: Options | None = None,
+    of_class: bool = False,
 ) -> list[Document]:
     """Read every document of a file's bytes; an unknown suffix is told from the contents.
 
@@ -59,17 +72,22 @@ def read_bytes(
     """
     place = Place(name)
     with located(lambda _: place):
+        if error := refused(data, suffix):
+            raise error
         if data.startswith(BINARY) or suffix in (".npz", ".npy"):
             from attncli.files import arrays
 
-            return [Document(name, folder, arrays.read(data), lambda _: place)]
+            values = arrays.read(data)
+            bare = data.startswith(BINARY[1])
+            return [Document(name, folder, values, lambda _: place, bare=bare)]
         text = _decoded(data)
         if not text.strip():
             found = []
         elif suffix in YAML or (suffix not in CSV and _looks_like_yaml(text)):
             found = _yaml(text, name, folder)
         else:
-            found = _csv(text, name, folder, options or {})
+            found = _of_class(text, name, folder) if of_class else []
+            found = found or _csv(text, name, folder, options or {})
         if not found:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
@@ -162,7 +180,6 @@ def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> P
     # any other characters will do for the place.
     part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
     part = re.sub("[\x85\u2028\u2029]", "-", part)
-    path = path if text[start] == "{" else path[1:]
     place = yaml_text.locate(_blanked(part, start), name, 0, path)
     return replace(place, text=lines_of(text)[place.line - 1])
 
@@ -170,7 +187,7 @@ def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> P
 def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:
     """Return a document of a mapping; a bare list is X."""
     if isinstance(raw, list):
-        raw = {"X": raw}
+        return Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
     if isinstance(raw, dict):
         return Document(name, folder, raw, locate)
     message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
@@ -182,9 +199,18 @@ def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]
     from attncli.files.csv_text import locate, tables
 
     return [
-        Document(name, folder, table.values, partial(locate, text, name, table), table.labels)
+        Document(
+            *(name, folder, table.values, partial(locate, text, name, table), table.labels),
+            bare=("X",) in table.blocks and not table.blocks[("X",)].header,
+        )
         for table in tables(text, name, options)
     ]
+
+
+def _of_class(text: str, name: str, folder: Path) -> list[Document]:
+    from attncli.files.class_csv import sheets
+
+    return [Document(name, folder, one.values, one.locate) for one in sheets(text, name)]
 
 
 def _looks_like_yaml(text: str) -> bool:
