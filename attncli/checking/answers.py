@@ -11,10 +11,10 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import SHARE
 from attncli.checking.digits import LIKE_BLOCKED, share_of_floats
-from attncli.checking.labels import Beside, Labels, beside, is_turned, targets
-from attncli.checking.layouts import layouts, nearest
+from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
-from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any, numbers_of
+from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any
+from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
 from attncli.mechanisms.trace import Trace
@@ -96,28 +96,6 @@ class ShapeMismatch(Record):
         return numbers_if_any(self.texts)
 
 
-class Piece(Record):
-    """What stands under one key, a word: the cells of a whole step, or those at an index of it.
-
-    The words beside the cells stand in `beside`, where there are any; `dtype` is that of the array
-    which they came as.
-    """
-
-    word: str
-    at: At
-    texts: Array
-    beside: Beside | None = None
-    dtype: str = ""
-
-
-class Cells(Record):
-    """The numbers of a piece with their units and texts, in the shape that it takes in its step."""
-
-    values: Array
-    unit: Array
-    texts: Array
-
-
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
@@ -170,7 +148,7 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         taken[piece.at] = True
     for piece in pieces:
         wanted = texts[piece.at].shape
-        cells = _cells(step, piece, wanted)
+        cells = cells_of(step, piece, wanted)
         if cells is None:
             return _mismatch(step, piece, wanted, sheet)
         values[piece.at], units[piece.at] = cells.values, cells.unit
@@ -181,51 +159,6 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     kinds = [kind for kind in FLOATS if kind in {piece.dtype for piece in pieces}]
     dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
     return Written(own, unit, step.from_paper(texts), share, dtype)
-
-
-def _cells(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
-    """Return the cells of a piece as they stand in the step; None where the shape is another.
-
-    The shape that is wanted is that of the step on paper, or of the part of it that the piece is.
-    """
-    words = piece.beside if len(wanted) > 1 else None
-    is_swapped = words is not None and is_turned(step, words)
-
-    def turned(array: Array) -> Array:
-        return np.swapaxes(array, -1, -2) if is_swapped else array
-
-    shape = turned(piece.texts).shape
-    found = layouts(step, shape, wanted)
-    is_part = words is not None and len(shape) == len(wanted) and shape[:-2] == wanted[:-2]
-    if not found and not is_part:
-        return None
-    values, unit, texts = (turned(array) for array in numbers_of(piece.texts, piece.word))
-    if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
-        unit = np.zeros_like(unit)
-    if found:
-        layout = nearest(step, found, values, unit) if len(found) > 1 else found[0]
-        values, unit, texts = layout(values), layout(unit), layout(texts)
-    if words is None:
-        return Cells(values, unit, texts)
-    sides = (words.columns, words.rows) if is_swapped else (words.rows, words.columns)
-    rows, columns = (turned(side) for side in sides)
-    if found:
-        rows, columns = layout(rows), layout(columns)
-    at = targets(step, Beside(rows, columns), wanted, (piece.word,))
-    if at is None:
-        return Cells(values, unit, texts) if found else None
-    return Cells(
-        _scattered(values, at, wanted, np.nan),
-        _scattered(unit, at, wanted, 0.0),
-        _scattered(texts, at, wanted, ""),
-    )
-
-
-def _scattered(array: Array, at: Array, shape: tuple[int, ...], rest: object) -> Array:
-    """Return an array of a shape with numbers at their places, and the same in all others."""
-    found = np.full(shape, rest, array.dtype)
-    found.ravel()[at] = array
-    return found
 
 
 def _mismatch(

@@ -10,6 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.layouts import Layout
 from attncli.errors import InputError, KeyPath, fail
 from attncli.records import Record
 from attncli.tape.step import Step
@@ -30,6 +31,10 @@ class Beside(Record):
 
     rows: Array
     columns: Array
+
+    def changed(self, layout: Layout) -> Beside:
+        """Return the words beside the same cells in another layout."""
+        return Beside(layout(self.rows), layout(self.columns))
 
 
 def beside(shape: tuple[int, ...], labels: Mapping[tuple[int, ...], Labels]) -> Beside | None:
@@ -168,9 +173,10 @@ def _unknown(step: Step, name: str, own: Sequence[str], word: str, path: KeyPath
     near = near_words(word, own)
     hint = f"did you mean {visible(near[0])}? " if near else ""
     hint += f"there are {_listed(own)}, or the numbers 1 to {len(own)}"
-    message = (
-        f"{visible(str(path[0]))}: {step.name} has no {name} {visible(word) or 'without a name'}"
-    )
+    key = visible(str(path[0]))
+    message = f"{step.name} has no {name} {visible(word) or 'without a word'}"
+    if key != step.name:
+        message = f"{key}: {message}"
     return fail(message, *path, hint=hint)
 
 

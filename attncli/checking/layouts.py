@@ -32,24 +32,12 @@ def layouts(step: Step, shape: Shape, wanted: Shape) -> list[Layout]:
 
 
 def _same_but_ones(shape: Shape, other: Shape) -> bool:
-    return [n for n in shape if n > 1] == [n for n in other if n > 1]
+    return [n for n in shape if n != 1] == [n for n in other if n != 1]
 
 
-def nearest(step: Step, found: Sequence[Layout], values: Array, unit: Array) -> Layout:
-    """Return the layout in which the most numbers are near the right ones, the first of equals.
-
-    Args:
-        step: what the numbers are of.
-        found: layouts that fit their shape, at least one.
-        values: the numbers as they were written, nan where there is none.
-        unit: the units of their last digits.
-    """
-
-    def count(layout: Layout) -> int:
-        near = agrees(layout(values), layout(unit), step.value, units=CUT_OFF)
-        return int(near.sum())
-
-    return found[0] if len(found) == 1 else max(found, key=count)
+def count_near(step: Step, values: Array, unit: Array) -> int:
+    """Return how many numbers, in the layout of the step on paper, are near the right ones."""
+    return int(agrees(values, unit, step.value, units=CUT_OFF).sum())
 
 
 def _known(step: Step) -> Iterator[tuple[Shape, Layout]]:

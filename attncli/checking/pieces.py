@@ -1,0 +1,113 @@
+"""What stands under one key of a sheet, put where it belongs in its step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking.labels import Beside, is_turned, targets
+from attncli.checking.layouts import Layout, count_near, layouts
+from attncli.checking.names import At
+from attncli.checking.numerals import MISSING, numbers_of
+from attncli.errors import InputError, KeyPath
+from attncli.records import Record
+from attncli.tape.step import Step
+
+
+class Piece(Record):
+    """What stands under one key, a word: the cells of a whole step, or those at an index of it.
+
+    The words beside the cells stand in `beside`, where there are any; `dtype` is that of the array
+    which they came as.
+    """
+
+    word: str
+    at: At
+    texts: Array
+    beside: Beside | None = None
+    dtype: str = ""
+
+
+class Cells(Record):
+    """The numbers of a piece with their units and texts, in the shape that it takes in its step."""
+
+    values: Array
+    unit: Array
+    texts: Array
+
+    def changed(self, layout: Layout) -> Cells:
+        """Return the cells in another layout."""
+        return Cells(layout(self.values), layout(self.unit), layout(self.texts))
+
+    def scattered(self, at: Array, shape: tuple[int, ...]) -> Cells:
+        """Return cells of a shape with these at their places, and all others left out."""
+        found = (np.full(shape, np.nan), np.zeros(shape), np.full(shape, "", object))
+        for array, own in zip(found, (self.values, self.unit, self.texts), strict=True):
+            array.ravel()[at] = own
+        return Cells(*found)
+
+
+def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
+    """Return the cells of a piece as they stand in the step; None where the shape is another.
+
+    The shape that is wanted is that of the step on paper, or of the part of it that the piece is.
+    """
+    if MISSING.issuperset(piece.texts.flat):  # of a sheet to fill in, whatever its shape
+        return Cells(np.full(wanted, np.nan), np.zeros(wanted), np.full(wanted, "", object))
+    words = piece.beside if len(wanted) > 1 else None
+    is_swapped = words is not None and is_turned(step, words)
+
+    def turned(array: Array) -> Array:
+        return np.swapaxes(array, -1, -2) if is_swapped else array
+
+    shape = turned(piece.texts).shape
+    found = layouts(step, shape, wanted)
+    is_part = words is not None and len(shape) == len(wanted) and shape[:-2] == wanted[:-2]
+    if not found and not is_part:
+        return None
+    values, unit, texts = (turned(array) for array in numbers_of(piece.texts, piece.word))
+    if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
+        unit = np.zeros_like(unit)
+    cells = Cells(values, unit, texts)
+    if words is None:
+        laid = [cells.changed(layout) for layout in found]
+    else:
+        sides = (words.columns, words.rows) if is_swapped else (words.rows, words.columns)
+        beside = Beside(turned(sides[0]), turned(sides[1]))
+        laid = list(_in_order(step, cells, beside, found, wanted, (piece.word,)))
+    if len(laid) < 2:
+        return laid[0] if laid else None
+    return max(laid, key=lambda one: count_near(step, one.values, one.unit))
+
+
+def _in_order(
+    step: Step,
+    cells: Cells,
+    beside: Beside,
+    found: Sequence[Layout],
+    wanted: tuple[int, ...],
+    path: KeyPath,
+) -> Iterator[Cells]:
+    """Yield cells in each layout, or as they are without any, at the places that words tell.
+
+    Raises:
+        InputError: if the words beside them tell none in any layout.
+    """
+    errors = []
+    for layout in found or (None,):
+        laid, words = cells, beside
+        if layout is not None:
+            laid, words = laid.changed(layout), beside.changed(layout)
+        try:
+            at = targets(step, words, wanted, path)
+        except InputError as error:
+            errors.append(error)
+            continue
+        if at is not None:
+            yield laid.scattered(at, wanted)
+        elif layout is not None:
+            yield laid
+    if len(errors) == max(len(found), 1):
+        raise errors[0]

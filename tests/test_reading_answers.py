@@ -1,0 +1,478 @@
+"""Answers as people hand them in: labels, names, layouts, arrays, tables of a class."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.answers import Written, read_submission, submission_of
+from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import Given
+from attncli.errors import InputError
+from attncli.mechanisms.named import with_named_steps
+from tests.conftest import SAMPLES, Attn
+
+GOOD = SAMPLES / "i_am_good.yaml"
+WEIGHTS = {
+    ("I", "I"): "0.98", ("I", "am"): "0.02", ("I", "good"): "0.01",
+    ("am", "I"): "0.27", ("am", "am"): "0.73", ("am", "good"): "0.00",
+    ("good", "I"): "0.91", ("good", "am"): "0.05", ("good", "good"): "0.05",
+}  # fmt: skip
+
+
+def key(path: Path = GOOD) -> AnswerKey:
+    return AnswerKey(attncli.load(path))
+
+
+def cross(**more: Any) -> attncli.Problem:
+    return attncli.Problem(
+        kind="cross",
+        X=[[1, 0], [0, 1]],
+        memory=[[1, 2], [3, 1], [0, 2]],
+        tokens=["I", "am"],
+        memory_tokens=["Ich", "bin", "da"],
+        score="dot",
+        **more,
+    )
+
+
+def checked(
+    text: str | bytes, tmp_path: Path, of: AnswerKey | None = None, to: str = ".csv"
+) -> Report:
+    (sheet,) = sheets(text, tmp_path, to)
+    return (of or key()).check(sheet)
+
+
+def sheets(text: str | bytes, tmp_path: Path, suffix: str = ".csv") -> list[attncli.Submission]:
+    path = tmp_path / f"a{suffix}"
+    path.write_bytes(text if isinstance(text, bytes) else text.encode())
+    return attncli.load_answers(path)
+
+
+def said(text: str | bytes, tmp_path: Path, of: AnswerKey | None = None, to: str = ".csv") -> str:
+    with pytest.raises(InputError) as caught:
+        checked(text, tmp_path, of, to)
+    return str(caught.value).replace(f"{tmp_path}/", "")
+
+
+def counts(report: Report, name: str) -> tuple[int, int]:
+    """Return how many cells of a step are right, and how many are left out."""
+    found = report.steps[name].counts
+    return found["correct"], found["missing"]
+
+
+def table(rows: list[str], columns: list[str], corner: str = "") -> str:
+    lines = [[corner, *columns], *([row, *(WEIGHTS[row, c] for c in columns)] for row in rows)]
+    return "weights\n" + "\n".join(",".join(line) for line in lines) + "\n"
+
+
+# Labels.
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"),
+    [
+        (["I", "am", "good"], ["I", "am", "good"]),
+        (["good", "I", "am"], ["am", "good", "I"]),
+        (["good", "I", "am"], ["I", "am", "good"]),
+    ],
+)
+@pytest.mark.parametrize("corner", ["", "token"])
+def test_labels_put_cells_in_order(
+    rows: list[str], columns: list[str], corner: str, tmp_path: Path
+) -> None:
+    assert counts(checked(table(rows, columns, corner), tmp_path), "weights") == (9, 0)
+
+
+def test_rows_that_are_not_there_are_left_out(tmp_path: Path) -> None:
+    assert counts(checked(table(["good", "am"], ["good", "I"]), tmp_path), "weights") == (4, 5)
+    assert counts(checked(table(["am"], ["I", "am", "good"]), tmp_path), "weights") == (3, 6)
+
+
+def test_labels_in_other_letters_and_numbers(tmp_path: Path) -> None:
+    right = table(["good", "I", "am"], ["I", "am", "good"])
+    assert checked(right.replace("good", " GOOD"), tmp_path).verdict == "correct"
+    numbered = "weights\n,1,2,3\n3,0.91,0.05,0.05\n1,0.98,0.02,0.01\n2,0.27,0.73,0.00\n"
+    assert counts(checked(numbered, tmp_path), "weights") == (9, 0)
+    columns = "weights\n,3,1,2\n1,0.01,0.98,0.02\n2,0.00,0.27,0.73\n3,0.05,0.91,0.05\n"
+    assert counts(checked(columns, tmp_path), "weights") == (9, 0)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            table(["I", "am", "good"], ["I", "am", "good"]).replace("good,0", "god,0"),
+            "a.csv:5:5: weights has no query god\n    god,0.91,0.05,0.05\n        ^\n"
+            "  did you mean good? there are I, am, good, or the numbers 1 to 3",
+        ),
+        (
+            "weights\n,I,am,god\nI,1,0,0\nam,1,0,0\ngood,1,0,0\n",
+            "a.csv:1:1: weights has no key god",
+        ),
+        ("weights\nI,1,0,0\nI,1,0,0\ngood,1,0,0\n", "a.csv:3:3: the query I stands twice"),
+    ],
+)
+def test_labels_that_do_not_tell(text: str, message: str, tmp_path: Path) -> None:
+    assert said(text, tmp_path).startswith(message)
+
+
+def test_a_label_that_the_step_has_twice(tmp_path: Path) -> None:
+    """In the order of the step nothing is in doubt."""
+    of = AnswerKey(attncli.Problem(X=[[1, 0], [0, 1], [2, 1]], tokens=["the", "cat", "the"]))
+    q = "Q\nthe,1,0\ncat,0,1\nthe,2,1\n"
+    assert checked(q, tmp_path, of).verdict == "correct"
+    assert counts(
+        checked("Q\n3,2,1\n1,1,0\n2,0,1\n".replace("Q\n", "Q\n,1,2\n"), tmp_path, of), "Q"
+    ) == (6, 0)
+    message = said("Q\ncat,0,1\nthe,1,0\nthe,2,1\n", tmp_path, of)
+    assert "the is the query at 1 and 3, so it does not tell which" in message
+
+
+def test_words_over_features_are_not_looked_at(tmp_path: Path) -> None:
+    text = "Q\ntoken,f2,f1,x\ngood,1,2,1\nI,1,3,2\nam,1,1,3\n"
+    assert counts(checked(text, tmp_path), "Q") == (9, 0)
+
+
+def test_words_tell_that_rows_and_columns_changed_places(tmp_path: Path) -> None:
+    of = AnswerKey(cross())
+    scores = of.trace["scores"].value
+    lines = [
+        f"{word},{','.join(f'{x:g}' for x in line)}"
+        for word, line in zip(("Ich", "bin", "da"), scores.T, strict=True)
+    ]
+    text = "scores\n,I,am\n" + "\n".join(lines)
+    assert counts(checked(text, tmp_path, of), "scores") == (6, 0)
+    assert counts(checked("scores\n" + "\n".join(lines), tmp_path, of), "scores") == (6, 0)
+    bad = text.replace("bin", "x")
+    assert "scores has no query Ich" in said(bad, tmp_path, of)
+
+
+def test_each_head_has_its_labels(tmp_path: Path) -> None:
+    of = AnswerKey(attncli.Problem(X=[[1, 0], [0, 2]], tokens=["a", "b"], heads=2))
+    q = of.trace["Q"].value
+    text = f"Q[1]\na,{q[0, 0, 0]:g}\nb,{q[0, 1, 0]:g}\nQ[2]\nb,{q[1, 1, 0]:g}\na,{q[1, 0, 0]:g}\n"
+    assert counts(checked(text, tmp_path, of), "Q") == (4, 0)
+    side = f"Q\nb,{q[0, 1, 0]:g},{q[1, 1, 0]:g}\na,{q[0, 0, 0]:g},{q[1, 0, 0]:g}\n"
+    assert counts(checked(side, tmp_path, of), "Q") == (4, 0)
+    (tmp_path / "q.csv").write_text(f"b,{q[1, 1, 0]:g}\na,{q[1, 0, 0]:g}\n")
+    report = checked("Q_2: q.csv\n", tmp_path, of, ".yaml")
+    assert counts(report, "Q") == (2, 2)
+
+
+def test_one_column_written_as_a_row_keeps_its_words(tmp_path: Path) -> None:
+    of = key()
+    sums = dict(zip(("I", "am", "good"), of.trace["sum"].value[:, 0], strict=True))
+    text = "sum\n,good,I,am\n," + ",".join(f"{sums[word]:.2f}" for word in ("good", "I", "am"))
+    assert counts(checked(text, tmp_path, of), "sum") == (3, 0)
+
+
+# Names of steps that change nothing.
+
+
+@pytest.mark.parametrize(
+    ("name", "equal"),
+    [
+        *(("scaled", "scores"), ("masked", "scores"), ("biased", "scores"), ("capped", "scores")),
+        *(("context", "output"), ("concat", "output"), ("QK^T/sqrt(d_k)", "scores")),
+        *(("context vector", "output"), ("concatenated", "output"), ("scaled scores", "scores")),
+    ],
+)
+def test_a_step_that_equals_another_has_either_name(name: str, equal: str) -> None:
+    of = key()
+    value = of.trace[equal].value
+    for given in ({name: value}, {name: value, equal: value}):
+        report = of.check(submission_of(given, "a"))
+        assert report.verdict == "correct"
+        assert sum(isinstance(judged, Given) for judged in report.steps.values()) == len(given)
+    wrong = value.copy()
+    wrong[0, 0] += 1
+    assert of.check(submission_of({name: wrong}, "a")).verdict == "wrong"
+
+
+def test_all_names_at_once_and_their_order() -> None:
+    trace = with_named_steps(key().trace)
+    assert list(trace.steps) == [
+        *("Q", "K", "V", "scores", "scaled", "capped", "biased", "masked"),
+        *("exp", "sum", "weights", "context", "concat", "output"),
+    ]
+    answers = {step.name: step.value.tolist() for step in trace}
+    assert key().check(submission_of(answers, "a")).verdict == "correct"
+
+
+def test_heads_and_a_projection_after_them() -> None:
+    for name in ("heads_cut.yaml", "heads_list.yaml", "mask_causal.yaml", "pooling_words.yaml"):
+        of = key(SAMPLES / name)
+        wide = with_named_steps(of.trace)
+        assert wide.added
+        answers = {name: wide[name].value for name in wide.added}
+        assert of.check(submission_of(answers, "a")).verdict == "correct"
+        for step in wide:
+            np.testing.assert_array_equal(step.array, wide[step.name].array)
+
+
+def test_a_mistake_is_found_under_the_other_name() -> None:
+    """Z stays the output where context is written, too; what follows from a slip follows."""
+    of = key()
+    scores = of.trace["scores"].value
+    report = of.check(submission_of({"scores": scores, "scaled": scores / 3**0.5}, "a"))
+    assert (report.steps["scores"].status, report.first_wrong_step) == ("correct", "scaled")
+    output = of.trace["output"].value
+    assert of.check(submission_of({"context": output, "Z": output}, "a")).verdict == "correct"
+    assert "there is no step masked" not in str(of.trace)
+    with pytest.raises(InputError, match="there is no step capped in this"):
+        attncli.check(
+            attncli.Problem(
+                kind="recurrent", X=[[1, 0]], A=[[1, 0, 1, 0], [0, 1, 0, 1]], h_0=[0, 0]
+            ),
+            {"capped": [[1]]},
+        )
+
+
+# Layouts.
+
+
+def test_as_many_heads_as_tokens() -> None:
+    """One feature a head: of the two readings the one is taken that has more right numbers."""
+    of = AnswerKey(attncli.Problem(X=[[1, 5], [3, 2]], heads=2, score="dot"))
+    q = of.trace["Q"].value[..., 0]
+    for given in (q, q.T):
+        assert of.check(submission_of({"Q": given}, "a")).verdict == "correct"
+    sums = of.trace["sum"].value[..., 0]
+    for given in (sums, sums.T, sums.tolist(), sums.T[..., None].swapaxes(0, 1)):
+        assert of.check(submission_of({"sum": given}, "a")).verdict == "correct"
+
+
+def test_heads_one_above_the_other() -> None:
+    of = key(SAMPLES / "heads_cut.yaml")
+    for name in ("Q", "weights", "context"):
+        value = of.trace[name].value
+        above = value.reshape(-1, value.shape[-1])
+        side = np.concatenate(list(value), axis=1)
+        for given in (above, side, value, list(value)):
+            report = of.check(submission_of({name: given}, "a"))
+            assert counts(report, name) == (value.size, 0)
+
+
+def test_one_head_in_a_list_and_one_row_as_a_column() -> None:
+    of = key()
+    for given in ([of.trace["weights"].value.tolist()], of.trace["weights"].value[None]):
+        assert of.check(submission_of({"weights": given}, "a")).verdict == "correct"
+    sums = of.trace["sum"].value
+    for given in (sums, sums.T, sums[:, 0], sums[:, 0].tolist()):
+        assert of.check(submission_of({"sum": given}, "a")).verdict == "correct"
+
+
+# What numbers came as.
+
+
+def written(given: Any, name: str = "weights") -> Written:
+    of = key()
+    found = read_submission(submission_of({name: given}, "a"), of.trace)[name]
+    assert isinstance(found, Written)
+    return found
+
+
+@pytest.mark.parametrize("kind", ["float16", "float32", "float64"])
+def test_arrays_keep_their_kind(kind: str, tmp_path: Path) -> None:
+    array = key().trace["weights"].value.astype(kind)
+    assert written(array).dtype == kind
+    assert written(list(array)).dtype == kind
+    assert written(array.tolist()).dtype == ("" if kind == "float64" else kind)
+    np.savez(tmp_path / "a.npz", weights=array)
+    (sheet,) = attncli.load_answers(tmp_path / "a.npz")
+    (found,) = read_submission(sheet, key().trace).values()
+    assert isinstance(found, Written)
+    assert found.dtype == kind
+    text = "\n".join(" ".join(map(str, row)) for row in array)
+    assert written(text).dtype == (kind if kind == "float32" else "")
+
+
+def test_whole_numbers_of_an_array_are_exact() -> None:
+    scores = key().trace["scores"].value.astype(int)
+    assert (written(scores, "scores").unit == 0).all()
+    assert (written(scores.tolist(), "scores").unit == 1).all()
+    assert written([["0.9755588", "0.02", "0.01"]] * 3).dtype == ""
+
+
+def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
+    cells = [["97.56%", "≈0.02", "~0,01"], ["27 %", "0,73", "–0"], ["91%", "1/20", "0.0453"]]
+    found = written(cells)
+    np.testing.assert_allclose(
+        found.unit[0, 0], [[0.0001, 0.01, 0.01], [0.01, 0.01, 1], [0.01, 0, 0.0001]]
+    )
+    assert (
+        key().check(submission_of({"weights": cells[:2] + [["91%", "~", "~"]]}, "a")).verdict
+        == "correct"
+    )
+    text = "weights: |\n  97,56% 1,79% 0,66%\n  26,76% 72,75% 0,49%\n  90,94% 4,53% 4,53%\n"
+    assert checked(text, tmp_path, to=".yaml").counts["correct"] >= 9
+    large = [["1,202,604.28", "22,026.47", "8.103,08"], ["~"] * 3, ["~"] * 3]
+    assert key().check(submission_of({"exp": large}, "a")).counts["correct"] == 3
+
+
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        ("true", "row 1, column 1 of weights: true is not a number"),
+        (True, "row 1, column 1 of weights: True is not a number"),
+        ("2024-01-01", "row 1, column 1 of weights: 2024-01-01 is a date, not a number"),
+        ("1,202", "row 1, column 1 of weights: 1,202 may mean several numbers"),
+        ("0.5.", "row 1, column 1 of weights: 0.5. is not a number; it has more than one point"),
+    ],
+)
+def test_cells_that_are_no_numbers(cell: object, message: str) -> None:
+    with pytest.raises(InputError) as caught:
+        key().check(submission_of({"weights": [[cell, 0, 0]] * 3}, "a"))
+    assert message in str(caught.value)
+
+
+# Many sheets in one file.
+
+
+def test_a_list_of_sheets(tmp_path: Path) -> None:
+    given = [{"student": "Ada", "scores": [["14"]]}, {"weights": [[0.5]], "comment": ["a", "b"]}]
+    for text, to in (
+        (json.dumps(given), ".json"),
+        ("- student: Ada\n  S: [[14]]\n- A: [[1]]\n", ".yaml"),
+    ):
+        first, second = sheets(text, tmp_path, to)
+        assert (first.name, second.name) == ("Ada", f"{tmp_path / 'a'}{to}, 2")
+    assert sheets(json.dumps(given), tmp_path, ".json")[1].comment == "a\nb"
+    place = sheets('[\n {"scores": [[1,\n 2]]}]', tmp_path, ".json")[0].locate(("scores", 0, 1))
+    assert (place.line, place.column) == (3, 2)
+    message = said('[{"scores": [[1]]}, 5]', tmp_path, to=".json")
+    assert message.startswith("a.json:1:21: a sheet of answers in a list must be a mapping")
+
+
+@pytest.mark.parametrize(
+    ("text", "to"), [("[[1, 2]]", ".json"), ("- 1\n", ".yaml"), ("1,2\n", ".csv")]
+)
+def test_numbers_without_a_step(text: str, to: str, tmp_path: Path) -> None:
+    message = said(text, tmp_path, to=to)
+    assert message.startswith(f"a{to}: these numbers do not tell of which step they are")
+
+
+def test_an_array_without_a_step(tmp_path: Path) -> None:
+    buffer = io.BytesIO()
+    np.save(buffer, np.eye(2))
+    assert "do not tell of which step" in said(buffer.getvalue(), tmp_path, to=".npy")
+
+
+WIDE = (
+    'Name,"weights[am, I]","scores[1,1]",Comment,"scores[good, good]"\nAda,0.27,14,fine,6\nBo,,15\n'
+)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        WIDE,
+        WIDE.replace('"', "").replace("[am, I]", "[am,I]"),  # not quoted, as some tables have it
+        WIDE.replace("Name", "Time,STUDENT").replace("Ada", "10:31,Ada").replace("Bo", "10:32,Bo"),
+        WIDE.replace('"', "")
+        .replace("[am, I]", "[am; I]")
+        .replace(",", ";")
+        .replace("[am; I]", "[2,1]")
+        .replace("[1;1]", "[1,1]")
+        .replace("[good; good]", "[3,3]")
+        .replace("0.27", "0,27"),
+    ],
+)
+def test_a_row_a_student(text: str, tmp_path: Path) -> None:
+    ada, bo = sheets(text, tmp_path)
+    assert (ada.name, bo.name, ada.comment) == ("Ada", "Bo", "fine")
+    report = key().check(ada)
+    assert (report.verdict, report.counts["correct"]) == ("correct", 3)
+    report = key().check(bo)
+    assert (report.verdict, counts(report, "weights")) == ("wrong", (0, 9))
+
+
+def test_a_row_a_student_with_heads_and_places(attn: Attn, tmp_path: Path) -> None:
+    of = key(SAMPLES / "heads_cut.yaml")
+    value = f"{of.trace['weights'].value[1, 0, 1]:.3f}"
+    (sheet,) = sheets(f'name,"weights[head 2][1, 2]"\nAda,{value}\n', tmp_path)
+    assert counts(of.check(sheet), "weights")[0] == 1
+    message = said('name,"scores[1,1]"\nAda,five\n', tmp_path)
+    assert message.startswith("a.csv:2:5: row 1, column 1 of scores[1,1]: five is not a number")
+    assert "scores[1,1] stands twice" in said('name,"scores[1,1]","scores[1,1]"\nA,1,2\n', tmp_path)
+    path = tmp_path / "class.csv"
+    path.write_text(WIDE)
+    result = attn("check", GOOD, path)
+    assert result.status == 1
+    assert "2 answers: 1 correct, 1 wrong" in result.out
+
+
+LONG = """Student,Value,STEP,Row,Column
+Ada,14,scores,I,I
+Bo,15,scores,1,1
+Ada,0.27,weights,am,I
+Ada,8909.94,sum,good,
+"""
+
+
+def test_a_row_a_number(tmp_path: Path) -> None:
+    ada, bo = sheets(LONG, tmp_path)
+    assert key().check(ada).counts["correct"] == 3
+    assert key().check(bo).first_wrong_step == "scores"
+    alone = "step,row,column,value\nscores,I,am,10\nscores,I,I,14\n"
+    (sheet,) = sheets(alone, tmp_path)
+    assert key().check(sheet).counts["correct"] == 2
+    message = said(alone + "scores,I,I,14\n", tmp_path)
+    assert message.startswith("a.csv:4:12: scores[I, I] stands twice; it stood in line 3 already")
+    message = said(alone + "scores,I,bad,14\n", tmp_path)
+    assert message.startswith("a.csv:4:14: scores[I, bad]: there is no key bad")
+    assert "does not tell of which step" in said(alone + ",I,I,14\n", tmp_path)
+
+
+def test_a_row_a_number_with_heads_and_hostile_labels(tmp_path: Path) -> None:
+    problem = attncli.Problem(X=[[1, 5], [3, 2]], tokens=["a, b", "c"], heads=2, score="dot")
+    of = AnswerKey(problem)
+    scores = of.trace["scores"].value
+    lines = ["head,step,row,column,value", f'2,scores,"a, b",c,{scores[1, 0, 1]:g}']
+    lines += [f'head 1,scores,c,"a, b",{scores[0, 1, 0]:g}']
+    assert counts(checked("\n".join(lines), tmp_path, of), "scores") == (2, 6)
+
+
+# What stands beside, and files of other programs.
+
+
+def test_remarks_are_kept(tmp_path: Path) -> None:
+    for word in ("comment", "comments", "remark", "note", "notes"):
+        (sheet,) = sheets(f"student: Ada\n{word}: it was late\nS[1,1]: 14\n", tmp_path, ".yaml")
+        assert (sheet.comment, key().check(sheet).verdict) == ("it was late", "correct")
+    (sheet,) = sheets("comment,late\nscores\n14,10,9\n10,11,6\n9,6,6\n", tmp_path)
+    assert (sheet.comment, key().check(sheet).verdict) == ("late", "correct")
+    inside = attncli.load(GOOD)
+    sheet = submission_of({"answers": {"S[1,1]": 14, "remark": "r"}, "title": inside.title}, "a")
+    assert (sheet.name, sheet.comment) == (inside.title, "r")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "words"),
+    [
+        ("a.xlsx", b"PK\x03\x04", "this is a spreadsheet"),
+        ("a", b"PK\x03\x04" + b"\0" * 40 + b"xl/workbook.xml", "this is a spreadsheet"),
+        ("a.ods", b"x", "Text CSV"),
+        ("a.numbers", b"x", "Export To, CSV"),
+        ("a.docx", b"PK", "this is a text document, not a file of answers"),
+        ("a", b"PK\x03\x04" + b"\0" * 40 + b"word/document.xml", "a text document"),
+        ("a.csv", b"%PDF-1.4\n\xff", "this is a PDF, not a file of answers"),
+        ("a.png", b"\x89PNG", "this is a picture"),
+    ],
+)
+def test_files_of_other_programs(
+    name: str, data: bytes, words: str, attn: Attn, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    result = attn("check", GOOD, path)
+    assert result.status == 2
+    assert words in result.err
+    assert len(result.err.splitlines()) == 2
