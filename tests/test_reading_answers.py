@@ -308,7 +308,7 @@ def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
         found.unit[0, 0], [[0.0001, 0.01, 0.01], [0.01, 0.01, 1], [0.01, 0, 0.0001]]
     )
     assert (
-        key().check(submission_of({"weights": cells[:2] + [["91%", "~", "~"]]}, "a")).verdict
+        key().check(submission_of({"weights": [*cells[:2], ["91%", "~", "~"]]}, "a")).verdict
         == "correct"
     )
     text = "weights: |\n  97,56% 1,79% 0,66%\n  26,76% 72,75% 0,49%\n  90,94% 4,53% 4,53%\n"

@@ -44,6 +44,9 @@ IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:\[?\s*head)?[\s_]*\[?(?P<head>\d{1,4})\]?", re.IGNORECASE)
 
 
+LONGEST = 500
+"""No key that means something is longer, and no message quotes one that is."""
+
 At: TypeAlias = tuple[Any, ...]
 """An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
 
@@ -57,6 +60,8 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
     Raises:
         InputError: for a word that means no step, or one of several.
     """
+    if len(word) > LONGEST:
+        raise fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     match = HEAD.fullmatch(word)
     if word not in trace and not match and set("[_") & set(word):
         # What the program prints comes before what people say: sum[s] is a cell, sums a step.

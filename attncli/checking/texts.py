@@ -12,6 +12,8 @@ from attncli.errors import KeyPath, fail
 from attncli.forms.matrices import block_rows, plain
 from attncli.text.escapes import visible
 
+MOST_AXES = 8
+"""A matrix of so many axes is only of the wrong shape; NumPy itself stops at 32, or 64."""
 EXAMPLE = "write it as [[0.5, 0.5]]"
 
 
@@ -29,6 +31,7 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     raw, name = plain(raw, path), visible(str(path[0]))
     if hasattr(raw, "dtype"):
         array = np.asarray(raw)
+        _refuse_depth(array.ndim, path)
         if array.dtype.kind not in "fiubOU":
             raise fail(f"{name} holds no numbers", *path, hint=EXAMPLE)
         return np.atleast_1d(_array(array.ravel().tolist(), array.shape))
@@ -41,7 +44,13 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     if ragged and all(isinstance(row, list) for row in raw):
         raw = _padded(list(raw))
     shape, cells = _shape(raw, path)
+    _refuse_depth(len(shape), path)
     return _array(cells, shape)
+
+
+def _refuse_depth(axes: int, path: KeyPath) -> None:
+    if axes > MOST_AXES:
+        raise fail(f"{visible(str(path[0]))} has {axes} axes, which no step has", *path)
 
 
 def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
