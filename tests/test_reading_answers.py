@@ -245,8 +245,10 @@ def test_as_many_heads_as_tokens() -> None:
     for given in (q, q.T):
         assert of.check(submission_of({"Q": given}, "a")).verdict == "correct"
     sums = of.trace["sum"].value[..., 0]
-    for given in (sums, sums.T, sums.tolist(), sums.T[..., None].swapaxes(0, 1)):
+    for given in (sums, sums.T, sums.tolist(), sums[..., None]):
         assert of.check(submission_of({"sum": given}, "a")).verdict == "correct"
+    # With all of its axes it is not in doubt, whatever the numbers.
+    assert of.check(submission_of({"sum": sums.T[..., None]}, "a")).verdict == "wrong"
 
 
 def test_heads_one_above_the_other() -> None:

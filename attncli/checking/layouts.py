@@ -20,14 +20,16 @@ Layout: TypeAlias = Callable[[Array], Array]
 def layouts(step: Step, shape: Shape, wanted: Shape) -> list[Layout]:
     """Return the ways in which a matrix may hold every cell of a step, the usual first.
 
-    Axes of size 1 may be left out, or stand elsewhere: one row may be a column.
+    Axes of size 1 may be left out, or stand elsewhere: one row may be a column. A matrix that has
+    every axis of the step is not in doubt.
 
     Args:
         step: what was written.
         shape: of the matrix.
         wanted: the shape of the step's value, or of the head, row or cell of it that was written.
     """
-    known = _known(step) if wanted == step.value.shape else [_in_a_list(wanted)]
+    is_plain = shape == wanted or wanted != step.value.shape
+    known = [_in_a_list(wanted)] if is_plain else _known(step)
     return [layout for size, layout in known if _same_but_ones(shape, size)]
 
 
