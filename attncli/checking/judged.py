@@ -85,11 +85,13 @@ class Compared(Given):
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
 
-    The message says in one sentence what was done, the advice what to do; `also` are other mistakes
-    that give the same numbers.
+    The message says in one sentence what was done, the advice what to do; `also` is another mistake
+    that gives the same numbers. `worked` are lines that tell how wrong cells are worked out from
+    the student's own earlier numbers.
     """
 
     id: str
     message: str
     advice: str
     also: tuple[Finding, ...] = ()
+    worked: tuple[str, ...] = ()

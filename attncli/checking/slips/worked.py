@@ -1,0 +1,40 @@
+"""How wrong numbers are worked out from the student's own earlier ones."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking.judged import WRONG, Finding
+from attncli.checking.slips.of_cells import FEW
+from attncli.checking.slips.wrong_step import WrongStep
+from attncli.records import replace
+from attncli.tape.cells import place_of
+from attncli.tape.step import Step
+
+LEAST = 1e-3
+"""Smaller numbers have too few digits among 12 decimals."""
+
+
+def with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+    """Return a finding with the worked lines of its cells: of few each, of a line the first.
+
+    Only the first wrong step of a report has them: it is the one to be worked again.
+    """
+    judge, step = wrong.judge, wrong.judged.step
+    if any(other.has(WRONG) for other in judge.judged.values() if other is not wrong.judged):
+        return finding
+    from attncli.explaining.explain import explain_with  # not needed for who is right
+
+    def numbers(source: Step) -> Array:
+        return without_noise(judge.midpoints(source))
+
+    is_few = finding.id == "few_cells_slip"
+    places = (place_of(step, at) for at in wrong.cells[: FEW if is_few else 1])
+    lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
+    return replace(finding, worked=tuple(lines))
+
+
+def without_noise(numbers: Array) -> Array:
+    """Return numbers without what floats add to them: 0.15 for 0.15000000000000002."""
+    return np.where(np.abs(numbers) > LEAST, np.round(numbers, 12), numbers)
