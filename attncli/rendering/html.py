@@ -206,6 +206,7 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield f'<div class="figure"><div class="part">{table}</div></div>'
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
+        yield from (f"<p>{text(line)}</p>" for line in finding.worked)
         if finding.also:
             others = "; or ".join(other.message.rstrip(".") for other in finding.also)
             yield f"<p>These numbers cannot tell it from: {text(others)}.</p>"

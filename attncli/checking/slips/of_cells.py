@@ -31,6 +31,12 @@ POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
 ROUND_AMOUNTS = (1, 10, 100)
 """By so much a number is off that was added up wrongly by hand."""
 
+PARTS = (3, 6, 7, 9)
+"""Parts of 1 that no decimal number gives."""
+
+MOST_PARTS = 10
+"""Larger numbers are said as decimal numbers."""
+
 FEW = 3
 """So many wrong cells are named one by one."""
 
@@ -185,5 +191,15 @@ def _product(a: float, b: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as a sentence holds it."""
-    return f"{value + 0.0:.6g}"  # −0 is 0
+    """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
+
+    >>> number(-0.0), number(2 / 3), number(0.15), number(1e-5)
+    ('0', '2/3', '0.15', '1e-05')
+    """
+    for parts in PARTS:
+        count = round(value * parts) if abs(value) < MOST_PARTS else 0
+        if count % parts and abs(value * parts - count) < 1e-9:
+            return f"{count}/{parts}"
+    if 0 < abs(value) < 1e-3 or abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value + 0.0:.4f}".rstrip("0").rstrip(".")  # −0 is 0
