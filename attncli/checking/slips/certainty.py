@@ -17,13 +17,30 @@ TELLING = 100
 BY_CHANCE = 0.01
 """How many numbers that are wrong for no reason may show an explanation that is called certain."""
 
+FINEST = 6
+"""Nobody calculates by hand with more decimals than this."""
+
 
 def blur(judged: Compared) -> Array:
     """Return within how wide a range each number agrees with what explains it."""
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+    with np.errstate(invalid="ignore", over="ignore"):  # −∞ − (−∞)
         spread = np.nan_to_num(judged.follows.high - judged.follows.low, nan=0.0)
-    share = judged.written.share * np.abs(np.nan_to_num(judged.yours))
-    found: Array = judged.unit + 2 * spread + share
+        share = judged.written.share * np.abs(np.nan_to_num(judged.yours))
+        found: Array = np.maximum(judged.unit, _grid(judged)) + 2 * spread + share
+    return found
+
+
+def _grid(judged: Compared) -> Array:
+    """Return what each number is a multiple of, as is the right one: 1, 0.1 and so on; else 0.
+
+    Zeros that are written behind a whole number are digits, but tell nothing.
+    """
+    found = np.zeros(judged.unit.shape)
+    for decimals in range(FINEST, -1, -1):
+        is_multiple = np.ones(judged.unit.shape, bool)
+        for numbers in (judged.written.values, judged.yours):
+            is_multiple &= np.isclose(numbers, np.round(numbers, decimals), rtol=0, atol=1e-9)
+        found = np.where(is_multiple, 10.0**-decimals, found)
     return found
 
 

@@ -31,6 +31,9 @@ POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
 ROUND_AMOUNTS = (1, 10, 100)
 """By so much a number is off that was added up wrongly by hand."""
 
+CLEARLY = 8
+"""Two digits that change places move a number by 9 units at least, which must be seen."""
+
 PARTS = (3, 6, 7, 9)
 """Parts of 1 that no decimal number gives."""
 
@@ -93,6 +96,7 @@ def _causes(wrong: WrongStep, place: Index) -> Iterator[Cause]:
         yield Cause("decimal_point_slip", words, "Put the point where it belongs.", is_telling)
     elif any(wrong.would_be_right(np.full_like(wrong.given, x)) for x in _digits_swapped(wrong)):
         words = "two of its digits have changed places"
+        is_telling &= wrong.off(place) >= CLEARLY * float(blur(judged)[place])
         yield Cause("digits_swapped", words, "Copy the number again.", is_telling)
     else:
         yield from _of_terms(wrong, place)
