@@ -32,7 +32,7 @@ WANTED = 3
 """How many problems of each sort must show a mistake, in every habit; one where it is made again,
 in another step or way."""
 
-MOST_UNSAID = 0.03
+MOST_UNSAID = 0.05
 """Which share of mistakes may go without their name because two others give the same numbers."""
 
 DRAWS = 60
