@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking import diagnosis
 from attncli.checking.answers import submission_of
+from attncli.checking.candidates import candidates
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
@@ -182,7 +182,7 @@ def test_what_was_done_in_the_step_itself_comes_first() -> None:
     """At equal fit, before what was done in a step that was left out."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
     judge = Judge(trace, (), {})
-    places = [found.place.name for found in diagnosis._candidates(judge, trace["weights"])]
+    places = [found.place.name for found in candidates(judge, trace["weights"])]
     own = places.count("weights")
     assert 0 < own < len(places)
     assert places[:own] == ["weights"] * own
@@ -378,6 +378,6 @@ def test_every_sentence_is_filled_in() -> None:
     trace = attncli.compute(attncli.Problem(**CAUSAL))
     judge = Judge(trace, (), {})
     for step in trace:
-        for candidate in diagnosis._candidates(judge, step):
+        for candidate in candidates(judge, step):
             found = candidate.finding(step)
             assert "{" not in found.message + found.advice

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import ROUNDED, agrees
@@ -9,6 +11,7 @@ from attncli.checking.answers import ShapeMismatch, Written
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
+from attncli.text.sentences import small
 
 STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
@@ -95,3 +98,11 @@ class Finding(Record):
     advice: str
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> Iterator[tuple[str, str]]:
+        """The sentences, with their ids, that tell what else gives the same numbers."""
+        for other in self.also:
+            said = f"Another mistake gives the same numbers: {small(other.message)}"
+            # A wrong shape is no other mistake, but what one led to.
+            yield other.message if other.id == "wrong_shape" else said, other.id

@@ -207,9 +207,7 @@ def _remark(remark: Remark) -> Iterator[str]:
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
         yield from (f"<p>{text(line)}</p>" for line in finding.worked)
-        if finding.also:
-            others = "; or ".join(other.message.rstrip(".") for other in finding.also)
-            yield f"<p>These numbers cannot tell it from: {text(others)}.</p>"
+        yield from (f"<p>{text(said)}</p>" for said, _ in finding.others)
     if remark.unexplained:
         yield f"<p>✗ {text(remark.unexplained)}</p>"
     yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)

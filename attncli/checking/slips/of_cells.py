@@ -17,7 +17,7 @@ from attncli.tape.cells import Index
 from attncli.tape.operations import Add, MatMul
 from attncli.tape.step import Expression
 from attncli.tape.walk import evaluate
-from attncli.text.lists import all_of
+from attncli.text.sentences import all_of
 
 OF_A_TERM = (
     (-2, "sign_slip", "was taken as {}"),

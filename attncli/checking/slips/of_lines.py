@@ -29,14 +29,33 @@ def of_line(wrong: WrongStep, axis: int) -> Finding | None:
     place = wrong.cells[0]
     noun = wrong.noun(axis)
     chosen = _line(wrong, axis, place)
-    id_, start = f"{noun}_slip", f"Only {_name(wrong, axis, place)} is wrong"
-    if wrong.given.shape[axis] == 1:
-        id_, start = "wrong_divisor", f"{wrong.judged.step.name} is wrong"
-    for words in chain(_like_another(wrong, axis, place, chosen), _by_a_sum(wrong, chosen)):
-        return Finding(id_, f"{start}: {words}.", AGAIN)
+    is_step = wrong.given.shape[axis] == 1
+    start = "" if is_step else f"Only {_name(wrong, axis, place)} is wrong"
+    like_another = _like_another(wrong, axis, place, chosen)
+    for words in () if is_step else chain(like_another, _by_a_sum(wrong, chosen, "it was")):
+        return Finding(f"{noun}_slip", f"{start}: {words}.", AGAIN)
     for words, cell in _miscopied(wrong, axis, place, chosen):
-        return Finding("miscopied_number", f"{start}: {words}.", f"Copy {cell} again.")
-    return Finding(id_, f"{start}.", AGAIN) if wrong.given.shape[axis] > 1 else None
+        message = _sentence(words) if is_step else f"{start}: {words}."
+        return Finding("miscopied_number", message, f"Copy {cell} again.")
+    return None if is_step else Finding(f"{noun}_slip", f"{start}.", AGAIN)
+
+
+def of_divisor(wrong: WrongStep) -> Finding | None:
+    """The numbers of a step of one row or column were divided by another number than they should.
+
+    With more rows, each is divided by a sum of its own.
+    """
+    is_given = wrong.judged.codes != MISSING
+    every = f"all {int(is_given.sum())} numbers were"
+    for words in _by_a_sum(wrong, is_given, every) if wrong.is_one_line else ():
+        return Finding("wrong_divisor", _sentence(words), AGAIN)
+    return None
+
+
+def _sentence(words: str) -> str:
+    """Return words as a sentence; names of steps stay as they are."""
+    start = words.partition(" ")[0]
+    return f"{words if '[' in start else words[0].upper() + words[1:]}."
 
 
 def _name(wrong: WrongStep, axis: int, place: Index) -> str:
@@ -78,8 +97,8 @@ def _like_another(wrong: WrongStep, axis: int, place: Index, chosen: Array) -> I
             yield f"{perhaps}it holds the numbers of {wrong.noun(axis)} {wrong.line(axis, other)}"
 
 
-def _by_a_sum(wrong: WrongStep, chosen: Array) -> Iterator[str]:
-    """Yield by which sum a line was divided, where that explains it."""
+def _by_a_sum(wrong: WrongStep, chosen: Array, subject: str) -> Iterator[str]:
+    """Yield by which sum the numbers of a line were divided, where that explains it."""
     made = wrong.judged.step.operation
     if not isinstance(made, Divide):
         return
@@ -98,7 +117,7 @@ def _by_a_sum(wrong: WrongStep, chosen: Array) -> Iterator[str]:
             perhaps = _perhaps(wrong, len(sums), chosen, fitted=int(is_fitted))
             about = "about " if is_fitted else ""
             by, right = _rough(total) if is_fitted else number(total), number(float(divisor[at]))
-            yield f"{perhaps}it was divided by {about}{by}, not by {right}"
+            yield f"{perhaps}{subject} divided by {about}{by}, not by {right}"
 
 
 def _rough(value: float) -> str:

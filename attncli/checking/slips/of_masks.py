@@ -8,7 +8,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
 from attncli.checking.judged import WRONG, Finding
 from attncli.checking.slips.wrong_step import WrongStep
-from attncli.text.lists import all_of
+from attncli.text.sentences import all_of
 
 MOST_NAMED = 3
 """How many cells are named before the others are only counted."""

@@ -56,7 +56,8 @@ def of_factor(wrong: WrongStep) -> Finding | None:
     if not judged.agrees(products)[is_given & ~kept].all():
         return None
     message = f"{wrong.every} {wrong.are} {words} what {wrong.they} should be."
-    return Finding("constant_factor", message, "Look for a factor that is one too many.")
+    which = "is one too many" if abs(factor) > 1 else "was left out"
+    return Finding("constant_factor", message, f"Look for a factor that {which}.")
 
 
 def _factor(low: float, high: float) -> tuple[float, str]:

@@ -36,6 +36,11 @@ class WrongStep(Record):
         """The places of the wrong cells."""
         return [tuple(place) for place in np.argwhere(self.judged.codes == WRONG).tolist()]
 
+    def is_one_along(self, axis: int) -> bool:
+        """Return whether one line across an axis of the layout holds all wrong cells."""
+        lines = {(*place[:2], place[axis]) for place in self.cells}
+        return self.judged.codes.ndim == 4 and len(lines) == 1
+
     @property
     def given(self) -> Array:
         """The student's numbers."""
