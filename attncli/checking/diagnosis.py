@@ -56,7 +56,7 @@ def _perhaps(judged: Compared, finding: Finding) -> Finding:
     off = np.abs(judged.written.values[wrong] - judged.yours[wrong])
     if wrong.sum() > 1 or (off >= TELLING * blur(judged)[wrong]).all():
         return finding
-    place, colon, rest = finding.message.rpartition(": ")
+    place, colon, rest = finding.message.partition(": ")
     if not place.startswith("In "):  # the colon is one of the sentence itself
         place, colon, rest = "", "", finding.message
     guess = f"{place}{colon}perhaps {small(rest)}"
