@@ -47,7 +47,7 @@ def _turned(mistake: Mistake, place: Step) -> str:
     if keep is not None and np.array_equal(keep != 0, np.tril(np.ones(keep.shape)) != 0):
         return "the past was blocked, the future kept"
     if mistake.id == "mask_inverted":
-        return "blocked was what may be seen, and the rest was kept"
+        return "it blocks what a query may see, and keeps the rest"
     return "queries and keys have changed places in it"
 
 
