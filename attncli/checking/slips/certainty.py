@@ -46,8 +46,8 @@ def _grid(judged: Compared) -> Array:
 
 def chances(judged: Compared) -> Array:
     """Return how likely each number, wrong by as much for no reason, agrees with an explanation."""
-    off = np.abs(judged.written.values - judged.yours)
-    with np.errstate(invalid="ignore", divide="ignore"):
+    with np.errstate(invalid="ignore", divide="ignore"):  # −∞ − (−∞)
+        off = np.abs(judged.written.values - judged.yours)
         found = np.minimum(1.0, blur(judged) / (2 * off))
     return np.where(np.isnan(found), 1.0, found)
 

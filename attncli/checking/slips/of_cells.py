@@ -11,7 +11,7 @@ from attncli.attention.normalizers import Sum
 from attncli.checking.judged import MISSING, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.slips.certainty import TELLING, blur, is_certain
-from attncli.checking.slips.wrong_step import AGAIN, WrongStep, part_at
+from attncli.checking.slips.wrong_step import WrongStep, part_at
 from attncli.records import Record
 from attncli.tape.cells import Index
 from attncli.tape.operations import Add, MatMul
@@ -64,7 +64,7 @@ def of_cell(wrong: WrongStep) -> Finding:
     causes = list({cause.words: cause for cause in _causes(wrong, place)}.values())
     if not causes:
         how = _off_by(wrong, place)
-        return Finding("single_cell_slip", f"Only {name} is wrong{how}.", AGAIN)
+        return Finding("single_cell_slip", f"Only {name} is wrong{how}.", wrong.again)
     first = causes[0]
     perhaps = "" if first.is_certain and len(causes) == 1 else "perhaps "
     return Finding(first.id, f"{name} is wrong: {perhaps}{first.words}.", first.advice)
@@ -76,7 +76,8 @@ def of_few_cells(wrong: WrongStep) -> Finding | None:
     if not 1 < len(cells) <= FEW or 3 * len(cells) > (wrong.judged.codes != MISSING).sum():
         return None
     names = all_of([wrong.cell(place) for place in cells])
-    return Finding("few_cells_slip", f"Only {names} are wrong.", "Calculate them again.")
+    advice = wrong.again.replace("it", "them")
+    return Finding("few_cells_slip", f"Only {names} are wrong.", advice)
 
 
 def _causes(wrong: WrongStep, place: Index) -> Iterator[Cause]:
@@ -141,11 +142,11 @@ def _of_terms(wrong: WrongStep, place: Index) -> Iterator[Cause]:
         for a, b in pairs:
             if _is_explained(wrong, place, yours + times * a * b):
                 shown = number(a) if is_sum else _product(a, b)
-                yield Cause(id_, f"{shown} {words.format(number(-a * b))}", AGAIN, is_telling)
+                yield Cause(id_, f"{shown} {words.format(number(-a * b))}", wrong.again, is_telling)
     for a, b in pairs if not is_sum else ():
         if _is_explained(wrong, place, yours - a * b + a + b):
             words = f"{_product(a, b)} was taken as {number(a + b)}, the sum"
-            yield Cause("single_cell_slip", words, AGAIN, is_telling)
+            yield Cause("single_cell_slip", words, wrong.again, is_telling)
 
 
 def _off_by(wrong: WrongStep, place: Index) -> str:
@@ -200,7 +201,8 @@ def number(value: float) -> str:
     >>> number(-0.0), number(2 / 3), number(0.15), number(1e-5)
     ('0', '2/3', '0.15', '1e-05')
     """
-    for parts in PARTS:
+    is_decimal = round(value, 4) == value
+    for parts in () if is_decimal else PARTS:
         count = round(value * parts) if abs(value) < MOST_PARTS else 0
         if count % parts and abs(value * parts - count) < 1e-9:
             return f"{count}/{parts}"

@@ -10,8 +10,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.judged import MISSING, WRONG, Finding
 from attncli.checking.slips.certainty import is_certain
-from attncli.checking.slips.of_cells import number
-from attncli.checking.slips.wrong_step import AGAIN, WrongStep, part_at
+from attncli.checking.slips.of_cells import number, of_few_cells
+from attncli.checking.slips.wrong_step import WrongStep, part_at
 from attncli.tape.cells import Index, cell_name, place_of
 from attncli.tape.operations import Divide, MatMul, Transposed
 from attncli.tape.step import LEADING, Expression, Step
@@ -33,11 +33,13 @@ def of_line(wrong: WrongStep, axis: int) -> Finding | None:
     start = "" if is_step else f"Only {_name(wrong, axis, place)} is wrong"
     like_another = _like_another(wrong, axis, place, chosen)
     for words in () if is_step else chain(like_another, _by_a_sum(wrong, chosen, "it was")):
-        return Finding(f"{noun}_slip", f"{start}: {words}.", AGAIN)
+        return Finding(f"{noun}_slip", f"{start}: {words}.", wrong.again)
     for words, cell in _miscopied(wrong, axis, place, chosen):
         message = _sentence(words) if is_step else f"{start}: {words}."
         return Finding("miscopied_number", message, f"Copy {cell} again.")
-    return None if is_step else Finding(f"{noun}_slip", f"{start}.", AGAIN)
+    if (few := of_few_cells(wrong)) and len(wrong.cells) < chosen.sum():
+        return few  # the line has right numbers, too
+    return None if is_step else Finding(f"{noun}_slip", f"{start}.", wrong.again)
 
 
 def of_divisor(wrong: WrongStep) -> Finding | None:
@@ -48,7 +50,7 @@ def of_divisor(wrong: WrongStep) -> Finding | None:
     is_given = wrong.judged.codes != MISSING
     every = f"all {int(is_given.sum())} numbers were"
     for words in _by_a_sum(wrong, is_given, every) if wrong.is_one_line else ():
-        return Finding("wrong_divisor", _sentence(words), AGAIN)
+        return Finding("wrong_divisor", _sentence(words), wrong.again)
     return None
 
 

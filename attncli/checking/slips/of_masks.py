@@ -8,16 +8,18 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
 from attncli.checking.judged import WRONG, Finding
 from attncli.checking.slips.wrong_step import WrongStep
+from attncli.tape.cells import Index
 from attncli.text.sentences import all_of
 
 MOST_NAMED = 3
 """How many cells are named before the others are only counted."""
 
 
-def of_mask(wrong: WrongStep) -> Finding | None:
+def of_mask(wrong: WrongStep) -> tuple[Finding, list[Index]] | None:
     """A blocked cell holds a number, or one that is let through holds none.
 
-    No sign or digit explains that, so it is said before any other slip is looked for.
+    No sign or digit explains that, so it is said before any other slip is looked for. The cells
+    are returned, too.
     """
     blocked = _blocked(wrong)
     if blocked is None:
@@ -29,7 +31,9 @@ def of_mask(wrong: WrongStep) -> Finding | None:
         (is_wrong & ~blocked & nothing, "the mask lets {it} through, so {it_is} not {nothing}"),
     ):
         if chosen.any():
-            return Finding("mask_slip", _sentence(wrong, chosen, words), "Look at the mask again.")
+            cells = [tuple(place) for place in np.argwhere(chosen).tolist()]
+            message = _sentence(wrong, cells, words)
+            return Finding("mask_slip", message, "Look at the mask again."), cells
     return None
 
 
@@ -47,8 +51,7 @@ def _blocked(wrong: WrongStep) -> Array | None:
     return None
 
 
-def _sentence(wrong: WrongStep, chosen: Array, words: str) -> str:
-    places = [tuple(place) for place in np.argwhere(chosen).tolist()]
+def _sentence(wrong: WrongStep, places: list[Index], words: str) -> str:
     names = [wrong.cell(place) for place in places[:MOST_NAMED]]
     if len(places) > MOST_NAMED:
         names = [*names[:-1], f"{len(places) - MOST_NAMED + 1} more"]

@@ -17,8 +17,8 @@ def slip(wrong: WrongStep) -> Finding | None:
     The judge has judged every step up to this one. Of the first wrong step it is told how a
     number comes about that is wrong alone, or among few.
     """
-    if found := of_mask(wrong):
-        return with_worked(found, wrong)
+    if of_the_mask := of_mask(wrong):
+        return with_worked(of_the_mask[0], wrong, of_the_mask[1])
     if len(wrong.cells) == 1:
         return with_worked(of_cell(wrong), wrong)
     for search in (of_signs, of_divisor, of_factor, of_other_step, of_exchange):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
@@ -9,15 +11,17 @@ from attncli.checking.judged import WRONG, Finding
 from attncli.checking.slips.of_cells import FEW
 from attncli.checking.slips.wrong_step import WrongStep
 from attncli.records import replace
-from attncli.tape.cells import place_of
+from attncli.tape.cells import Index, place_of
 from attncli.tape.step import Step
 
 LEAST = 1e-3
 """Smaller numbers have too few digits among 12 decimals."""
 
 
-def with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+def with_worked(finding: Finding, wrong: WrongStep, cells: Sequence[Index] = ()) -> Finding:
     """Return a finding with the worked lines of its cells: of few each, of a line the first.
+
+    Its cells are those given, or else all that are wrong.
 
     Only the first wrong step of a report has them: it is the one to be worked again.
     """
@@ -30,7 +34,7 @@ def with_worked(finding: Finding, wrong: WrongStep) -> Finding:
         return without_noise(judge.midpoints(source))
 
     is_few = finding.id == "few_cells_slip"
-    places = (place_of(step, at) for at in wrong.cells[: FEW if is_few else 1])
+    places = (place_of(step, at) for at in (cells or wrong.cells)[: FEW if is_few else 1])
     lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
     return replace(finding, worked=tuple(lines))
 

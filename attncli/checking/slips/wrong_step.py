@@ -11,9 +11,8 @@ from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
 from attncli.records import Record
 from attncli.tape.cells import Index, cell_name, place_of, place_word
+from attncli.tape.step import Step
 from attncli.text.escapes import label_text
-
-AGAIN = "Calculate it again."
 
 
 def part_at(array: Array, place: Index) -> Array:
@@ -45,6 +44,12 @@ class WrongStep(Record):
     def given(self) -> Array:
         """The student's numbers."""
         return self.judged.written.values
+
+    @property
+    def again(self) -> str:
+        """What to do about one number: a step that another one is needs no calculation."""
+        is_copied = isinstance(self.judged.step.operation, Step)
+        return "Copy it again." if is_copied else "Calculate it again."
 
     def off(self, place: Index) -> float:
         """Return how far a number is from what follows from the student's earlier ones."""
