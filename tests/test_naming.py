@@ -356,7 +356,59 @@ def test_every_report_shows_the_worked_line(form: str) -> None:
         assert "= 3·3 + 1·1 + 1·1 = 11" in page
 
 
+def test_no_number_of_a_large_matrix_is_worked_by_working_all_of_it() -> None:
+    random = np.random.default_rng(2)
+    matrices = {
+        key: random.integers(-3, 4, (24, 24)).tolist() for key in ("X", "W_q", "W_k", "W_v")
+    }
+    trace = attncli.compute(attncli.Problem(**matrices, heads=2))
+    for step, count in (("Q", 0), ("scores", 1)):
+        given = trace[step].value.copy()
+        given[0, 0, 0] += 100_000
+        found = finding(matrices | {"heads": 2}, **{step: given.astype(int).tolist()})
+        assert found is not None
+        assert len(found.worked) == count
+
+
 # ---- sentences
+
+
+def test_a_transposed_matrix_is_said_to_be_one() -> None:
+    problem = ONE_QUERY | {"X": [[1, 2], [2, 1]], "tokens": ["love", "AI"]}
+    found = finding(problem, scores=[[1, 2], [4, 5], [6, 3]])
+    assert found is not None
+    assert found.message.startswith("Rows and columns of scores have changed places: the shape is")
+    assert found.advice == "Write a row for each query: love and AI."
+    assert found.also == ()
+    found = finding(problem, scores=[[9, 20], [41, 58], [66, 73]])
+    assert found is not None
+    assert found.message.endswith("here: perhaps rows and columns have changed places.")
+
+
+def test_a_causal_mask_that_is_turned_about_is_told_in_words_of_time() -> None:
+    turned = [["-inf", 5, 2], ["-inf", "-inf", 8], ["-inf", "-inf", "-inf"]]
+    said = "The mask was applied the other way round: the past was blocked, the future kept."
+    assert message(CAUSAL, masked=turned) == said
+    mask = [[1, 0, 1], [1, 1, 1], [0, 1, 1]]
+    turned = [["-inf", 5, "-inf"], ["-inf", "-inf", "-inf"], [2, "-inf", "-inf"]]
+    said = message(SELF | {"mask": mask}, masked=turned)
+    assert said.endswith("it blocks what a query may see, and keeps the rest.")
+
+
+def test_the_divisor_of_the_only_row_is_told() -> None:
+    exp, total = [["2.718", "54.598", "403.429"]], [["460.745"]]
+    weights = [["0.00737", "0.14812", "1.09450"]]
+    found = finding(ONE_QUERY, exp=exp, sum=total, weights=weights)
+    assert found is not None
+    assert found.id == "wrong_divisor"
+    assert found.message == "All 3 numbers were divided by about 369, not by 460.745."
+
+
+def test_copied_numbers_are_to_be_copied_again() -> None:
+    found = finding(SELF, Q=[[1, 0, 2], [3, 1, 17], [2, 2, 0]])
+    assert found is not None
+    assert found.advice == "Copy it again."
+    assert found.worked == ("Q[2, 3] = X[2, 3] = 1",)
 
 
 def test_numbers_in_sentences() -> None:

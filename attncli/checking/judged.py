@@ -85,6 +85,10 @@ class Compared(Given):
     follows: Interval
 
 
+SHAPES = ("wrong_shape", "transposed")
+"""What is said of a shape."""
+
+
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
 
@@ -105,4 +109,4 @@ class Finding(Record):
         for other in self.also:
             said = f"Another mistake gives the same numbers: {small(other.message)}"
             # A wrong shape is no other mistake, but what one led to.
-            yield other.message if other.id == "wrong_shape" else said, other.id
+            yield other.message if other.id in SHAPES else said, other.id

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.arithmetic.intervals import interval
-from attncli.checking.agreement import agrees
+from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.candidates import candidates, once_each, with_others
 from attncli.checking.judged import Finding, Misshapen
 from attncli.checking.judging import Judge
@@ -21,15 +21,27 @@ MOST_LABELS = 6
 
 def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
     """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
-    fault = judged.mismatch.fault
-    others = once_each(_of_other_shape(judge, judged))
-    message = _sentence(fault.message)
+    fault, step = judged.mismatch.fault, judged.step
+    message, advice, id_ = _sentence(fault.message), _sentence(fault.hint), "wrong_shape"
     if judged.mismatch.transposed:
-        message = f"Rows and columns of {judged.step.name} have changed places: {fault.message}."
-        others = [other for other in others if not other.id.endswith("_transposed")]  # the same
-        return with_others(Finding("transposed", message, _line_for_each(judged.step)), others)
-    shape = Finding("wrong_shape", message, _sentence(fault.hint))
+        id_, advice = "transposed", _line_for_each(step)
+        if _is_turned(judge, judged):
+            message = f"Rows and columns of {step.name} have changed places: {fault.message}."
+            return Finding(id_, message, advice)
+        message = f"{message[:-1]}: perhaps rows and columns have changed places."
+    shape = Finding(id_, message, advice)
+    others = once_each(_of_other_shape(judge, judged))
     return with_others(others[0], [shape]) if others else shape
+
+
+def _is_turned(judge: Judge, judged: Misshapen) -> bool:
+    """Return whether most numbers of a matrix are those of the step, with rows for columns."""
+    numbers, unit = judged.mismatch.numbers()
+    right = judged.step.on_paper(judge.midpoints.result(judged.step)).swapaxes(-1, -2)
+    if right.shape != numbers.shape:
+        return False
+    found = agrees(numbers, unit, right, units=CUT_OFF)
+    return bool(2 * found.sum() >= found.size)
 
 
 def _line_for_each(step: Step) -> str:
