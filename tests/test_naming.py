@@ -101,6 +101,12 @@ def test_the_only_row_is_not_told_from_others() -> None:
     assert "row" not in message(ONE_QUERY, scores=[[2, 6, 6]])
 
 
+def test_the_only_row_of_a_head_is_the_head() -> None:
+    problem = {"kind": "cross", "X": [[1, 2, 1, 1]], "memory": [[1, 0, 2, 3], [2, 1, 1, 0]]}
+    said = message(problem | {"score": "dot", "heads": 2}, scores=[[[1, 4]], [[17, 31]]])
+    assert said == "Only head 2 is wrong."
+
+
 def test_the_numbers_of_one_row_are_counted() -> None:
     said = message(ONE_QUERY, scores=[[-1, -4, -6]])
     assert said == "All 3 numbers have the wrong sign."

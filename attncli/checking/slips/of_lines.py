@@ -29,7 +29,7 @@ def of_line(wrong: WrongStep, axis: int) -> Finding | None:
     place = wrong.cells[0]
     noun = wrong.noun(axis)
     chosen = _line(wrong, axis, place)
-    is_step = wrong.given.shape[axis] == 1
+    is_step = wrong.given.shape[axis] == 1 == np.prod(wrong.given.shape[:2])
     start = "" if is_step else f"Only {_name(wrong, axis, place)} is wrong"
     like_another = _like_another(wrong, axis, place, chosen)
     for words in () if is_step else chain(like_another, _by_a_sum(wrong, chosen, "it was")):
@@ -61,10 +61,15 @@ def _sentence(words: str) -> str:
 
 
 def _name(wrong: WrongStep, axis: int, place: Index) -> str:
-    """Return the name of a line, with that of its head where there are several."""
+    """Return the name of a line, with that of its head where there are several.
+
+    The only line of a head is the head.
+    """
     step = wrong.judged.step
     pairs = zip(LEADING, place, strict=False)
     stacked = [f"{name} {i + 1}" for name, i in pairs if name in step.leading]
+    if wrong.given.shape[axis] == 1:
+        return ", ".join(stacked)
     of_head = f" of {', '.join(stacked)}" if stacked else ""
     return f"{wrong.noun(axis)} {wrong.line(axis, place[axis])}{of_head}"
 
