@@ -92,7 +92,7 @@ def of_exchange(wrong: WrongStep) -> Finding | None:
     cells = wrong.cells
     for axis in (-2, -1):
         lines = sorted({place[axis] for place in cells})
-        if len(lines) == 2 and len(cells) > 1:
+        if len(lines) == 2 and len(cells) > 1 and wrong.given.shape[-3 - axis] > 1:
             order = list(range(wrong.given.shape[axis]))
             order[lines[0]], order[lines[1]] = lines[1], lines[0]
             swapped, unit = (np.take(x, order, axis) for x in (wrong.given, wrong.judged.unit))
