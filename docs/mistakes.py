@@ -11,9 +11,10 @@ PAGE = Path(__file__).with_suffix(".md")
 START = """# The mistakes that `attn check` names
 
 In the order in which they are preferred: the simpler first. Words in braces are filled in. No
-mistake is named whose calculation does not give the student's numbers. Where none fits, slips are
-looked for: one number, one row or column, a sign, swapped digits, lines that have changed places, a
-common factor. This page is written by `docs/mistakes.py`.
+mistake is named whose calculation does not give the student's numbers, and two at most. Where none
+fits, slips are looked for: one number, one row or column, a blocked cell, a sign, swapped digits,
+lines that have changed places, a common factor. What may be a coincidence is said with "perhaps".
+This page is written by `docs/mistakes.py`.
 
 | id | what was done | what to do |
 |---|---|---|

@@ -341,14 +341,14 @@ def with_cells(**cells: int) -> Numbers:
         (with_cells(r1c2=33), "single_cell_slip", "Only scores[2, 3] is wrong"),
         (with_cells(r1c1=110), "decimal_point_slip", "scores[2, 2]"),
         (with_cells(r0c1=2, r0c2=5), "cells_swapped", "scores[1, 2] and scores[1, 3]"),
-        (SCORES[[1, 0, 2]], "rows_swapped", "rows 1 and 2"),
-        (SCORES[:, [0, 2, 1]], "columns_swapped", "columns 2 and 3"),
-        (with_cells(r2c0=5, r2c1=5, r2c2=2), "row_slip", "it holds the numbers of 1"),
+        (SCORES[[1, 0, 2]], "rows_swapped", "Rows 1 and 2"),
+        (SCORES[:, [0, 2, 1]], "columns_swapped", "Columns 2 and 3"),
+        (with_cells(r2c0=5, r2c1=5, r2c2=2), "row_slip", "it holds the numbers of row 1"),
         (with_cells(r0c1=40, r1c1=41, r2c1=47), "column_slip", "Only column 2 is wrong"),
         (with_cells(r1c0=21, r1c1=40, r1c2=90), "row_slip", "Only row 2 is wrong"),
         (SCORES * -1, "sign_slip", "Every number has the wrong sign"),
         (SCORES * 7, "constant_factor", "7 times"),
-        (with_cells(r0c0=6, r0c1=8, r0c2=4), "miscopied_number", "were 2, not 1"),
+        (with_cells(r0c0=6, r0c1=8, r0c2=4), "miscopied_number", "was read as 2, not as 1"),
     ],
 )
 def test_slip_is_named(changed: Numbers, id_: str, words: str) -> None:

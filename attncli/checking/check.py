@@ -114,7 +114,7 @@ def check(
     >>> problem = Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot")
     >>> report = check(problem, {"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 7]]})
     >>> report.verdict, report.first_wrong_step, report.findings["scores"].message
-    ('wrong', 'scores', 'scores[3, 3] is wrong: 1·1 was counted twice.')
+    ('wrong', 'scores', 'scores[3, 3] is wrong: perhaps 1·1 was counted twice.')
     """
     if not isinstance(answers, Submission):
         answers = own_submission(problem) if answers is None else submission_of(answers, "answers")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import ROUNDED, agrees
@@ -9,6 +11,7 @@ from attncli.checking.answers import ShapeMismatch, Written
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
+from attncli.text.sentences import small
 
 STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
@@ -82,14 +85,28 @@ class Compared(Given):
     follows: Interval
 
 
+SHAPES = ("wrong_shape", "transposed")
+"""What is said of a shape."""
+
+
 class Finding(Record):
     """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
 
-    The message says in one sentence what was done, the advice what to do; `also` are other mistakes
-    that give the same numbers.
+    The message says in one sentence what was done, the advice what to do; `also` is another mistake
+    that gives the same numbers. `worked` are lines that tell how wrong cells are worked out from
+    the student's own earlier numbers.
     """
 
     id: str
     message: str
     advice: str
     also: tuple[Finding, ...] = ()
+    worked: tuple[str, ...] = ()
+
+    @property
+    def others(self) -> Iterator[tuple[str, str]]:
+        """The sentences, with their ids, that tell what else gives the same numbers."""
+        for other in self.also:
+            said = f"Another mistake gives the same numbers: {small(other.message)}"
+            # A wrong shape is no other mistake, but what one led to.
+            yield other.message if other.id in SHAPES else said, other.id

@@ -7,10 +7,12 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.explaining.formulas import FormulaOf, name_of
 from attncli.explaining.terms import Chosen, Constant, Leaf, Named, Term, found, replaced
@@ -30,6 +32,10 @@ MOST_NAMES = 4
 
 MOST_DIGITS = 17
 """Digits that tell every float from its neighbours."""
+
+
+Numbers: TypeAlias = Callable[[Step], Array]
+"""Gives the numbers of a step or an input."""
 
 
 class Source(Record):
@@ -192,6 +198,20 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
     return isinstance(made, Operation) and len(index) > 1 and made.is_blank(index[-2], index[-1])
 
 
+def explain_with(trace: Trace, step: Step, place: Index, numbers: Numbers) -> Explanation:
+    """Explain a cell at a place on paper by other numbers of the steps before it.
+
+    Args:
+        trace: the calculation.
+        step: a step of it.
+        place: the cell, an index into `step.value`.
+        numbers: gives the numbers of a step or an input, in the layout of its array.
+    """
+    explainer = Explainer(trace)
+    explainer.worked = Worked(numbers, large=0)
+    return explainer.explain(step, place, own=False)
+
+
 class Explainer:
     """Explains cells of one trace; each step's operation is worked once."""
 
@@ -202,10 +222,10 @@ class Explainer:
         self.columns = trace.problem.columns
         self.worked = Worked()
 
-    def explain(self, step: Step, place: Index) -> Explanation:
-        """Explain the cell at a place on paper."""
+    def explain(self, step: Step, place: Index, own: bool = True) -> Explanation:
+        """Explain the cell at a place on paper; its number is the step's own, or the one found."""
         term = self.worked.term(step, at_of(step, place))
-        value = shortest(step.array[at_of(step, place)])
+        value = shortest(step.array[at_of(step, place)]) if own else term.value
         result = number_text(value, self.decimals)
         sources = tuple(self._sources(step, term))
         ends = {"name": cell(step, place), "result": Number(result)}

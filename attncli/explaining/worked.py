@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,13 +14,22 @@ from attncli.tape.step import ALL, Expression, Part, Step
 from attncli.tape.walk import cut, evaluate, evaluate_part
 
 LARGE = 2_000
-"""The cells of a step of more numbers than this are worked one by one, as they are asked for."""
+"""From so many numbers on it takes longer to work a step as a whole than the few that are asked."""
 
 
 class Worked:
-    """The terms of the steps of one trace; each operation is worked once."""
+    """The terms of the steps of one trace; each operation is worked once.
 
-    def __init__(self) -> None:
+    Args:
+        numbers: gives the numbers of a step or an input that a later one is made from.
+        large: the cells of a step of more numbers than this are worked one by one.
+    """
+
+    def __init__(
+        self, numbers: Callable[[Step], Array] = lambda step: step.array, large: int = LARGE
+    ) -> None:
+        self.numbers = numbers
+        self.large = large
         self.inputs: dict[Step, Array] = {}
         self.done: dict[Step, Array] = {}
 
@@ -27,7 +37,7 @@ class Worked:
         """Return how a cell of a step's array was made."""
         if step.operation is None:
             return term_of(self.leaves(step)[at])
-        if step.array.size > LARGE and step.array.ndim == 4:
+        if step.array.size > self.large and step.array.ndim == 4:
             return self._alone(step.operation, at)
         if step not in self.done:
             self.done[step] = evaluate(step.operation, self.leaves, Constant)
@@ -46,10 +56,11 @@ class Worked:
         if step not in self.inputs:
             self.inputs[step] = np.empty(step.array.shape, object)
         array = cut(self.inputs[step], part)
+        numbers = np.broadcast_to(self.numbers(step), step.array.shape)
         for at in np.ndindex(array.shape):
             if array[at] is None:
                 whole = _place(at, part, step)
-                array[at] = Leaf(step, whole, shortest(step.array[whole]))
+                array[at] = Leaf(step, whole, shortest(numbers[whole]))
         return array
 
 

@@ -79,7 +79,8 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 def _finding_record(finding: Finding) -> dict[str, Any]:
     also = [{"id": other.id, "message": other.message} for other in finding.also]
     record = {"id": finding.id, "message": finding.message, "advice": finding.advice}
-    return {**record, "also": also} if also else record
+    worked = {"worked": list(finding.worked)} if finding.worked else {}
+    return {**record, **worked, **({"also": also} if also else {})}
 
 
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:

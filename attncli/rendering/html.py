@@ -206,9 +206,8 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield f'<div class="figure"><div class="part">{table}</div></div>'
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
-        if finding.also:
-            others = "; or ".join(other.message.rstrip(".") for other in finding.also)
-            yield f"<p>These numbers cannot tell it from: {text(others)}.</p>"
+        yield from (f"<p>{text(line)}</p>" for line in finding.worked)
+        yield from (f"<p>{text(said)}</p>" for said, _ in finding.others)
     if remark.unexplained:
         yield f"<p>✗ {text(remark.unexplained)}</p>"
     yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)

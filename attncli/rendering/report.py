@@ -257,7 +257,7 @@ def summary(graded: Sequence[Graded]) -> Iterator[str]:
     parts = [f"{len(reports) - len(wrong)} correct", f"{len(wrong)} wrong"]
     if unread := len(graded) - len(reports):
         parts.append(f"{unread} could not be read")
-    yield f"{len(graded)} answers: {', '.join(parts)}"
+    yield f"{len(graded)} answer{'' if len(graded) == 1 else 's'}: {', '.join(parts)}"
     mistakes = Counter(one.findings[s].id for one, s in wrong.items() if s in one.findings)
     steps = Counter(wrong.values())
     for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):

@@ -35,6 +35,8 @@ def _remark(remark: Remark) -> Iterator[str]:
     if remark.finding is not None:
         said = f"{visible(remark.finding.message)} {visible(remark.finding.advice)}"
         yield f"{escaped(said)} (`{remark.finding.id}`)"
+        if remark.finding.worked:
+            yield "\n".join(f"- {escaped(visible(line))}" for line in remark.finding.worked)
     if remark.unexplained:
         yield remark.unexplained
     if remark.cells:

@@ -88,12 +88,12 @@ def _fine(remarks: Sequence[report.Remark]) -> Iterator[Line]:
 
 
 def _sentences(finding: Finding) -> Iterator[Line]:
-    """Yield what went wrong, what to do, and what else gives the same numbers."""
+    """Yield what went wrong, how it is worked, what to do, and what else gives the same numbers."""
     yield [("  ", ""), (visible(finding.message), "name"), (f" ({finding.id})", "faint")]
+    yield from ([(f"  {visible(line)}", "")] for line in finding.worked)
     yield [(f"  {finding.advice}", "")]
-    if finding.also:
-        others = "; or ".join(f"{o.message.rstrip('.')} ({o.id})" for o in finding.also)
-        yield [(f"  These numbers cannot tell it from: {visible(others)}", "faint")]
+    for said, id_ in finding.others:
+        yield [(f"  {visible(said)} ({id_})", "faint")]
 
 
 def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:

@@ -22,30 +22,26 @@ def mask_missing(node: Masked) -> Nodes:
 
 
 @mistake(
-    "The mask was applied the other way round: 1 means that a query may attend.",
-    "Block the cells where the mask is 0.",
+    "The mask was applied the other way round: {turned}.",
+    "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
 def mask_inverted(node: Masked) -> Nodes:
     yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
 
 
 @mistake(
-    "Blocked scores were set to 0, and e^0 = 1 is not nothing.",
-    "Put −∞ in blocked cells: e^−∞ = 0.",
+    "Blocked scores were set to 0, but e^0 = 1 still counts.", "Put −∞ in blocked cells: e^−∞ = 0."
 )
 def mask_as_zero(node: Masked) -> Nodes:
     yield wrong(np.multiply, node.operand, node.mask)
 
 
-@mistake(
-    "The mask stands transposed: queries and keys have changed places in it.",
-    "Look up for each query which keys it may see.",
-)
+@mistake("The mask stands transposed: {turned}.", "Look up for each query which keys it may see.")
 def mask_transposed(node: Masked) -> Nodes:
     yield replace(node, mask=Transposed(node.mask))
 
 
-@step_mistake("The mask is off by one key.", "{rule}")
+@step_mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
 def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     """One key more or less on one side of a causal mask or a window, or of the real keys."""
     made = made_by(Masked, step)

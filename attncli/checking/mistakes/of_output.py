@@ -17,7 +17,10 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten, walk
 
 
-@step_mistake("The weights stand transposed.", "Let every query mix the values by its own weights.")
+@step_mistake(
+    "The weights stand transposed: rows and columns have changed places.",
+    "Let every query mix the values by its own weights.",
+)
 def attention_transposed(step: Step, trace: Trace) -> Changes:
     """Aᵀ for A, as it is given or as it is used."""
     if step.name.startswith("weights") and len(step.trailing) == 2:
@@ -81,9 +84,7 @@ def equal_weights(node: MatMul) -> Nodes:
         yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
 
 
-@step_mistake(
-    "The input was added, as in a transformer block.", "Attention alone ends with the mixed values."
-)
+@step_mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
 def input_added(step: Step, trace: Trace) -> Changes:
     if step.name == "output" and "X" in trace.inputs:
         yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
@@ -91,7 +92,7 @@ def input_added(step: Step, trace: Trace) -> Changes:
 
 @mistake(
     "Neighbouring features went to different heads.",
-    "A head is a contiguous piece: the first d_k features are head 1.",
+    "A head is one piece of neighbours: the first d_k features are head 1.",
 )
 def heads_interleaved(node: SplitHeads | MergeHeads) -> Nodes:
     if isinstance(node, SplitHeads):
@@ -156,14 +157,17 @@ def heads_averaged(node: MergeHeads) -> Nodes:
     yield wrong(lambda array: array.sum(axis=1, keepdims=True) / array.shape[1], node.operand)
 
 
-@mistake("The heads were not multiplied by W_o.", "Multiply the heads side by side by W_o.")
+@mistake("The product with W_o was left out.", "Calculate {formula}.")
 def w_o_missing(node: Add | MatMul) -> Nodes:
     product = node.left if isinstance(node, Add) else node
     if isinstance(product, MatMul) and is_w_o(product.right):
         yield product.left
 
 
-@step_mistake("{step} stands transposed.", "A token keeps its place through every step.")
+@step_mistake(
+    "{step} stands transposed: rows and columns have changed places.",
+    "A token keeps its place through every step.",
+)
 def step_transposed(step: Step, trace: Trace) -> Changes:
     is_matrix = len(step.trailing) == 2 and max(step.array.shape[-2:]) > 1
     if is_matrix and not step.name.startswith(("scores", "weights")):

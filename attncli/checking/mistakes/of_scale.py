@@ -26,14 +26,17 @@ def not_scaled(node: Scale) -> Nodes:
     yield node.operand
 
 
-@step_mistake("The scores were divided by {by}, not by {right}.", "Take the root of d_k.")
+@step_mistake(
+    "The scores were divided by {by}, not by {right}.",
+    "Divide by the root of d_k, not by d_k itself.",
+)
 def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "d_k")
 
 
 @step_mistake(
     "The scores were divided by {by}, not by {right}.",
-    "Scale by the size of one head's key, not by the width of the input.",
+    "d_k is how many numbers one head's key has, not the width of the input.",
 )
 def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√d_model")
@@ -41,7 +44,7 @@ def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
 
 @step_mistake(
     "The scores were divided by {by}, not by {right}.",
-    "Scale by the size of a key, not by the number of tokens.",
+    "d_k is how many numbers a key has, not how many tokens there are.",
 )
 def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√m", "√n")
@@ -73,14 +76,17 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
     return list(dict.fromkeys(found))
 
 
-@mistake("The scores were scaled twice.", "Scale once.")
+@mistake("The scores were scaled twice.", "Scale them once: {formula}.")
 def scaled_twice(node: Scale) -> Nodes:
     """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
     if not divides_by_root(node):
         yield replace(node, operand=node)
 
 
-@mistake("The scale was applied the wrong way round.", "Calculate {formula}.")
+@mistake(
+    "The scale was turned over: multiplied instead of divided, or the reverse.",
+    "Calculate {formula}.",
+)
 def scale_inverted(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)
 

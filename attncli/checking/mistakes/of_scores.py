@@ -28,13 +28,16 @@ def scores_transposed(step: Step, trace: Trace) -> Changes:
         yield {step.name: Transposed(made_of(step))}, {}
 
 
-@mistake("The keys were not transposed.", "Take the dot product of every query with every key.")
+@mistake("The keys were not transposed.", "Calculate {formula}: every query times every key.")
 def key_not_transposed(node: MatMul) -> Nodes:
     if isinstance(node.right, Transposed) and not is_projection(node.right.operand):
         yield replace(node, right=node.right.operand)
 
 
-@mistake("The weight matrix was transposed.", "Multiply by the matrix as it is written.")
+@mistake(
+    "The weight matrix was transposed.",
+    "Keep to {formula}: transpose only what is transposed there.",
+)
 def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
     if isinstance(node, Transposed) and is_projection(node.operand):
         yield node.operand
@@ -50,7 +53,9 @@ def factors_exchanged(node: MatMul) -> Nodes:
     yield replace(node, left=node.right, right=node.left)
 
 
-@mistake("The matrices were multiplied number by number.", "Multiply rows by columns and add up.")
+@mistake(
+    "The matrices were multiplied number by number.", "Multiply each row by each column and add up."
+)
 def elementwise_product(node: MatMul) -> Nodes:
     right = node.right.operand if isinstance(node.right, Transposed) else node.right
     for factor in dict.fromkeys((right, node.right)):
@@ -120,13 +125,13 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
     return transform(made_of(step), lambda part: other if part.name == name else part)
 
 
-@mistake("The bias was not added.", "Add the bias.")
+@mistake("The bias was not added.", "Calculate {formula}.")
 def bias_missing(node: Add) -> Nodes:
     if is_input(_uncut(node.right)):
         yield node.left
 
 
-@mistake("The bias was subtracted.", "Add the bias.")
+@mistake("The bias was subtracted.", "Add it: {formula}.")
 def bias_subtracted(node: Add) -> Nodes:
     if is_input(_uncut(node.right)):
         yield replace(node, right=negative(node.right))
@@ -136,7 +141,7 @@ def _uncut(expression: Expression) -> Expression:
     return expression.operand if isinstance(expression, SplitHeads) else expression
 
 
-@mistake("The tanh was left out.", "Take the tanh of every number.")
+@mistake("The tanh was left out.", "Take the tanh of every number: {formula}.")
 def tanh_missing(node: Tanh | SoftCap) -> Nodes:
     yield node.operand
 

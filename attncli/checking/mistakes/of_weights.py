@@ -16,7 +16,7 @@ CHAIN = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
 
-@step_mistake("{step} was calculated from {used}, not from {right}.", "Go on from the step before.")
+@step_mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.name.startswith((*CHAIN, "exp")):
         return
@@ -42,8 +42,8 @@ def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
 
 
 @mistake(
-    "The softmax runs over the wrong axis: the weights of each {other} sum to 1.",
-    "Divide so that the weights of each {one} sum to 1.",
+    "The softmax was taken over the wrong axis: the weights of each {other} sum to 1.",
+    "Divide by the sum of each {line}: the weights of each {one} sum to 1.",
 )
 def softmax_over_queries(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
@@ -52,7 +52,9 @@ def softmax_over_queries(node: Sum | Divide) -> Nodes:
         yield replace(node, divisor=replace(total, along=_other_way(total.along)))
 
 
-@mistake("The softmax runs over the whole matrix at once.", "Divide each {line} by its own sum.")
+@mistake(
+    "The softmax was taken over the whole matrix at once.", "Divide each {line} by its own sum."
+)
 def softmax_over_all(node: Sum | Divide) -> Nodes:
     if isinstance(node, Sum):
         yield Sum(node, _other_way(node.along))
@@ -97,26 +99,26 @@ def scores_as_weights(node: MatMul) -> Nodes:
         yield replace(node, left=_tempered(power))
 
 
-@mistake("The softmax was taken twice.", "Stop when every {line} sums to 1.")
+@mistake("The softmax was taken twice.", "Take it once: after it every {line} sums to 1.")
 def softmax_twice(node: Divide) -> Nodes:
     if total := made_by(Sum, node.divisor):
         again = Exp(node)
         yield Divide(again, Sum(again, total.along))
 
 
-@mistake("The temperature was left out.", "Divide the scores by the temperature.")
+@mistake("The temperature was left out.", "Calculate {formula}.")
 def temperature_missing(node: Exp) -> Nodes:
     if node.temperature != 1:
         yield replace(node, temperature=1.0)
 
 
-@mistake("The scores were multiplied by the temperature.", "Divide the scores by the temperature.")
+@mistake("The scores were multiplied by the temperature.", "Divide by it: {formula}.")
 def temperature_inverted(node: Exp) -> Nodes:
     if node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
 
 
-@step_mistake("The powers are of {used}, not of {right}.", "Use the base that is asked for.")
+@step_mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
 def wrong_base(step: Step, trace: Trace) -> Changes:
     power = made_by(Exp, step)
     for base in (2.0, 10.0, np.e):
@@ -126,8 +128,8 @@ def wrong_base(step: Step, trace: Trace) -> Changes:
 
 
 @mistake(
-    "The exponents have the wrong sign.",
-    "The largest score gets the largest weight: e^s, not e^−s.",
+    "The exponents have the wrong sign: −s was taken, not s.",
+    "Calculate {formula}: the largest score gets the largest weight.",
 )
 def exponent_sign(node: Exp) -> Nodes:
     yield replace(node, operand=negative(node.operand))

@@ -8,13 +8,16 @@ import numpy as np
 
 from attncli.attention.heads import SplitHeads
 from attncli.attention.normalizers import Sum
-from attncli.checking.judged import Finding
+from attncli.checking.judged import MISSING, Finding
 from attncli.checking.judging import Judge
-from attncli.checking.slips.wrong_step import AGAIN, WrongStep, part_at
+from attncli.checking.slips.certainty import TELLING, blur, is_certain
+from attncli.checking.slips.wrong_step import WrongStep, part_at
+from attncli.records import Record
 from attncli.tape.cells import Index
 from attncli.tape.operations import Add, MatMul
 from attncli.tape.step import Expression
 from attncli.tape.walk import evaluate
+from attncli.text.sentences import all_of
 
 OF_A_TERM = (
     (-2, "sign_slip", "was taken as {}"),
@@ -23,31 +26,97 @@ OF_A_TERM = (
 )
 """How often a term of a sum is there too often, and what that is called."""
 
-POWERS_OF_TEN = (1, 2, 3, -1, -2, -3)
+POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
 
 ROUND_AMOUNTS = (1, 10, 100)
 """By so much a number is off that was added up wrongly by hand."""
 
+CLEARLY = 8
+"""Two digits that change places move a number by 9 units at least, which must be seen."""
+
+PARTS = (3, 6, 7, 9)
+"""Parts of 1 that no decimal number gives."""
+
+MOST_PARTS = 10
+"""Larger numbers are said as decimal numbers."""
+
+FEW = 3
+"""So many wrong cells are named one by one."""
+
+
+class Cause(Record):
+    """What may explain one wrong number: its id, what happened, what to do about it."""
+
+    id: str
+    words: str
+    advice: str
+    is_certain: bool = False
+
 
 def of_cell(wrong: WrongStep) -> Finding:
-    """Name the one wrong cell, and what explains its number."""
+    """Name the one wrong cell, and what explains its number.
+
+    That is a guess, and said to be one, where it may be a coincidence, or where something else
+    explains the number as well.
+    """
     (place,) = wrong.cells
-    name, given, yours = wrong.cell(place), wrong.given[place], wrong.judged.yours[place]
-    if np.isinf(yours) or np.isinf(given):
-        words = "it is blocked, so it is −∞" if np.isinf(yours) else "it is not blocked"
-        message = f"Only {name} is wrong: {words}."
-        return Finding("single_cell_slip", message, "Look at the mask again.")
+    name = wrong.cell(place)
+    causes = list({cause.words: cause for cause in _causes(wrong, place)}.values())
+    if not causes:
+        how = _off_by(wrong, place)
+        return Finding("single_cell_slip", f"Only {name} is wrong{how}.", wrong.again)
+    first = causes[0]
+    perhaps = "" if first.is_certain and len(causes) == 1 else "perhaps "
+    return Finding(first.id, f"{name} is wrong: {perhaps}{first.words}.", first.advice)
+
+
+def of_few_cells(wrong: WrongStep) -> Finding | None:
+    """Name the few cells that are wrong among many that are not."""
+    cells = wrong.cells
+    if not 1 < len(cells) <= FEW or 3 * len(cells) > (wrong.judged.codes != MISSING).sum():
+        return None
+    names = all_of([wrong.cell(place) for place in cells])
+    advice = wrong.again.replace("it", "them")
+    return Finding("few_cells_slip", f"Only {names} are wrong.", advice)
+
+
+def _causes(wrong: WrongStep, place: Index) -> Iterator[Cause]:
+    """Yield what explains the number of the one wrong cell, the likelier first.
+
+    What happened to the number as a whole says so much that its terms are not asked.
+    """
+    given, yours, judged = float(wrong.given[place]), float(wrong.judged.yours[place]), wrong.judged
+    if not np.isfinite([given, yours]).all():
+        return
+    enough = TELLING * float(blur(judged)[place])
+    is_telling = min(abs(given), abs(yours)) >= enough
     if given and wrong.would_be_right(-wrong.given):
-        return Finding("sign_slip", f"{name} has the wrong sign.", "Mind the sign.")
-    if given and any(wrong.would_be_right(wrong.given / 10.0**power) for power in POWERS_OF_TEN):
-        message = f"The decimal point of {name} stands in the wrong place."
-        return Finding("decimal_point_slip", message, AGAIN)
-    if any(wrong.would_be_right(np.full_like(wrong.given, x)) for x in _digits_swapped(wrong)):
-        message = f"Two digits of {name} have changed places."
-        return Finding("digits_swapped", message, "Copy the number again.")
-    for id_, words in _of_terms(wrong, place):
-        return Finding(id_, f"{name} is wrong: {words}.", AGAIN)
-    return Finding("single_cell_slip", f"Only {name} is wrong.", AGAIN)
+        yield Cause("sign_slip", "it has the wrong sign", "Mind the sign.", is_telling)
+    elif _is_point_moved(wrong, place):
+        words = "its decimal point stands in the wrong place"
+        yield Cause("decimal_point_slip", words, "Put the point where it belongs.", is_telling)
+    elif any(wrong.would_be_right(np.full_like(wrong.given, x)) for x in _digits_swapped(wrong)):
+        words = "two of its digits have changed places"
+        is_telling &= wrong.off(place) >= CLEARLY * float(blur(judged)[place])
+        yield Cause("digits_swapped", words, "Copy the number again.", is_telling)
+    else:
+        yield from _of_terms(wrong, place)
+
+
+def _is_point_moved(wrong: WrongStep, place: Index) -> bool:
+    """Return whether the one wrong number is right but for the place of its point.
+
+    Its last digit moves with the point, or a 0 was put behind it: 32 is no 3 whose point was moved.
+    """
+    given, unit = wrong.given, wrong.judged.unit
+    for moved, factor in ((given * 10.0**-power, 10.0**-power) for power in POWERS_OF_TEN):
+        kept = float(moved[place] / unit[place]) if unit[place] else 0.0
+        is_padded = factor < 1 <= abs(kept) and abs(kept - round(kept)) < 1e-6
+        if is_padded and wrong.would_be_right(moved):
+            return True
+        if wrong.would_be_right(moved, unit=unit * factor):
+            return bool(abs(given[place]) > unit[place])
+    return False
 
 
 def _digits_swapped(wrong: WrongStep) -> Iterator[float]:
@@ -61,22 +130,36 @@ def _digits_swapped(wrong: WrongStep) -> Iterator[float]:
             yield float(np.copysign(int(other) * unit, given))
 
 
-def _of_terms(wrong: WrongStep, place: Index) -> Iterator[tuple[str, str]]:
-    """Yield the id and words of what one product or addend, taken otherwise, makes of a number."""
+def _of_terms(wrong: WrongStep, place: Index) -> Iterator[Cause]:
+    """Yield what one product or addend, taken otherwise, makes of a number."""
     yours = float(wrong.judged.yours[place])
-    pairs = _terms(wrong.judged.step.operation, place, wrong.judge)
-    is_sum = len({y for _, y in pairs}) == 1 and pairs[0][1] == 1.0
+    pairs = [(a, b) for a, b in _terms(wrong.judged.step.operation, place, wrong.judge) if a * b]
+    is_sum = all(b == 1.0 for _, b in pairs) and not _is_product(wrong.judged.step.operation)
+    tried = len(pairs) * (len(OF_A_TERM) + (not is_sum))
+    is_telling = wrong.off(place) >= TELLING * float(blur(wrong.judged)[place])
+    is_telling &= is_certain(wrong.judged, tried)
     for times, id_, words in OF_A_TERM:
         for a, b in pairs:
-            if a * b and _is_explained(wrong, place, yours + times * a * b):
+            if _is_explained(wrong, place, yours + times * a * b):
                 shown = number(a) if is_sum else _product(a, b)
-                yield id_, f"{shown} {words.format(number(-a * b))}"
+                yield Cause(id_, f"{shown} {words.format(number(-a * b))}", wrong.again, is_telling)
     for a, b in pairs if not is_sum else ():
         if _is_explained(wrong, place, yours - a * b + a + b):
-            yield "single_cell_slip", f"{_product(a, b)} was taken as {number(a + b)}, the sum"
-    off = float(wrong.given[place]) - yours
-    if pairs and abs(off) in ROUND_AMOUNTS:
-        yield "single_cell_slip", f"it is {abs(off):g} too {'large' if off > 0 else 'small'}"
+            words = f"{_product(a, b)} was taken as {number(a + b)}, the sum"
+            yield Cause("single_cell_slip", words, wrong.again, is_telling)
+
+
+def _off_by(wrong: WrongStep, place: Index) -> str:
+    """Return by how much a sum is off, where it is an amount that hands add up wrongly."""
+    off = float(wrong.given[place] - wrong.judged.yours[place])
+    if abs(off) not in ROUND_AMOUNTS or not _terms(wrong.judged.step.operation, place, wrong.judge):
+        return ""
+    return f": it is {abs(off):g} too {'large' if off > 0 else 'small'}"
+
+
+def _is_product(expression: Expression | None) -> bool:
+    made = expression.operand if isinstance(expression, SplitHeads) else expression
+    return isinstance(made, MatMul) or (isinstance(made, Add) and _is_product(made.left))
 
 
 def _is_explained(wrong: WrongStep, place: Index, value: float) -> bool:
@@ -113,5 +196,16 @@ def _product(a: float, b: float) -> str:
 
 
 def number(value: float) -> str:
-    """Return a number as a sentence holds it."""
-    return f"{value:.6g}"
+    """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
+
+    >>> number(-0.0), number(2 / 3), number(0.15), number(1e-5)
+    ('0', '2/3', '0.15', '1e-05')
+    """
+    is_decimal = round(value, 4) == value
+    for parts in () if is_decimal else PARTS:
+        count = round(value * parts) if abs(value) < MOST_PARTS else 0
+        if count % parts and abs(value * parts - count) < 1e-9:
+            return f"{count}/{parts}"
+    if 0 < abs(value) < 1e-3 or abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value + 0.0:.4f}".rstrip("0").rstrip(".")  # −0 is 0

@@ -5,12 +5,16 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import tolerance
+from attncli.arithmetic.intervals import hull
+from attncli.checking.agreement import is_known, tolerance
 from attncli.checking.judged import MISSING, WRONG, Finding, Given
 from attncli.checking.slips.wrong_step import WrongStep
 
 ENOUGH_CELLS = 3
 """From so many wrong cells on a common factor is no coincidence."""
+
+NEARLY_ONE = 1.02
+"""A factor nearer to 1 than this is none: something small was done to every number."""
 
 
 def of_signs(wrong: WrongStep) -> Finding | None:
@@ -18,34 +22,54 @@ def of_signs(wrong: WrongStep) -> Finding | None:
     chosen = wrong.judged.codes == WRONG
     if not wrong.given[chosen].any() or not wrong.would_be_right(-wrong.given):
         return None
-    many = "Every number has" if chosen.all() else f"{int(chosen.sum())} numbers have"
-    return Finding("sign_slip", f"{many} the wrong sign.", "Mind the sign.")
+    count = int(chosen.sum())
+    has = f"{wrong.every} {wrong.have}" if chosen.all() else f"{count} of the numbers have"
+    return Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
 
 
 def of_factor(wrong: WrongStep) -> Finding | None:
     """Every number is the same multiple of the right one.
 
     Each number allows the factors with which the right one rounds to it, and so a range. What all
-    ranges have in common is the factor.
+    ranges have in common is the factor. A number that is right contradicts any.
     """
-    codes, unit, share = wrong.judged.codes, wrong.judged.unit, wrong.judged.written.share
+    judged = wrong.judged
+    codes, unit, share = judged.codes, judged.unit, judged.written.share
+    is_given = codes != MISSING
+    if not np.isfinite([judged.yours[is_given], wrong.given[is_given]]).all():
+        return None
     # Somebody may have multiplied what was rounded already.
-    least, most = wrong.judged.follows.low - unit / 2, wrong.judged.follows.high + unit / 2
-    kept = (codes != MISSING) & np.isfinite(wrong.judged.yours)
-    kept &= least * most > 0  # what may be 0 says nothing of a factor
-    if (codes[kept] == WRONG).sum() < ENOUGH_CELLS:
+    blurred = 0.0 if is_known(judged.follows, unit, share) else unit / 2
+    least, most = judged.follows.low - blurred, judged.follows.high + blurred
+    kept = is_given & (least * most > 0)  # what may be 0 says nothing of a factor
+    if kept.sum() < ENOUGH_CELLS or (codes[kept] != WRONG).any():
         return None
     given = wrong.given[kept]
     more = tolerance(unit[kept], given, share)
     ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
     low, high = np.minimum.reduce(ends).max(), np.maximum.reduce(ends).min()
-    zeros = (codes != MISSING) & (wrong.judged.yours == 0)
-    if low > high or low <= 0 <= high or (codes[zeros] == WRONG).any():
+    is_one = low < NEARLY_ONE and high > 1 / NEARLY_ONE
+    if low > high or low <= 0 <= high or is_one:
         return None
-    simple = [round((low + high) / 2, digits) for digits in range(4)]
-    factor = next((x for x in simple if low <= x <= high), (low + high) / 2)
-    message = f"Every number is {factor:.4g} times what it should be."
-    return Finding("constant_factor", message, "Look for a factor that is one too many.")
+    factor, words = _factor(low, high)
+    products = hull(factor * least, factor * most)
+    if not judged.agrees(products)[is_given & ~kept].all():
+        return None
+    message = f"{wrong.every} {wrong.are} {words} what {wrong.they} should be."
+    which = "is one too many" if abs(factor) > 1 else "was left out"
+    return Finding("constant_factor", message, f"Look for a factor that {which}.")
+
+
+def _factor(low: float, high: float) -> tuple[float, str]:
+    """Return the simplest factor between two, and how it is said: a half, 3 times, 1.25 times."""
+    middle = (low + high) / 2
+    for parts in range(2, 11):
+        if low <= 1 / parts <= high:
+            said = {2: "half", 3: "a third of", 4: "a quarter of"}
+            return 1 / parts, said.get(parts, f"1/{parts} of")
+    simple = [round(middle, digits) for digits in range(4)]
+    factor = next((x for x in simple if low <= x <= high), middle)
+    return factor, "twice" if factor == 2 else f"{factor:.4g} times"
 
 
 def of_other_step(wrong: WrongStep) -> Finding | None:
@@ -57,8 +81,9 @@ def of_other_step(wrong: WrongStep) -> Finding | None:
         known = wrong.judge.judged.get(step.name)
         numbers = known.written.values if isinstance(known, Given) else step.array
         if wrong.judged.agrees(numbers)[kept].all():
-            message = f"These are the numbers of {step.name}."
-            return Finding("another_step", message, f"Write the numbers of {name}.")
+            message = f"These are the numbers of {step.name}, not those of {name}."
+            advice = f"Calculate {wrong.judged.step.formula}."
+            return Finding("another_step", message, advice)
     return None
 
 
@@ -67,14 +92,15 @@ def of_exchange(wrong: WrongStep) -> Finding | None:
     cells = wrong.cells
     for axis in (-2, -1):
         lines = sorted({place[axis] for place in cells})
-        if len(lines) == 2 and len(cells) > 1:
+        if len(lines) == 2 and len(cells) > 1 and wrong.given.shape[-3 - axis] > 1:
             order = list(range(wrong.given.shape[axis]))
             order[lines[0]], order[lines[1]] = lines[1], lines[0]
             swapped, unit = (np.take(x, order, axis) for x in (wrong.given, wrong.judged.unit))
             if wrong.would_be_right(swapped, _lines(wrong, axis, lines), unit):
                 noun, names = wrong.noun(axis), [wrong.line(axis, line) for line in lines]
-                message = f"The {noun}s {' and '.join(names)} have changed places."
-                return Finding(f"{noun}s_swapped", message, f"Keep the order of the {noun}s.")
+                message = f"{noun.capitalize()}s {' and '.join(names)} have changed places."
+                advice = f"Write each {noun} into its own place."
+                return Finding(f"{noun}s_swapped", message, advice)
     if len(cells) == 2:
         one, other = cells
         swapped, unit = wrong.given.copy(), wrong.judged.unit.copy()

@@ -7,13 +7,12 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import agrees
-from attncli.checking.judged import WRONG, Compared
+from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
 from attncli.records import Record
 from attncli.tape.cells import Index, cell_name, place_of, place_word
+from attncli.tape.step import Step
 from attncli.text.escapes import label_text
-
-AGAIN = "Calculate it again."
 
 
 def part_at(array: Array, place: Index) -> Array:
@@ -36,10 +35,25 @@ class WrongStep(Record):
         """The places of the wrong cells."""
         return [tuple(place) for place in np.argwhere(self.judged.codes == WRONG).tolist()]
 
+    def is_one_along(self, axis: int) -> bool:
+        """Return whether one line across an axis of the layout holds all wrong cells."""
+        lines = {(*place[:2], place[axis]) for place in self.cells}
+        return self.judged.codes.ndim == 4 and len(lines) == 1
+
     @property
     def given(self) -> Array:
         """The student's numbers."""
         return self.judged.written.values
+
+    @property
+    def again(self) -> str:
+        """What to do about one number: a step that another one is needs no calculation."""
+        is_copied = isinstance(self.judged.step.operation, Step)
+        return "Copy it again." if is_copied else "Calculate it again."
+
+    def off(self, place: Index) -> float:
+        """Return how far a number is from what follows from the student's earlier ones."""
+        return abs(float(self.given[place] - self.judged.yours[place]))
 
     def is_given_by(self, numbers: Array, chosen: Array | None = None) -> bool:
         """Return whether the wrong cells, or those chosen, are what other numbers round to.
@@ -63,6 +77,32 @@ class WrongStep(Record):
     def cell(self, place: Index) -> str:
         """Return the name of a cell."""
         return cell_name(self.judged.step, place_of(self.judged.step, place))
+
+    @property
+    def is_one_line(self) -> bool:
+        """Whether the step has only one row or column on paper."""
+        return min(self.judged.step.value.shape[-2:], default=1) == 1
+
+    @property
+    def every(self) -> str:
+        """All numbers of the step, as a sentence begins with them."""
+        count = int((self.judged.codes != MISSING).sum())
+        return f"All {count} numbers" if self.is_one_line else "Every number"
+
+    @property
+    def have(self) -> str:
+        """The verb after `every`."""
+        return "have" if self.is_one_line else "has"
+
+    @property
+    def are(self) -> str:
+        """The verb after `every`."""
+        return "are" if self.is_one_line else "is"
+
+    @property
+    def they(self) -> str:
+        """The pronoun of `every`."""
+        return "they" if self.is_one_line else "it"
 
     def noun(self, axis: int) -> str:
         """Return what a line across an axis of the layout is on paper: a row or a column."""

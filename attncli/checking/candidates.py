@@ -1,0 +1,77 @@
+"""What may have been done wrong in a step: the changes of the catalogue, and their sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+import numpy as np
+
+from attncli.attention.masks import Masked
+from attncli.checking.judged import Finding
+from attncli.checking.judging import Judge
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.mistake import Mistake
+from attncli.records import Record, replace
+from attncli.tape.replay import Change
+from attncli.tape.step import Step
+from attncli.text.sentences import small
+
+
+class Candidate(Record):
+    """A mistake that may have been made, and what would have been calculated instead.
+
+    Its place is the wrong step, or one left out before it; the words fill the blanks of its
+    sentence.
+    """
+
+    mistake: Mistake
+    place: Step
+    change: Change
+    words: Mapping[str, str]
+
+    def finding(self, step: Step, where: str = "") -> Finding:
+        """Return the finding in a step; where it was made, if that is not the whole step itself."""
+        words = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        words["turned"] = _turned(self.mistake, self.place)
+        sentence = self.mistake.sentence.format(**words)
+        is_named = "{step}" in self.mistake.sentence or self.place is step
+        if places := ", ".join(filter(None, (where, "" if is_named else self.place.name))):
+            sentence = f"In {places}: {small(sentence)}"
+        return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
+
+
+def _turned(mistake: Mistake, place: Step) -> str:
+    """Return what a mask did that was turned about: of a causal one, in the words of time."""
+    mask = place.operation.mask if isinstance(place.operation, Masked) else None
+    keep = mask.array if isinstance(mask, Step) else None
+    if keep is not None and np.array_equal(keep != 0, np.tril(np.ones(keep.shape)) != 0):
+        return "the past was blocked, the future kept"
+    if mistake.id == "mask_inverted":
+        return "it blocks what a query may see, and keeps the rest"
+    return "queries and keys have changed places in it"
+
+
+def candidates(judge: Judge, step: Step) -> Iterator[Candidate]:
+    """Yield what may have been done wrong in a step, or in those left out before it.
+
+    What was done in the step itself comes first. The order is that of the catalogue, and for each
+    mistake in a step before it the nearest step comes first.
+    """
+    for places in ([step], judge.ranges.unknown_before(step)[::-1]):
+        for mistake in MISTAKES.values():
+            for place in places:
+                for change, words in mistake.changes(place, judge.trace):
+                    yield Candidate(mistake, place, change, words)
+
+
+def once_each(findings: Iterable[Finding]) -> list[Finding]:
+    """Return the first finding of each mistake."""
+    found: dict[str, Finding] = {}
+    for finding in findings:
+        found.setdefault(finding.id, finding)
+    return list(found.values())
+
+
+def with_others(finding: Finding, others: Sequence[Finding]) -> Finding:
+    """Return a finding with the likeliest of the others: who reads a third learns nothing more."""
+    return replace(finding, also=tuple(others[:1]))

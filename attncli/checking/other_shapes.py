@@ -1,0 +1,82 @@
+"""What went wrong in a matrix whose shape is not the step's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from attncli.arithmetic.intervals import interval
+from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.candidates import candidates, once_each, with_others
+from attncli.checking.judged import Finding, Misshapen
+from attncli.checking.judging import Judge
+from attncli.tape.step import Step
+from attncli.text.escapes import label_text
+from attncli.text.sentences import all_of
+
+MOST_LABELS = 6
+"""More tokens than this are not listed in a sentence."""
+
+
+def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
+    """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
+    fault, step = judged.mismatch.fault, judged.step
+    message, advice, id_ = _sentence(fault.message), _sentence(fault.hint), "wrong_shape"
+    if judged.mismatch.transposed:
+        id_, advice = "transposed", _line_for_each(step)
+        if _is_turned(judge, judged):
+            message = f"Rows and columns of {step.name} have changed places: {fault.message}."
+            return Finding(id_, message, advice)
+        message = f"{message[:-1]}: perhaps rows and columns have changed places."
+    shape = Finding(id_, message, advice)
+    others = once_each(_of_other_shape(judge, judged))
+    return with_others(others[0], [shape]) if others else shape
+
+
+def _is_turned(judge: Judge, judged: Misshapen) -> bool:
+    """Return whether most numbers of a matrix are those of the step, with rows for columns."""
+    numbers, unit = judged.mismatch.numbers()
+    right = judged.step.on_paper(judge.midpoints.result(judged.step)).swapaxes(-1, -2)
+    if right.shape != numbers.shape:
+        return False
+    found = agrees(numbers, unit, right, units=CUT_OFF)
+    return bool(2 * found.sum() >= found.size)
+
+
+def _line_for_each(step: Step) -> str:
+    """Return the advice that says whose rows, or columns, a step has on paper."""
+    for axis, noun in zip(step.axes[-2:], ("row", "column"), strict=False):
+        if axis in ("query", "key", "time"):
+            labels = step.labels.get(axis, ())
+            names = f": {all_of(list(map(label_text, labels)))}" if labels else ""
+            names = "" if len(labels) > MOST_LABELS else names
+            return f"Write a {noun} for each {axis}{names}."
+    return "Let rows and columns change places."
+
+
+def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
+    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's.
+
+    They must be telling: more than one number, known to a tenth of how far the numbers lie apart.
+    """
+    step = judged.step
+    numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
+    for candidate in candidates(judge, step):
+        found = judge.ranges.changed(step, candidate.change)
+        if found is None or found.shape == step.array.shape:
+            continue
+        if step.columns and found.ndim == 4:
+            found = np.swapaxes(found, -1, -2)  # type: ignore[type-var]  # of intervals, too
+        found = interval(found.reshape([size for size in found.shape if size > 1]))
+        if found.shape != numbers.shape or numbers.size < 2:
+            continue
+        with np.errstate(invalid="ignore"):
+            is_telling = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_telling and agrees(numbers, unit, found).all():
+            yield candidate.finding(step)
+
+
+def _sentence(text: str) -> str:
+    """Return the words of a message as a sentence; names of steps stay as they are."""
+    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."

@@ -1,0 +1,441 @@
+"""A name is given only where it explains the numbers, and a guess is said to be one."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.answers import submission_of
+from attncli.checking.candidates import candidates
+from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import Finding
+from attncli.checking.judging import Judge
+from attncli.checking.slips.of_cells import number
+from attncli.rendering.report import summary
+from tests.oracles.handwriting import HABITS, Numbers
+from tests.oracles.homework import draw
+from tests.oracles.students import ImpossibleError
+
+SELF: dict[str, Any] = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
+SCORES = np.array([[5, 5, 2], [5, 11, 8], [2, 8, 8]])
+CAUSAL = SELF | {"mask": "causal"}
+ONE_QUERY: dict[str, Any] = {
+    "kind": "cross",
+    "X": [[1, 2]],
+    "memory": [[1, 0], [2, 1], [0, 3]],
+    "score": "dot",
+}
+DECIMALS: dict[str, Any] = {
+    "X": [["1.37", "2.51"], ["0.83", "-1.49"], ["2.29", "0.67"]],
+    "score": "dot",
+}
+
+
+def checked(problem: dict[str, Any], **answers: object) -> Report:
+    return attncli.check(attncli.Problem(**problem), answers)
+
+
+def finding(problem: dict[str, Any], **answers: object) -> Finding | None:
+    """Return what is said of the first wrong step."""
+    report = checked(problem, **answers)
+    assert report.first_wrong_step is not None
+    return report.findings.get(report.first_wrong_step)
+
+
+def message(problem: dict[str, Any], **answers: object) -> str:
+    """Return the sentence that names what went wrong."""
+    found = finding(problem, **answers)
+    assert found is not None
+    return found.message
+
+
+def named(found: Finding | None) -> list[str]:
+    """Return the ids that a finding names."""
+    return [] if found is None else [found.id, *(other.id for other in found.also)]
+
+
+def with_cell(numbers: Numbers, row: int, column: int, text: str) -> list[list[str]]:
+    """Return numbers as they are written, one of them otherwise."""
+    texts = [[f"{x:.6g}" for x in line] for line in numbers.tolist()]
+    texts[row][column] = text
+    return texts
+
+
+# ---- no name by repetition
+
+
+def test_a_mistake_is_not_named_that_would_have_to_be_repeated() -> None:
+    """X has one feature: X is not X W_q, and nobody writes it three times."""
+    problem = {"X": [[2], [3]], "W_q": [[1, 4, 5]], "W_k": [[1, 1, 1]], "W_v": [[1, 1, 1]]}
+    assert "projection_missing" not in named(finding(problem, Q=[[2, 2, 2], [3, 3, 3]]))
+
+
+def test_a_sum_stands_beside_each_row_that_it_is_the_sum_of() -> None:
+    trace = attncli.compute(attncli.Problem(**SELF))
+    total = f"{trace['exp'].value.sum():.3f}"
+    assert named(finding(SELF, sum=[[total]] * 3))[0] == "softmax_over_all"
+
+
+def test_heads_may_share_what_all_of_them_are_made_from() -> None:
+    x = [[1, 2], [3, 5]]
+    w = [[[1, 1], [0, 1]], [[2, 1], [1, 1]]]
+    problem = {"X": x, "W_q": w, "W_k": w, "W_v": w, "heads": 2}
+    assert named(finding(problem, Q=[x, x]))[0] == "projection_missing"
+
+
+# ---- nothing that needs several queries where there is one
+
+
+def test_weights_cannot_sum_to_1_over_a_single_query() -> None:
+    found = finding(ONE_QUERY, weights=[["1.00", "1.00", "1.00"]])
+    assert "softmax_over_queries" not in named(found)
+
+
+def test_the_only_row_is_not_told_from_others() -> None:
+    assert finding(ONE_QUERY, scores=[[5, 7, 9]]) is None
+    assert "row" not in message(ONE_QUERY, scores=[[2, 6, 6]])
+
+
+def test_the_only_row_of_a_head_is_the_head() -> None:
+    problem = {"kind": "cross", "X": [[1, 2, 1, 1]], "memory": [[1, 0, 2, 3], [2, 1, 1, 0]]}
+    said = message(problem | {"score": "dot", "heads": 2}, scores=[[[1, 4]], [[17, 31]]])
+    assert said == "Only head 2 is wrong."
+
+
+def test_the_numbers_of_one_row_are_counted() -> None:
+    said = message(ONE_QUERY, scores=[[-1, -4, -6]])
+    assert said == "All 3 numbers have the wrong sign."
+    said = message(ONE_QUERY, scores=[[3, 12, 18]])
+    assert said == "All 3 numbers are 3 times what they should be."
+
+
+# ---- factors
+
+
+def test_right_numbers_contradict_a_factor() -> None:
+    problem = {"X": [[1, 0, 0], [0, 1, 0], [1, 1, 2]], "score": "dot"}
+    assert finding(problem, scores=[[3, 0, 3], [0, 3, 3], [1, 1, 6]]) is None
+    said = message(problem, scores=[[3, 0, 3], [0, 3, 3], [3, 3, 18]])
+    assert said == "Every number is 3 times what it should be."
+
+
+def test_small_whole_numbers_are_known() -> None:
+    """1 is 1, so that 3 is not right for 2 times 1; nor is 0 for 3 times 0.4."""
+    assert finding(ONE_QUERY, scores=[[3, 6, 9]]) is None
+
+
+@pytest.mark.parametrize(("factor", "is_one"), [(1.001, True), (1.015, True), (1.05, False)])
+def test_a_factor_of_1_is_none(factor: float, is_one: bool) -> None:
+    scores = 1000 * SCORES
+    problem = SELF | {"X": (np.sqrt(1000) * np.array(SELF["X"])).tolist()}
+    found = finding(problem, scores=[[f"{x:.1f}" for x in row] for row in factor * scores])
+    assert ("constant_factor" in named(found)) is not is_one
+
+
+@pytest.mark.parametrize(
+    ("factor", "words"),
+    [(0.5, "is half what"), (1 / 3, "is a third of what"), (2, "is twice what")],
+)
+def test_a_factor_is_said_simply(factor: float, words: str) -> None:
+    numbers = [[f"{factor * x:.4f}" for x in row] for row in SCORES]
+    assert words in message(SELF, scores=numbers)
+
+
+# ---- blocked cells
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        (
+            {"masked": [[5, "-inf", "-inf"], [5, 11, -8], [2, 8, 8]]},
+            "masked[2, 3] is wrong: the mask blocks it, so it is −∞.",
+        ),
+        (
+            {"masked": [["-inf", "-inf", "-inf"], [5, 11, "-inf"], [2, 8, 8]]},
+            "masked[1, 1] is wrong: the mask lets it through, so it is not −∞.",
+        ),
+        (
+            {"masked": [[5, 50, "-inf"], [5, 11, 80], [2, 8, 8]]},
+            "masked[1, 2] and masked[2, 3] are wrong: the mask blocks them, so they are −∞.",
+        ),
+        (
+            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0.3"], ["0.0012", "0.4994", "0.4994"]]},
+            "weights[2, 3] is wrong: the mask blocks it, so it is 0.",
+        ),
+        (
+            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0"], ["0.0012", "0.0000", "0.4994"]]},
+            "weights[3, 2] is wrong: the mask lets it through, so it is not 0.",
+        ),
+    ],
+)
+def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: str) -> None:
+    found = finding(CAUSAL, **answers)
+    assert found is not None
+    assert (found.id, found.message) == ("mask_slip", said)
+    assert found.advice == "Look at the mask again."
+
+
+# ---- which name comes first, and how many
+
+
+def test_what_was_done_in_the_step_itself_comes_first() -> None:
+    """At equal fit, before what was done in a step that was left out."""
+    trace = attncli.compute(attncli.Problem(**CAUSAL))
+    judge = Judge(trace, (), {})
+    places = [found.place.name for found in candidates(judge, trace["weights"])]
+    own = places.count("weights")
+    assert 0 < own < len(places)
+    assert places[:own] == ["weights"] * own
+
+
+def test_at_most_two_mistakes_are_named() -> None:
+    """Two tokens: whether a mask was left out, moved or multiplied, the numbers are these."""
+    problem = {"X": [[1, 0], [0, 1]], "score": "dot", "mask": "causal"}
+    found = finding(problem, masked=[[1, 0], [0, 1]])
+    assert named(found) == ["mask_missing", "mask_as_zero"]
+
+
+def test_a_mistake_that_one_number_shows_is_a_guess() -> None:
+    said = message(DECIMALS, scores=with_cell(_scores(DECIMALS), 0, 0, "9.99"))
+    assert said == "Only scores[1, 1] is wrong."
+    problem = {"X": [[1, 0], [0, 2]], "W_q": [[1, 0], [0, 3]], "W_k": [[1, 0], [0, 1]]}
+    problem |= {"W_v": [[1, 0], [0, 1]]}
+    assert message(problem, Q=[[1, 0], [0, 2]]).startswith("Perhaps ")
+
+
+# ---- one wrong number
+
+
+def _scores(problem: dict[str, Any]) -> Numbers:
+    found: Numbers = attncli.compute(attncli.Problem(**problem))["scores"].value
+    return found
+
+
+@pytest.mark.parametrize(
+    ("problem", "place", "text", "said"),
+    [
+        # 1.37·1.37 + 2.51·2.51 = 1.8769 + 6.3001 = 8.177; 0.83·2.29 − 1.49·0.67 = 0.9024
+        (DECIMALS, (0, 0), "-8.177", "it has the wrong sign"),
+        (DECIMALS, (0, 0), "81.77", "its decimal point stands in the wrong place"),
+        (DECIMALS, (0, 0), "8.717", "two of its digits have changed places"),
+        (DECIMALS, (0, 0), "1.8769", "2.51·2.51 was left out"),
+        (DECIMALS, (0, 0), "14.4771", "2.51·2.51 was counted twice"),
+        (SELF, (0, 0), "-5", "perhaps it has the wrong sign"),
+        (SELF, (1, 1), "110", "perhaps its decimal point stands in the wrong place"),
+        (SELF, (1, 1), "2", "perhaps 3·3 was left out"),
+        (SELF, (1, 1), "2.0000", "perhaps 3·3 was left out"),
+    ],
+)
+def test_a_cause_is_certain_only_where_enough_digits_say_so(
+    problem: dict[str, Any], place: tuple[int, int], text: str, said: str
+) -> None:
+    name = f"scores[{place[0] + 1}, {place[1] + 1}]"
+    given = with_cell(_scores(problem), *place, text)
+    assert message(problem, scores=given) == f"{name} is wrong: {said}."
+
+
+def test_a_number_that_nothing_explains() -> None:
+    found = finding(SELF, scores=with_cell(SCORES, 2, 2, "31"))
+    assert found is not None
+    assert (found.id, found.message) == ("single_cell_slip", "Only scores[3, 3] is wrong.")
+
+
+def test_how_much_a_sum_is_off_is_no_guess() -> None:
+    said = message(SELF, scores=with_cell(SCORES, 0, 1, "15"))
+    assert said == "Only scores[1, 2] is wrong: it is 10 too large."
+
+
+def test_a_number_is_no_0_whose_point_was_moved() -> None:
+    problem = {"X": [[1, 0, 0], [0, 1, 0], [1, 1, 2]], "score": "dot"}
+    said = message(problem, scores=[[1, 3, 1], [0, 1, 1], [1, 1, 6]])
+    assert said == "Only scores[1, 2] is wrong."
+
+
+def test_a_few_wrong_numbers_are_named() -> None:
+    found = finding(SELF, scores=[[5, 41, 2], [5, 11, 8], [77, 8, 8]])
+    assert found is not None
+    assert found.message == "Only scores[1, 2] and scores[3, 1] are wrong."
+    assert len(found.worked) == 2
+
+
+def numbers_wrong_for_no_reason(
+    sort: str, wrong: Callable[[np.random.Generator, Numbers], Numbers]
+) -> list[str]:
+    """Return what is said of steps of which some numbers are random."""
+    random = np.random.default_rng(list(map(ord, sort)))
+    said: list[str] = []
+    while len(said) < 100:
+        paper = draw(random, sort, **({}, {"columns": True})[len(said) % 2])
+        try:
+            known = paper.work()
+        except ImpossibleError:
+            continue
+        step = str(random.choice(["Q", "V", "scores", "output"]))
+        if step not in known or min(known[step].shape[1:]) < 3:
+            continue
+        given = {s: known[s] for s in paper.steps[: paper.steps.index(step)]}
+        given[step] = wrong(random, known[step])
+        habit = HABITS[int(random.integers(len(HABITS)))]
+        report = attncli.check(attncli.Problem(**paper.problem()), paper.sheet(given, habit))
+        found = report.findings.get(step)
+        if report.first_wrong_step == step and found is not None:
+            said.append(found.message)
+    return said
+
+
+def is_claim(said: str) -> bool:
+    """Whether a sentence names a cause without a "perhaps"."""
+    is_fact = said.startswith("Only") and (": it is " in said or ":" not in said)
+    return not is_fact and "perhaps" not in said.lower()
+
+
+@pytest.mark.parametrize("sort", ["integers", "decimals", "heads"])
+def test_a_random_number_gets_no_certain_cause(sort: str) -> None:
+    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
+        made = numbers.copy()
+        place = tuple(random.integers(size) for size in made.shape)
+        made[place] += random.choice([-1, 1]) * random.integers(1, 40)
+        return made
+
+    said = numbers_wrong_for_no_reason(sort, wrong)
+    assert [one for one in said if is_claim(one)] == []
+
+
+@pytest.mark.parametrize("sort", ["integers", "decimals"])
+def test_a_random_row_gets_no_certain_cause(sort: str) -> None:
+    def wrong(random: np.random.Generator, numbers: Numbers) -> Numbers:
+        made = numbers.copy()
+        row = random.integers(made.shape[1])
+        made[0, row] += random.integers(1, 15, made.shape[2])
+        return made
+
+    claims = [one for one in numbers_wrong_for_no_reason(sort, wrong) if is_claim(one)]
+    assert len(claims) <= 1, claims
+
+
+# ---- the worked line
+
+
+def test_the_worked_line_stands_under_a_wrong_number() -> None:
+    found = finding(SELF, scores=with_cell(SCORES, 1, 1, "20"))
+    assert found is not None
+    assert found.worked == ("scores[2, 2] = q_2 · k_2 = 3·3 + 1·1 + 1·1 = 11",)
+
+
+def test_the_worked_line_has_the_students_own_numbers() -> None:
+    """Q was written with one decimal, and the scores go on from that."""
+    q = [["1.4", "2.5"], ["0.8", "-1.5"], ["2.3", "0.7"]]
+    found = finding(DECIMALS, Q=q, scores=with_cell(_scores(DECIMALS), 2, 0, "9.99"))
+    assert found is not None
+    assert found.worked == ("scores[3, 1] = q_3 · k_1 = 2.3·1.37 + 0.7·2.51 = 4.9080",)
+
+
+def test_only_the_first_wrong_step_is_worked() -> None:
+    q = [[9, 0, 2], [3, 1, 1], [2, 2, 0]]
+    report = checked(SELF, Q=q, scores=[[13, 29, 18], [5, 20, 8], [2, 8, 8]])
+    assert report.wrong_steps == ["Q", "scores"]
+    assert report.findings["Q"].worked
+    assert not report.findings["scores"].worked
+
+
+def test_a_worked_line_for_a_row_is_that_of_its_first_wrong_number() -> None:
+    found = finding(SELF, scores=[[5, 5, 2], [21, 40, 90], [2, 8, 8]])
+    assert found is not None
+    assert found.message == "Only row 2 is wrong."
+    assert found.worked == ("scores[2, 1] = q_2 · k_1 = 3·1 + 1·0 + 1·2 = 5",)
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "json"])
+def test_every_report_shows_the_worked_line(form: str) -> None:
+    report = checked(SELF, scores=with_cell(SCORES, 1, 1, "20"))
+    page = attncli.render(report, form)
+    if form == "json":
+        mistake = json.loads(page)["steps"]["scores"]["mistake"]
+        assert mistake["worked"] == ["scores[2, 2] = q_2 · k_2 = 3·3 + 1·1 + 1·1 = 11"]
+    else:
+        assert "= 3·3 + 1·1 + 1·1 = 11" in page
+
+
+def test_no_number_of_a_large_matrix_is_worked_by_working_all_of_it() -> None:
+    random = np.random.default_rng(2)
+    matrices = {
+        key: random.integers(-3, 4, (24, 24)).tolist() for key in ("X", "W_q", "W_k", "W_v")
+    }
+    trace = attncli.compute(attncli.Problem(**matrices, heads=2))
+    for step, count in (("Q", 0), ("scores", 1)):
+        given = trace[step].value.copy()
+        given[0, 0, 0] += 100_000
+        found = finding(matrices | {"heads": 2}, **{step: given.astype(int).tolist()})
+        assert found is not None
+        assert len(found.worked) == count
+
+
+# ---- sentences
+
+
+def test_a_transposed_matrix_is_said_to_be_one() -> None:
+    problem = ONE_QUERY | {"X": [[1, 2], [2, 1]], "tokens": ["love", "AI"]}
+    found = finding(problem, scores=[[1, 2], [4, 5], [6, 3]])
+    assert found is not None
+    assert found.message.startswith("Rows and columns of scores have changed places: the shape is")
+    assert found.advice == "Write a row for each query: love and AI."
+    assert found.also == ()
+    found = finding(problem, scores=[[9, 20], [41, 58], [66, 73]])
+    assert found is not None
+    assert found.message.endswith("here: perhaps rows and columns have changed places.")
+
+
+def test_a_causal_mask_that_is_turned_about_is_told_in_words_of_time() -> None:
+    turned = [["-inf", 5, 2], ["-inf", "-inf", 8], ["-inf", "-inf", "-inf"]]
+    said = "The mask was applied the other way round: the past was blocked, the future kept."
+    assert message(CAUSAL, masked=turned) == said
+    mask = [[1, 0, 1], [1, 1, 1], [0, 1, 1]]
+    turned = [["-inf", 5, "-inf"], ["-inf", "-inf", "-inf"], [2, "-inf", "-inf"]]
+    said = message(SELF | {"mask": mask}, masked=turned)
+    assert said.endswith("it blocks what a query may see, and keeps the rest.")
+
+
+def test_the_divisor_of_the_only_row_is_told() -> None:
+    exp, total = [["2.718", "54.598", "403.429"]], [["460.745"]]
+    weights = [["0.00737", "0.14812", "1.09450"]]
+    found = finding(ONE_QUERY, exp=exp, sum=total, weights=weights)
+    assert found is not None
+    assert found.id == "wrong_divisor"
+    assert found.message == "All 3 numbers were divided by about 369, not by 460.745."
+
+
+def test_copied_numbers_are_to_be_copied_again() -> None:
+    found = finding(SELF, Q=[[1, 0, 2], [3, 1, 17], [2, 2, 0]])
+    assert found is not None
+    assert found.advice == "Copy it again."
+    assert found.worked == ("Q[2, 3] = X[2, 3] = 1",)
+
+
+def test_numbers_in_sentences() -> None:
+    numbers = (-0.0, 1 / 3, -2 / 3, 0.15, 2.4, 12.345678, 1e-5, 14.0)
+    assert list(map(number, numbers)) == [
+        "0", "1/3", "-2/3", "0.15", "2.4", "12.3457", "1e-05", "14",
+    ]  # fmt: skip
+
+
+def test_one_answer_is_counted_as_one() -> None:
+    key = AnswerKey(attncli.Problem(**SELF))
+    report = key.check(submission_of({"scores": SCORES.tolist()}, "Ada"))
+    assert next(summary([report])).startswith("1 answer: ")
+    assert next(summary([report, report])).startswith("2 answers: ")
+
+
+def test_every_sentence_is_filled_in() -> None:
+    """What is in braces is given by the change or by the step."""
+    trace = attncli.compute(attncli.Problem(**CAUSAL))
+    judge = Judge(trace, (), {})
+    for step in trace:
+        for candidate in candidates(judge, step):
+            found = candidate.finding(step)
+            assert "{" not in found.message + found.advice
