@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -16,16 +17,51 @@ from attncli.tape.operations import Add, MatMul
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten
 
+PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
 
-@mistake(
-    "Neighbouring features went to different heads.",
-    "A head is a contiguous piece: the first d_k features are head 1.",
-)
-def heads_interleaved(node: SplitHeads | MergeHeads) -> Nodes:
-    if isinstance(node, SplitHeads):
-        yield wrong(partial(_split_in_turns, heads=node.heads), node.operand)
-    else:
-        yield wrong(_merged_in_turns, node.operand)
+
+@step_mistake("Neighbouring features went to different heads.", PIECES)
+def heads_interleaved(step: Step, trace: Trace) -> Changes:
+    return _cut_otherwise(step, trace, _split_in_turns, _merged_in_turns)
+
+
+@step_mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
+def heads_reshaped(step: Step, trace: Trace) -> Changes:
+    """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
+    return _cut_otherwise(step, trace, _split_by_lines, _merged_by_lines)
+
+
+def _cut_otherwise(
+    step: Step, trace: Trace, split: Callable[..., Any], merged: Callable[[Any], Any]
+) -> Changes:
+    """Yield a step cut into heads or merged otherwise; then Q, K and V; then all that is."""
+
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, SplitHeads):
+            yield wrong(partial(split, heads=node.heads), node.operand)
+        elif isinstance(node, MergeHeads):
+            yield wrong(merged, node.operand)
+
+    for made in rewritten(made_of(step), rule):
+        yield {step.name: made}, {}
+    steps = [trace[name] for name in ("Q", "K", "V", "concat", "output") if name in trace]
+    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
+    if step.name in cut and len(cut) > 1:
+        yield cut, {}
+        yield change, {}
+
+
+def _split_by_lines(array: Any, heads: int) -> Any:
+    """(batch, 1, n, h·d) → (batch, h, n, d), every number in its order."""
+    batch, _, n, width = array.shape
+    return array.reshape(batch, heads, n, width // heads)
+
+
+def _merged_by_lines(array: Any) -> Any:
+    """(batch, h, n, d) → (batch, 1, n, h·d), every number in its order."""
+    batch, heads, n, width = array.shape
+    return array.reshape(batch, 1, n, heads * width)
 
 
 def _split_in_turns(array: Any, heads: int) -> Any:

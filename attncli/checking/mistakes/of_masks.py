@@ -37,12 +37,34 @@ def mask_as_zero(node: Masked) -> Nodes:
     yield wrong(np.multiply, node.operand, node.mask)
 
 
-@mistake(
-    "The mask stands transposed: queries and keys have changed places in it.",
-    "Look up for each query which keys it may see.",
-)
-def mask_transposed(node: Masked) -> Nodes:
-    yield replace(node, mask=Transposed(node.mask))
+@mistake("The mask, 0 and 1, was added to the scores.", "Put −∞ where the mask is 0.")
+def mask_added(node: Masked) -> Nodes:
+    yield wrong(np.add, node.operand, node.mask)
+
+
+@mistake("Blocked scores were set to −1.", "Put −∞ in blocked cells: e^−∞ = 0, and e^−1 is not.")
+def mask_as_minus_one(node: Masked) -> Nodes:
+    yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
+
+
+@step_mistake("The mask stands transposed: {how}.", "Look up for each query which keys it may see.")
+def mask_transposed(step: Step, trace: Trace) -> Changes:
+    """Queries and keys exchanged; of a causal mask the past blocked, whatever its shape."""
+    if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
+        n, m = step.array.shape[-2:]
+        if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
+            later = np.arange(m) >= np.arange(n)[:, None] + _shift(trace.problem.rules.mask, n, m)
+            keep = wrong(lambda _: later.astype(float), made.mask)
+            change = {step.name: replace(made, mask=keep)}
+            yield change, {"how": "the past is blocked, not the future"}
+        other = replace(made, mask=Transposed(made.mask))
+        yield {step.name: other}, {"how": "queries and keys have changed places in it"}
+
+
+def _shift(mask: Mask, n: int, m: int) -> int:
+    """Return which key stands where the first query does."""
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    return int(start + mask.get("offset", 0))
 
 
 @step_mistake("The mask is off by one key.", "{rule}")

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.attention.scores import ConcatenatePairs, Cosine, GaussianExponent
-from attncli.checking.mistakes.mistake import Nodes, mistake, wrong
+from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.checking.mistakes.mistake import Nodes, mistake, rising, wrong
 from attncli.records import replace
 from attncli.tape.operations import Concatenate, MatMul, Scale, SoftCap, Tanh, Transposed
 from attncli.tape.step import Expression, Operation
@@ -16,6 +16,31 @@ from attncli.tape.step import Expression, Operation
 @mistake("The tanh was left out.", "Take the tanh of every number.")
 def tanh_missing(node: Tanh | SoftCap) -> Nodes:
     yield node.operand
+
+
+@mistake("The sigmoid 1 / (1 + e^−x) was taken, not the tanh.", "Take the tanh of every number.")
+def sigmoid_for_tanh(node: Tanh | SoftCap) -> Nodes:
+    if isinstance(node, Tanh):
+        yield wrong(sigmoid, node.operand)
+    else:
+        yield Scale(wrong(sigmoid, Scale(node.operand, over=node.cap)), times=node.cap)
+
+
+def sigmoid(numbers: Any) -> Any:
+    """1 / (1 + e^−x) of every number."""
+    return 1 / (1 + np.exp(-numbers))
+
+
+@mistake("The numbers of the hidden layer were added up without v.", "Calculate {formula}.")
+def v_forgotten(node: PairDot) -> Nodes:
+    yield wrong(lambda pairs: pairs.sum(axis=-1), node.pairs)
+
+
+@mistake("W and U have changed places.", "Multiply the query by W and the key by U.")
+def w_and_u_exchanged(node: EachPair) -> Nodes:
+    q, k = node.q, node.k
+    if isinstance(q, MatMul) and isinstance(k, MatMul):
+        yield replace(node, q=replace(q, right=k.right), k=replace(k, right=q.right))
 
 
 @mistake(
@@ -89,6 +114,12 @@ def half_forgotten(node: GaussianExponent) -> Nodes:
         yield Scale(node, times=2.0 * node.width**2)
 
 
+@mistake("The squared distance was divided by 2·width.", "Square the width: divide by 2·width².")
+def width_not_squared(node: GaussianExponent) -> Nodes:
+    if node.width != 1:
+        yield Scale(node, times=node.width)
+
+
 @mistake("The distance was not squared.", "Leave the root out: ‖q − k‖² is the sum of squares.")
 def distance_not_squared(node: GaussianExponent) -> Nodes:
     over = 2 * node.width**2
@@ -100,3 +131,9 @@ def distance_not_squared(node: GaussianExponent) -> Nodes:
 )
 def cap_not_restored(node: SoftCap) -> Nodes:
     yield Scale(node, over=node.cap)
+
+
+@mistake("The scores were cut off at the cap.", "Calculate {formula}: the tanh bends every score.")
+def cap_clipped(node: SoftCap) -> Nodes:
+    """min(max(s, −c), c) for c·tanh(s / c)."""
+    yield rising(lambda scores: np.clip(scores, -node.cap, node.cap), node.operand)

@@ -6,7 +6,7 @@ import numpy as np
 
 from attncli.attention.heads import SplitHeads
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake, wrong
-from attncli.checking.mistakes.nodes import is_input, is_projection, is_w_o, made_of
+from attncli.checking.mistakes.nodes import is_input, is_named, is_projection, is_w_o, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Transposed
@@ -127,6 +127,18 @@ def bias_missing(node: Add) -> Nodes:
 def bias_subtracted(node: Add) -> Nodes:
     if is_input(_uncut(node.right)):
         yield replace(node, right=negative(node.right))
+
+
+@mistake("The bias was multiplied, not added.", "Add the bias.")
+def bias_multiplied(node: Add) -> Nodes:
+    if is_input(_uncut(node.right)):
+        yield wrong(np.multiply, node.left, node.right)
+
+
+@mistake("The bias stands transposed.", "Look up for each query the bias of each key.")
+def bias_transposed(node: Add) -> Nodes:
+    if is_named(node.right, "bias") and node.right.array.shape[-2] == node.right.array.shape[-1]:
+        yield replace(node, right=Transposed(node.right))
 
 
 def _uncut(expression: Expression) -> Expression:

@@ -1,0 +1,173 @@
+"""Mistakes in the normaliser: another one than is asked for, or a sum that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.normalizers import NORMALIZERS, Exp, Hardmax, Sparsemax, Sum, Unblocked
+from attncli.attention.parameters import Normalize
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, step_mistake, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.of_score_functions import sigmoid
+from attncli.checking.mistakes.of_weights import tempered
+from attncli.mechanisms.trace import Trace
+from attncli.records import replace
+from attncli.tape.operations import Divide, Scale
+from attncli.tape.step import Expression, Step
+
+
+@step_mistake("{used} was taken, not {right}.", "Calculate {rule}.")
+def other_normalizer(step: Step, trace: Trace) -> Changes:
+    """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
+    if not step.name.startswith("weights"):
+        return
+    settings = trace.problem.rules.normalize
+    scores = _scores_of(made_of(step))
+    for name, build in BUILT.items() if scores is not None else ():
+        if name != settings.name and (settings.name, name) != ("softmax", "sum"):
+            rule = NORMALIZERS[settings.name].formula
+            words = {"used": WORDS[name], "right": settings.name, "rule": rule}
+            yield {step.name: build(scores, settings)}, words
+
+
+def _scores_of(weights: Expression) -> Expression | None:
+    """Return the scores, with what is blocked, that weights are made from."""
+    if isinstance(weights, Divide):
+        power = made_by(Exp, weights.dividend)
+        weights = power or weights.dividend
+    elif isinstance(weights, Scale):
+        weights = weights.operand
+    if isinstance(weights, Exp | Hardmax | Sparsemax | Unblocked):
+        return weights.operand
+    return weights if isinstance(weights, Step) else None
+
+
+def _softmax(scores: Expression, settings: Normalize) -> Expression:
+    along = settings.along
+    power = Exp(scores, settings.base, settings.temperature, along)  # nothing overflows
+    return Divide(power, Sum(power, along))
+
+
+def _by_sum(scores: Expression, settings: Normalize) -> Expression:
+    return Divide(Unblocked(scores), Sum(Unblocked(scores), settings.along))
+
+
+BUILT: dict[str, Callable[[Any, Normalize], Expression]] = {
+    "softmax": _softmax,
+    "hardmax": lambda scores, settings: Hardmax(scores, settings.along),
+    "sparsemax": lambda scores, settings: Sparsemax(scores, settings.along, settings.temperature),
+    "sum": _by_sum,
+    "none": lambda scores, settings: Unblocked(scores),
+}
+WORDS = {
+    "softmax": "The softmax",
+    "hardmax": "1 for the largest score and 0 for the others (hardmax)",
+    "sparsemax": "The sparsemax",
+    "sum": "Each score divided by the sum of its line",
+    "none": "The score itself, without any normaliser,",
+}
+
+
+@mistake(
+    "The sigmoid 1 / (1 + e^−s) of each score was taken.",
+    "Divide each number by the sum of its {line}.",
+)
+def sigmoid_for_softmax(node: Divide) -> Nodes:
+    if (power := made_by(Exp, node.dividend)) and made_by(Sum, node.divisor):
+        yield wrong(sigmoid, _exponents(power))
+
+
+def _exponents(power: Exp) -> Expression:
+    """Return what e is raised to, −∞ where it is blocked."""
+    if (power.base, power.temperature) == (np.e, 1):
+        return power.operand
+    return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
+
+
+@mistake(
+    "The numbers were divided by the largest of their {line}.",
+    "Divide each number by the sum of its {line}.",
+)
+def divided_by_largest(node: Divide) -> Nodes:
+    for total in _sums(node):
+        largest = partial(_largest, along=total.along)
+        yield replace(node, divisor=rising(largest, node.dividend))
+
+
+def _largest(numbers: Any, along: int) -> Any:
+    return numbers.max(axis=along, keepdims=True)
+
+
+def _sums(node: Divide) -> Iterator[Sum]:
+    """Yield the sum by which a softmax divides."""
+    total = made_by(Sum, node.divisor)
+    if total and made_by(Exp, node.dividend):
+        yield total
+
+
+@mistake(
+    "Each number was divided by the sum of the others.",
+    "Its own number counts: divide by the sum of the whole {line}.",
+)
+def divided_by_others(node: Divide) -> Nodes:
+    for total in _sums(node):
+        others = partial(_sum_of_others, along=total.along)
+        yield replace(node, divisor=rising(others, node.dividend))
+
+
+def _sum_of_others(numbers: Any, along: int) -> Any:
+    others = numbers.sum(axis=along, keepdims=True) - numbers
+    return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
+
+
+@mistake(
+    "Each {line} was divided by its length, the root of the sum of squares.",
+    "Divide each number by the sum of its {line}.",
+)
+def divided_by_length(node: Divide) -> Nodes:
+    """The powers divided by their length, or the scores by theirs."""
+    for total in _sums(node):
+        length = partial(_length, along=total.along)
+        power = made_by(Exp, node.dividend)
+        for numbers in (node.dividend, *([tempered(power)] if power else ())):
+            yield Divide(numbers, wrong(length, numbers))
+
+
+def _length(numbers: Any, along: int) -> Any:
+    return np.sqrt((numbers * numbers).sum(axis=along, keepdims=True))
+
+
+@mistake(
+    "The scores were added up before e^ was taken: this is e^(the sum), not the sum of e^.",
+    "Take e^ of every score first, then add up the {line}.",
+)
+def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
+    if isinstance(node, Sum):
+        if power := made_by(Exp, node.operand):
+            yield _power_of_sum(power, node.along)
+    else:
+        for total in _sums(node):
+            if power := made_by(Exp, node.dividend):
+                yield replace(node, divisor=_power_of_sum(power, total.along))
+
+
+def _power_of_sum(power: Exp, along: int) -> Exp:
+    return replace(power, operand=Sum(Unblocked(power.operand), along), shift_along=None)
+
+
+@mistake("e^0 was taken as 0.", "e^0 = 1, as of every number to the power of 0.")
+def e_to_zero_is_zero(node: Exp) -> Nodes:
+    """It shows only where a score is 0."""
+    scores = node.operand
+    if node.shift_along is None and isinstance(scores, Step) and (scores.array == 0).any():
+
+        def ranges(written: Any) -> Any:
+            power = node.bounds(written)
+            is_zero = (written.low <= 0) & (written.high >= 0)
+            return type(power)(*(np.where(is_zero, 0.0, end) for end in (power.low, power.high)))
+
+        yield wrong(lambda s: np.where(s == 0, 0.0, node.apply(s)), scores, ranges=ranges)
