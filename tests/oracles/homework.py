@@ -122,7 +122,7 @@ class Drawing:
                 "v": self.matrix(hidden),
             },
             "concat": {"W": self.matrix(hidden, 2 * self.d), "v": self.matrix(hidden)},
-            "distance": {"width": float(self.rng.choice([1, 2, 0.5]))},
+            "distance": {"width": float(self.rng.choice([1, 2, 0.5, 1.5, 3]))},
         }
         if name not in parameters:
             return name

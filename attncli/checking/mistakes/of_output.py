@@ -13,7 +13,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import rewritten, walk
+from attncli.tape.walk import rewritten, transform, walk
 
 
 @step_mistake("The weights stand transposed.", "Let every query mix the values by its own weights.")
@@ -72,6 +72,28 @@ def _other_values(step: Step, *names: str) -> Changes:
                 shared = node.right if isinstance(node.right, RepeatHeads) else None
                 right = replace(shared, operand=other) if shared else other
                 yield {step.name: replace(node, right=right)}, {"used": name}
+
+
+@step_mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
+def weights_of_other_side(step: Step, trace: Trace) -> Changes:
+    """Where two sentences attend to each other: the weights of the other one, transposed or not."""
+    node = made_of(step)
+    if trace.problem.kind != "co_attention" or not _is_mixture(node):
+        return
+    right = node.left.name if isinstance(node.left, Step) else ""
+    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}[right]
+    # Weights that come later are not yet judged: they are made anew from what comes before.
+    other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
+    n, m = trace[used].array.shape[-2:]
+    for weights in (Transposed(other), *([other] if n == m else ())):
+        yield {step.name: replace(node, left=weights)}, {"used": used, "right": right}
+
+
+def _worked_out(step: Step) -> Expression:
+    """Return how a step of memory's side is made from steps of both sides."""
+    return transform(
+        made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
+    )
 
 
 @mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
