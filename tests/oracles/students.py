@@ -441,7 +441,7 @@ class Paper:
         if wrong.id == "mask_as_zero":
             return s * keep
         if wrong.id == "mask_transposed":
-            keep = self._future() if self.keys["mask"] == "causal" else keep.T
+            keep = self._future() if isinstance(self.keys["mask"], str) else keep.T
         if wrong.id == "mask_off_by_one":
             keep = self._off_by_one(wrong.way)
         return np.where(keep != 0, s, -np.inf)

@@ -23,8 +23,8 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.mistake import Mistake
 
 FILES = (
-    *(of_scale, of_scores, of_score_functions, of_masks, of_weights, of_output, of_heads),
-    *(of_recurrent, of_normalizers, of_padding, of_sides),
+    *(of_scale, of_scores, of_score_functions, of_masks, of_recurrent, of_weights, of_output),
+    *(of_heads, of_normalizers, of_padding, of_sides),
 )
 """Where the mistakes stand; the order is that of preference, as is the order in each file."""
 

@@ -52,13 +52,30 @@ def _softmax(scores: Expression, settings: Normalize) -> Expression:
     return Divide(power, Sum(power, along))
 
 
+def _hardmax(scores: Expression, settings: Normalize) -> Expression:
+    made = Hardmax(scores, settings.along)
+
+    def ranges(numbers: Any) -> Any:
+        """As of the operation; of several that read the same, a student takes the first."""
+        found, kind, along = made.bounds(numbers), type(numbers), settings.along
+        least = numbers.low.max(axis=along, keepdims=True)
+        most = numbers.high.max(axis=along, keepdims=True)
+        is_open = found.low != found.high
+        reads_the_same = (numbers.low == least) & (numbers.high == most)
+        is_first = (~is_open | reads_the_same).all(axis=along, keepdims=True)
+        first = made.apply(numbers.high)
+        return kind(*(np.where(is_first, first, end) for end in (found.low, found.high)))
+
+    return wrong(made.apply, scores, ranges=ranges)
+
+
 def _by_sum(scores: Expression, settings: Normalize) -> Expression:
     return Divide(Unblocked(scores), Sum(Unblocked(scores), settings.along))
 
 
 BUILT: dict[str, Callable[[Any, Normalize], Expression]] = {
     "softmax": _softmax,
-    "hardmax": lambda scores, settings: Hardmax(scores, settings.along),
+    "hardmax": _hardmax,
     "sparsemax": lambda scores, settings: Sparsemax(scores, settings.along, settings.temperature),
     "sum": _by_sum,
     "none": lambda scores, settings: Unblocked(scores),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, step_mistake
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
@@ -103,4 +104,15 @@ def root_of_each_score(node: Scale) -> Nodes:
     """√s or √(s / d_k) for s / √d_k, of scores that are not negative."""
     if divides_by_root(node):
         for inside in (node.operand, replace(node, over=node.over**2)):
-            yield rising(np.sqrt, inside)
+            yield wrong(_root, inside, ranges=_roots)
+
+
+def _root(numbers: Any) -> Any:
+    """√ of every number; a ValueError where there is none, as it cannot have been calculated."""
+    if (numbers < 0).any():
+        raise ValueError
+    return np.sqrt(numbers)
+
+
+def _roots(scores: Any) -> Any:
+    return type(scores)(np.sqrt(np.maximum(scores.low, 0.0)), _root(scores.high))
