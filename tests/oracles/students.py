@@ -205,7 +205,7 @@ class Paper:
         Raises:
             ImpossibleError: where shapes do not go together.
         """
-        active = wrong if wrong.at in ("", name) or name in _together(wrong) else RIGHT
+        active = wrong if wrong.at in ("", name) or name in together(wrong) else RIGHT
         with np.errstate(all="ignore"):
             try:
                 found = self.made(name, known, active)
@@ -628,7 +628,7 @@ TOGETHER: dict[str, tuple[str, ...]] = {
 HEADS = ("Q", "K", "V"), ("Q", "K", "V", "concat", "output")
 
 
-def _together(wrong: Wrong) -> tuple[str, ...]:
+def together(wrong: Wrong) -> tuple[str, ...]:
     """Return the steps in which something is done that is done in several at once."""
     if wrong.at == "scores":
         return ()
