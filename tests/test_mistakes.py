@@ -640,7 +640,7 @@ def test_mistake_in_a_network_is_found(id_: str, times: tuple[int, ...]) -> None
     """Where contexts or weights alone are given, too, and numbers are telling."""
     rng = np.random.default_rng(5)
     found: Counter[bool] = Counter()
-    for update, projected, started in NETWORKS * 2:
+    for update, projected, started in NETWORKS:
         problem = draw_network(rng, update, projected, started)
         key = AnswerKey(attncli.Problem(**problem))
         for habit in HABITS:
@@ -655,7 +655,7 @@ def test_mistake_in_a_network_is_found(id_: str, times: tuple[int, ...]) -> None
                 named = {finding.id, *(other.id for other in finding.also)}
                 # One number is not telling, nor are numbers that are nearly the right ones.
                 found[id_ in named] += named != {"wrong_shape"}
-    assert found[True] > 60
+    assert found[True] > 30
     assert found[True] >= 0.9 * found.total()
 
 
