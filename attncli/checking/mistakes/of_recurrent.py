@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,6 @@ from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake, wron
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
-from attncli.records import replace
 from attncli.tape.operations import Divide
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten, transform
@@ -72,15 +72,26 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
 
     def weightless(time: int) -> dict[str, Expression]:
         made = made_by(Divide, trace[f"weights_{time}"])
-        total = made and made_by(Sum, made.divisor)
-        if not made or not total:
+        if not made or not made_by(Sum, made.divisor):
             return {}
-        others = wrong(lambda a: a * (np.arange(a.shape[-1]) > 0), made.dividend)
-        return {f"weights_{time}": Divide(others, replace(total, operand=others))}
+        return {f"weights_{time}": wrong(_shares, made.dividend, ranges=_ranges_of_shares)}
 
     for prefix, change in (("hidden_", shorter), ("scores_", shorter), ("weights_", weightless)):
         for changed, _ in _at_times(step, trace, prefix, change):
             yield changed, {}
+
+
+def _shares(powers: Any) -> Any:
+    """Divide all but the first number by their sum."""
+    others = powers * (np.arange(powers.shape[-1]) > 0)
+    return others / others.sum(axis=-1, keepdims=True)
+
+
+def _ranges_of_shares(powers: Any) -> Any:
+    """A share is least where its number is least and the others are largest."""
+    low, high = (end * (np.arange(end.shape[-1]) > 0) for end in (powers.low, powers.high))
+    others = [end.sum(axis=-1, keepdims=True) - end for end in (high, low)]
+    return type(powers)(*(a / (a + b) for a, b in zip((low, high), others, strict=True)))
 
 
 def _is(part: Expression, name: str) -> bool:

@@ -39,6 +39,8 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
     inputs = trace.inputs
     for q, k in _projected_sides(step, trace, same_number=False) if "X" in inputs else ():
         used, heads = (inputs["X"], inputs.get("memory", inputs["X"])), trace.problem.heads
+        if tuple(_uncut(trace[name].operation) for name in "QK") == used:
+            continue
         ways: list[tuple[Expression, Expression]] = [used]
         if heads > 1:
             ways = [
@@ -49,6 +51,10 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
             made = _put(made_of(step), q, one)
             if made and (both := _put(made, k, other)):
                 yield {step.name: both}, {}
+
+
+def _uncut(made: Expression | None) -> Expression | None:
+    return made.operand if isinstance(made, SplitHeads) else made
 
 
 def _projected_sides(
