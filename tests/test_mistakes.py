@@ -304,9 +304,18 @@ CASES: dict[str, list[Case]] = {
         Case("weights_memory", BOTH, way=1, sorts=PLAIN),
     ],
     "sigmoid_for_softmax": [Case("weights"), Case("weights", CAUSAL), Case("weights", WARM)],
-    "divided_by_largest": [Case("weights"), Case("weights", CAUSAL | {"columns": True})],
+    "divided_by_largest": [
+        Case("weights"),
+        Case("sum"),
+        Case("weights", CAUSAL | {"columns": True}),
+    ],
     "divided_by_others": [Case("weights"), Case("weights", CAUSAL)],
-    "divided_by_length": [Case("weights"), Case("weights", CAUSAL), Case("weights", way=1)],
+    "divided_by_length": [
+        Case("weights"),
+        Case("sum", CAUSAL),
+        Case("weights", CAUSAL),
+        Case("weights", way=1),
+    ],
     "sum_in_the_exponent": [Case("weights"), Case("sum"), Case("sum", CAUSAL | WARM)],
     "e_to_zero_is_zero": [
         Case("exp", sorts=("integers", "heads"), habits=DECIMALS),

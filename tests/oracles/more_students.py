@@ -326,10 +326,11 @@ def sigmoid_for_softmax(paper: Paper, name: str, known: Known, wrong: Wrong) -> 
 
 @student
 def divided_by_largest(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
-    if not is_weights(paper, name):
+    if not is_weights(paper, name) and not name.startswith("sum"):
         return None
     e = exponentials(paper, name, known)
-    return divided(e, e.max(axis=-1, keepdims=True))
+    largest: Numbers = e.max(axis=-1, keepdims=True)
+    return largest if name.startswith("sum") else divided(e, largest)
 
 
 @student
@@ -343,6 +344,9 @@ def divided_by_others(paper: Paper, name: str, known: Known, wrong: Wrong) -> Nu
 
 @student
 def divided_by_length(paper: Paper, name: str, known: Known, wrong: Wrong) -> Numbers | None:
+    if name.startswith("sum") and wrong.way == 0:
+        length: Numbers = np.linalg.norm(exponentials(paper, name, known), axis=-1, keepdims=True)
+        return length
     if not is_weights(paper, name):
         return None
     if wrong.way == 0:

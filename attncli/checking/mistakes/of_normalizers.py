@@ -20,7 +20,7 @@ from attncli.tape.operations import Divide, Scale
 from attncli.tape.step import Expression, Step
 
 
-@step_mistake("{used} was taken, not {right}.", "Calculate {rule}.")
+@step_mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
 def other_normalizer(step: Step, trace: Trace) -> Changes:
     """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
     if not step.name.startswith("weights"):
@@ -109,14 +109,20 @@ def _exponents(power: Exp) -> Expression:
     "The numbers were divided by the largest of their {line}.",
     "Divide each number by the sum of its {line}.",
 )
-def divided_by_largest(node: Divide) -> Nodes:
-    for total in _sums(node):
-        largest = partial(_largest, along=total.along)
-        yield replace(node, divisor=rising(largest, node.dividend))
+def divided_by_largest(node: Sum | Divide) -> Nodes:
+    def largest(powers: Expression, along: int) -> Expression:
+        return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
+
+    return _with_divisor(node, largest)
 
 
-def _largest(numbers: Any, along: int) -> Any:
-    return numbers.max(axis=along, keepdims=True)
+def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expression]) -> Nodes:
+    """Yield a softmax, or its sum, with something else of the powers in the place of their sum."""
+    if isinstance(node, Divide):
+        for total in _sums(node):
+            yield replace(node, divisor=instead(node.dividend, total.along))
+    elif made_by(Exp, node.operand):
+        yield instead(node.operand, node.along)
 
 
 def _sums(node: Divide) -> Iterator[Sum]:
@@ -145,17 +151,16 @@ def _sum_of_others(numbers: Any, along: int) -> Any:
     "Each {line} was divided by its length, the root of the sum of squares.",
     "Divide each number by the sum of its {line}.",
 )
-def divided_by_length(node: Divide) -> Nodes:
+def divided_by_length(node: Sum | Divide) -> Nodes:
     """The powers divided by their length, or the scores by theirs."""
-    for total in _sums(node):
-        length = partial(_length, along=total.along)
-        power = made_by(Exp, node.dividend)
-        for numbers in (node.dividend, *([tempered(power)] if power else ())):
-            yield Divide(numbers, wrong(length, numbers))
+    yield from _with_divisor(node, _length)
+    if isinstance(node, Divide) and (power := made_by(Exp, node.dividend)):
+        for total in _sums(node):
+            yield Divide(tempered(power), _length(tempered(power), total.along))
 
 
-def _length(numbers: Any, along: int) -> Any:
-    return np.sqrt((numbers * numbers).sum(axis=along, keepdims=True))
+def _length(numbers: Expression, along: int) -> Expression:
+    return wrong(lambda a: np.sqrt((a * a).sum(axis=along, keepdims=True)), numbers)
 
 
 @mistake(
@@ -163,17 +168,13 @@ def _length(numbers: Any, along: int) -> Any:
     "Take e^ of every score first, then add up the {line}.",
 )
 def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
-    if isinstance(node, Sum):
-        if power := made_by(Exp, node.operand):
-            yield _power_of_sum(power, node.along)
-    else:
-        for total in _sums(node):
-            if power := made_by(Exp, node.dividend):
-                yield replace(node, divisor=_power_of_sum(power, total.along))
+    def power_of_sum(powers: Expression, along: int) -> Expression:
+        power = made_by(Exp, powers)
+        assert power is not None  # by `_with_divisor`
+        total = Sum(Unblocked(power.operand), along)
+        return replace(power, operand=total, shift_along=None)
 
-
-def _power_of_sum(power: Exp, along: int) -> Exp:
-    return replace(power, operand=Sum(Unblocked(power.operand), along), shift_along=None)
+    return _with_divisor(node, power_of_sum)
 
 
 @mistake("e^0 was taken as 0.", "e^0 = 1, as of every number to the power of 0.")
