@@ -4,7 +4,8 @@ Nothing here comes from the program: neither its operations nor its catalogue. A
 problem as a student has it, with one function a step that reads the numbers of earlier steps.
 Every place where something can go wrong asks whether this is the student who does it.
 
-Arrays have the axes (head, row, column), with one head where there are no heads.
+Those who do something else for a whole step stand in `more_students.py`. Arrays have the axes
+(head, row, column), with one head where there are no heads.
 """
 
 from __future__ import annotations
