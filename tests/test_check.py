@@ -512,10 +512,9 @@ def test_the_page_of_mistakes_is_what_its_script_writes() -> None:
     assert (ROOT / "docs" / "mistakes.md").read_text() == script["text"]()
     ids = re.findall(r"^\| `(\w+)`", script["text"](), re.MULTILINE)
     assert ids == list(MISTAKES)
-    assert [ids[0], ids[6], ids[28], ids[36], ids[-1]] == [
-        *("not_scaled", "scaled_needlessly", "cap_not_restored"),
-        *("earlier_step_used", "step_transposed"),
-    ]
+    order = ("not_scaled", "scaled_needlessly", "cap_not_restored", "earlier_step_used")
+    assert ids[0] == order[0]
+    assert sorted(order, key=ids.index) == list(order)
 
 
 def test_an_answer_key_is_used_many_times() -> None:

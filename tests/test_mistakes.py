@@ -23,7 +23,9 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.oracles.handwriting import HABITS, Habit, Numbers
 from tests.oracles.homework import draw
-from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong
+from tests.oracles.recurrent_student import draw_network
+from tests.oracles.recurrent_student import work as work_network
+from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
 
 WRONG = 3
 """The code of a wrong cell, by its place among the statuses of the contract."""
@@ -49,6 +51,7 @@ class Case(NamedTuple):
         skip: steps that are not handed in.
         sorts: of which sort the problem may be.
         made: the step in which it is made, where that is not handed in.
+        habits: how numbers may be written.
     """
 
     at: str
@@ -57,11 +60,19 @@ class Case(NamedTuple):
     skip: tuple[str, ...] = ()
     sorts: tuple[str, ...] = SORTS
     made: str = ""
+    habits: tuple[Habit, ...] = tuple(HABITS)
 
+
+DECIMALS = tuple(habit for habit in HABITS if not habit.significant)
+"""Where 0 is written as 0.00: a lone 0 may be the rounding of 0.4."""
+
+LATE = tuple(habit for habit in HABITS if not habit.early)
+PRECISE = tuple(habit for habit in DECIMALS if habit.count == 4)
 
 PLAIN = ("integers", "decimals")
 SQUARE = {"square": True}
 CAUSAL = {"mask": "causal"}
+SPARSE: dict[str, Any] = {"normalize": {"name": "sparsemax"}}
 WARM: dict[str, Any] = {"normalize": {"temperature": 2, "base": 3}}
 POOLING = {"kind": "pooling"}
 BOTH = {"kind": "co_attention"}
@@ -122,7 +133,11 @@ CASES: dict[str, list[Case]] = {
     "mask_missing": [Case("masked", {"mask": form}) for form in ("causal", "matrix", "lengths")],
     "mask_inverted": [Case("masked", CAUSAL), Case("masked", {"mask": "matrix"})],
     "mask_as_zero": [Case("masked", CAUSAL)],
-    "mask_transposed": [Case("masked", CAUSAL)],
+    "mask_transposed": [
+        Case("masked", CAUSAL),
+        Case("masked", {"mask": "matrix"}),
+        Case("masked", CAUSAL | {"kind": "cross"}),
+    ],
     "mask_off_by_one": [
         *(Case("masked", {"mask": "causal"}, way) for way in (0, 1)),
         *(Case("masked", {"mask": "window"}, way) for way in range(4)),
@@ -169,6 +184,7 @@ CASES: dict[str, list[Case]] = {
         Case("Q", sorts=ROW_OF_HEADS),
         Case("V", {"columns": True}, sorts=ROW_OF_HEADS),
         Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+        Case("scores", {}, 1, ("Q", "K", "V"), ROW_OF_HEADS, "Q"),
     ],
     "shared_heads_alternate": [
         Case("scores", {"heads": 4, "kv_heads": 2}, sorts=("integers", "decimals")),
@@ -209,7 +225,11 @@ CASES: dict[str, list[Case]] = {
         Case("weights", skip=("scaled", "exp", "sum")),
         Case("weights", CAUSAL, skip=("scaled", "masked", "exp", "sum")),
     ],
-    "softmax_twice": [Case("weights"), Case("weights", CAUSAL)],
+    "softmax_twice": [
+        Case("weights"),
+        Case("weights", CAUSAL),
+        *(Case("weights", WARM, way) for way in (0, 1)),
+    ],
     "equal_weights": [Case("output", sorts=PLAIN), Case("context", sorts=ROW_OF_HEADS)],
     "input_added": [Case("output", SQUARE), Case("output", {"width_as_keys": True})],
     "heads_in_wrong_order": [
@@ -221,6 +241,103 @@ CASES: dict[str, list[Case]] = {
         Case("output", {"w_o": True}, way=1, sorts=ROW_OF_HEADS),
     ],
     "step_transposed": [Case("V", SQUARE), Case("output", SQUARE, sorts=PLAIN)],
+    "root_of_each_score": [Case("scaled", {"positive": True}, way) for way in (0, 1)],
+    "bias_multiplied": [
+        Case("Q", {"biases": True}),
+        Case("biased", {"bias": True}),
+        Case("hidden", {"score": "additive", "biases": True}, sorts=PLAIN),
+        Case("output", {"biases": True, "w_o": True}),
+    ],
+    "bias_transposed": [Case("biased", {"bias": True})],
+    "sigmoid_for_tanh": [
+        Case("hidden", {"score": "additive"}),
+        Case("capped", {"softcap": 3.0}),
+        Case("hidden", POOLING, sorts=PLAIN),
+        Case("output", POOLING | {"output_activation": True}, sorts=PLAIN),
+    ],
+    "cap_clipped": [Case("capped", {"softcap": 3.0})],
+    "v_forgotten": [Case("scores", {"score": "additive"}), Case("scores", {"score": "concat"})],
+    "w_and_u_exchanged": [Case("hidden", {"score": "additive"})],
+    "width_not_squared": [Case("scores", {"score": "distance"})],
+    "other_score_function": [
+        *(Case("scores", way=way) for way in (0, 1)),
+        *(Case("scores", {"score": "distance"}, way) for way in (0, 1)),
+        Case("scores", {"score": "cosine"}),
+        *(Case("scores", {"score": "general"}, way) for way in (0, 1)),
+        *(Case("scores", {"score": "concat"}, way) for way in (0, 1, 2)),
+        Case("scores", {"score": "additive"}),
+        Case("scores", POOLING, way=1, sorts=PLAIN),
+        Case("scores", BOTH, way=1, sorts=PLAIN),
+    ],
+    "queries_with_queries": [
+        Case("scores"),
+        Case("scores", {"score": "general"}),
+        Case("hidden", {"score": "concat"}, sorts=PLAIN),
+        Case("scores", {"kv_heads": 1}, sorts=ROW_OF_HEADS),
+    ],
+    "keys_with_keys": [
+        Case("scores"),
+        Case("scores", {"columns": True}),
+        Case("scores", {"kv_heads": 1}, sorts=ROW_OF_HEADS),
+        Case("scores", SQUARE | {"kind": "cross"}),
+    ],
+    "inputs_with_inputs": [
+        Case("scores"),
+        Case("scores", {"kind": "cross"}, sorts=PLAIN),
+        Case("scores", way=1, sorts=ROW_OF_HEADS),
+    ],
+    "all_weight_matrices_transposed": [
+        Case("Q", {"square": "all"}),
+        Case("scores", {"square": "all"}, skip=("Q", "K", "V"), made="Q"),
+        Case("Q", {"square": "all", "w_o": True}, way=1),
+    ],
+    "mask_added": [Case("masked", CAUSAL), Case("masked", {"mask": "matrix", "columns": True})],
+    "mask_as_minus_one": [Case("masked", CAUSAL), Case("masked", {"mask": "lengths"})],
+    "padding_at_wrong_end": [Case("masked", {"mask": "lengths"})],
+    "wrong_key_blocked": [Case("masked", {"mask": "lengths"}, way=1)],
+    "padded_queries_blocked": [
+        Case("masked", {"mask": "lengths"}),
+        Case("weights", {"mask": "lengths"}, habits=DECIMALS),
+    ],
+    "other_normalizer": [
+        *(Case("weights", way=way) for way in (0, 1, 2)),
+        Case("weights", CAUSAL),
+        *(Case("weights", SPARSE, way, habits=PRECISE) for way in range(4)),
+        *(Case("weights", {"normalize": {"name": "hardmax"}}, way) for way in range(4)),
+        Case("weights_memory", BOTH, way=1, sorts=PLAIN),
+    ],
+    "sigmoid_for_softmax": [Case("weights"), Case("weights", CAUSAL), Case("weights", WARM)],
+    "divided_by_largest": [
+        Case("weights"),
+        Case("sum"),
+        Case("weights", CAUSAL | {"columns": True}),
+    ],
+    "divided_by_others": [Case("weights"), Case("weights", CAUSAL)],
+    "divided_by_length": [
+        Case("weights"),
+        Case("sum", CAUSAL),
+        Case("weights", CAUSAL),
+        Case("weights", way=1),
+    ],
+    "sum_in_the_exponent": [Case("weights"), Case("sum"), Case("sum", CAUSAL | WARM)],
+    "e_to_zero_is_zero": [
+        Case("exp", sorts=("integers", "heads"), habits=DECIMALS),
+        Case("exp", CAUSAL, sorts=("integers", "heads"), habits=DECIMALS),
+    ],
+    "temperature_on_weights": [Case("weights", WARM, skip=("exp", "sum"))],
+    "weights_of_other_side": [
+        Case("aligned_memory", BOTH, sorts=PLAIN),
+        Case("aligned_memory", BOTH | SQUARE, way=1, sorts=PLAIN),
+        Case("aligned_x", BOTH, sorts=PLAIN, habits=LATE),
+    ],
+    "heads_reshaped": [
+        Case("Q", sorts=ROW_OF_HEADS),
+        Case("V", {"columns": True}, sorts=ROW_OF_HEADS),
+        Case("concat", {"w_o": True}, sorts=ROW_OF_HEADS),
+        Case("output", sorts=ROW_OF_HEADS),
+        Case("scores", {}, 1, ("Q", "K", "V"), ROW_OF_HEADS, "Q"),
+        Case("Q", {}, 2, (), ROW_OF_HEADS),
+    ],
 }
 """Where each mistake of the catalogue is made, by its id."""
 
@@ -242,8 +359,12 @@ OTHER_SHAPES: dict[str, list[Case]] = {
 """Where mistakes give a matrix of another shape than the step's."""
 
 
+OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_state_left_out")
+"""The mistakes that only a recurrent network shows."""
+
+
 def test_every_mistake_has_a_student() -> None:
-    assert set(CASES) | set(OTHER_SHAPES) == set(MISTAKES)
+    assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) == set(MISTAKES)
 
 
 def test_students_who_do_nothing_wrong_agree_with_the_program() -> None:
@@ -381,7 +502,10 @@ class Work(NamedTuple):
                         return True
                     candidates.append((float(off[chosen].max()), done))
         for _, done in sorted(candidates, key=lambda pair: pair[0]):
-            found, unsure = spread(self.paper, at, before, self.habit, done)
+            try:
+                found, unsure = spread(self.paper, at, before, self.habit, done)
+            except ImpossibleError:  # of numbers that these may be a rounding of
+                continue
             near = apart(mine, found) <= half + 1.5 * unsure + 1e-9
             if near[chosen].all():
                 return True
@@ -455,7 +579,7 @@ def test_mistake_is_found(id_: str, record_property: Callable[[str, object], Non
         wanted = 1 if place else WANTED
         for sort in case.sorts:
             problem = problems_of(case, sort, place)
-            for habit in HABITS:
+            for habit in case.habits:
                 found = 0
                 for i in range(DRAWS):
                     paper, key = problem(i)
@@ -510,6 +634,43 @@ def test_mistake_that_gives_another_shape_is_found(id_: str) -> None:
                     if found == WANTED:
                         break
                 assert found == WANTED, f"only {found} show {id_} ({case}, {sort}, {habit})"
+
+
+NETWORKS = [
+    (update, projected, started)
+    for update in ("input_context", "state_input_context")
+    for projected, started in ((False, True), (True, True), (False, False))
+]
+
+
+def handed_in(steps: dict[str, Numbers], habit: Habit, left_out: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a student hands in of a network's steps."""
+    return {n: habit.texts(a) for n, a in steps.items() if not n.startswith(("h_0", *left_out))}
+
+
+@pytest.mark.parametrize("id_", OF_NETWORKS)
+@pytest.mark.parametrize("times", [(2,), (3,), (1, 2, 3)])
+def test_mistake_in_a_network_is_found(id_: str, times: tuple[int, ...]) -> None:
+    """Where contexts or weights alone are given, too, and numbers are telling."""
+    rng = np.random.default_rng(5)
+    found: Counter[bool] = Counter()
+    for update, projected, started in NETWORKS:
+        problem = draw_network(rng, update, projected, started)
+        key = AnswerKey(attncli.Problem(**problem))
+        for habit in HABITS:
+            own = work_network(problem, id_, times, habit)
+            exact = work_network(problem, "", (), habit)
+            assert key.check(submission_of(handed_in(exact, habit, ()), "s")).verdict == "correct"
+            for left_out in ((), ("scores",), ("scores", "weights")):
+                report = key.check(submission_of(handed_in(own, habit, left_out), "student"))
+                if report.first_wrong_step is None:  # [x; h_0] for [x; c_0], where both are 0
+                    continue
+                finding = report.findings[report.first_wrong_step]
+                named = {finding.id, *(other.id for other in finding.also)}
+                # One number is not telling, nor are numbers that are nearly the right ones.
+                found[id_ in named] += named != {"wrong_shape"}
+    assert found[True] > 30
+    assert found[True] >= 0.9 * found.total()
 
 
 LEFT_OUT = ("weights", "output")
@@ -567,6 +728,41 @@ def test_mistakes_in_steps_that_were_left_out_are_found(
     record_property("mistakes before the weights, which alone are given", dict(named))
 
 
+EVERYWHERE = [
+    ("all_weight_matrices_transposed", {"square": "all"}, 0, "integers"),
+    ("all_weight_matrices_transposed", {"square": "all", "w_o": True}, 0, "decimals"),
+    ("heads_interleaved", {}, 1, "heads"),
+    ("heads_interleaved", {"w_o": True}, 2, "heads"),
+    ("heads_reshaped", {"columns": True}, 1, "heads"),
+    ("heads_reshaped", {"w_o": True}, 2, "heads"),
+]
+"""What is done in Q, K and V at once, and after them: the way with which a student does it."""
+
+
+@pytest.mark.parametrize("given", ["weights", "output"])
+@pytest.mark.parametrize(("id_", "wish", "way", "sort"), EVERYWHERE)
+def test_what_is_done_everywhere_is_told_from_one_step(
+    id_: str, wish: dict[str, Any], way: int, sort: str, given: str
+) -> None:
+    problem = problems_of(Case(given, wish), sort, 3)
+    found: Counter[bool] = Counter()
+    for i in range(4 * len(HABITS)):
+        paper, key = problem(i)
+        habit = HABITS[i % len(HABITS)]
+        try:
+            work = hand_in(paper, habit, Wrong(id_, "Q", way))._replace(steps=[given])
+            if work.clear(given)[0].sum() < 3:
+                continue
+        except ImpossibleError:
+            continue
+        finding = work.checked(key).findings.get(given)
+        named = [finding.id, *(other.id for other in finding.also)] if finding else []
+        if id_ in named or len(named) < 2:  # two that are likelier may give the same numbers
+            found[id_ in named] += 1
+    assert found[True] > 8
+    assert found[True] >= 0.9 * found.total()
+
+
 IN_ONE_HEAD = ("not_scaled", "mask_missing", "softmax_over_queries", "attention_transposed")
 
 
@@ -592,3 +788,88 @@ def test_a_mistake_in_one_head_is_said_to_be_one(id_: str) -> None:
             if found == WANTED:
                 break
         assert found == WANTED
+
+
+LARGE = 1e6
+"""Larger numbers are not written by hand."""
+
+PAIRS = 150
+"""How many pairs of mistakes are tried, of which each shows."""
+
+AT_HAND = [
+    (id_, case)
+    for id_, cases in CASES.items()
+    for case in cases
+    if not case.skip and not case.made and not together(Wrong(id_, case.at, case.way))
+]
+"""Mistakes in one step that is handed in, with all others."""
+
+
+def both(one: Case, other: Case) -> dict[str, Any] | None:
+    """Return the wish for a problem in which two mistakes can be made; None where it has none."""
+    wish = one.wish | other.wish
+    is_possible = one.at != other.at and wish == other.wish | one.wish
+    kinds = {case.wish.get("kind", "self") for case in (one, other)}
+    return wish if is_possible and len(kinds) == 1 else None
+
+
+def hand_in_both(paper: Paper, habit: Habit, wrongs: dict[str, Wrong]) -> Work:
+    """Work a problem, with something wrong in some steps."""
+    known: dict[str, Numbers] = {}
+    for name in paper.steps:
+        numbers = paper.step(name, known, wrongs.get(name, RIGHT))
+        free = np.abs(numbers[numbers != -np.inf])
+        if not (free < LARGE).all():  # nor not a number
+            raise ImpossibleError
+        known[name] = habit.rounded(numbers) if habit.early else numbers
+    own = {name: habit.rounded(numbers) for name, numbers in known.items()}
+    return Work(paper, habit, own, paper.steps)
+
+
+def shows(work: Work, at: str, wrong: Wrong) -> bool:
+    """Whether a mistake makes numbers clearly wrong, by more than they are uncertain."""
+    before = work.before(at)
+    right, _ = spread(work.paper, at, before, work.habit)
+    found, unsure = spread(work.paper, at, before, work.habit, wrong)
+    must, _ = work.clear(at)
+    # Two mistakes may come to what is right.
+    must &= apart(work.own[at], work.paper.work()[at]) > 2 * work.habit.half_units(work.own[at])
+    is_telling = apart(found, right) > 3 * unsure
+    return bool(must.sum() >= 2 and (must & is_telling).sum() > 0.6 * must.sum())
+
+
+def test_two_mistakes_in_two_steps_are_both_named() -> None:
+    """Each is judged by the student's own numbers before it; every step is handed in."""
+    random = np.random.default_rng(23)
+    pairs: Counter[tuple[str, str]] = Counter()
+    unnamed: list[str] = []
+    for _ in range(40 * PAIRS):
+        (id_, one), (other_id, other) = (AT_HAND[i] for i in random.integers(0, len(AT_HAND), 2))
+        sorts = [sort for sort in one.sorts if sort in other.sorts]
+        habits = [habit for habit in one.habits if habit in other.habits]
+        wish = both(one, other)
+        if wish is None or not sorts or not habits:
+            continue
+        wrongs = {c.at: Wrong(i, c.at, c.way) for i, c in ((id_, one), (other_id, other))}
+        habit = habits[int(random.integers(len(habits)))]
+        try:
+            paper = draw(random, str(random.choice(sorts)), **wish)
+            paper.work()
+            work = hand_in_both(paper, habit, wrongs)
+            if not all(at in paper.steps and shows(work, at, wrongs[at]) for at in wrongs):
+                continue
+        except ImpossibleError:
+            continue
+        report = work.checked(AnswerKey(attncli.Problem(**paper.problem())))
+        for at, wrong in wrongs.items():
+            told = f"{wrong} of {wrongs}, {habit}: {paper.problem()} {work.sheet}"
+            assert (codes_of(report, at) == WRONG).any(), told
+            finding = report.findings.get(at)
+            named = [finding.id, *(also.id for also in finding.also)] if finding else []
+            unnamed += [] if wrong.id in named else [f"{named}: {told}"]
+        pairs[id_, other_id] += 1
+        if len(pairs) == PAIRS:
+            break
+    assert len(pairs) == PAIRS
+    # Nobody knows which of the scores 0.00 and 0.01 is larger, and 0.00 / 0.00 is anything.
+    assert len(unnamed) <= 0.02 * 2 * PAIRS, unnamed

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-import numpy as np
-
-from attncli.attention.masks import Masked
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
@@ -32,23 +29,11 @@ class Candidate(Record):
     def finding(self, step: Step, where: str = "") -> Finding:
         """Return the finding in a step; where it was made, if that is not the whole step itself."""
         words = {"step": self.place.name, "formula": self.place.formula, **self.words}
-        words["turned"] = _turned(self.mistake, self.place)
         sentence = self.mistake.sentence.format(**words)
         is_named = "{step}" in self.mistake.sentence or self.place is step
         if places := ", ".join(filter(None, (where, "" if is_named else self.place.name))):
             sentence = f"In {places}: {small(sentence)}"
         return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
-
-
-def _turned(mistake: Mistake, place: Step) -> str:
-    """Return what a mask did that was turned about: of a causal one, in the words of time."""
-    mask = place.operation.mask if isinstance(place.operation, Masked) else None
-    keep = mask.array if isinstance(mask, Step) else None
-    if keep is not None and np.array_equal(keep != 0, np.tril(np.ones(keep.shape)) != 0):
-        return "the past was blocked, the future kept"
-    if mistake.id == "mask_inverted":
-        return "it blocks what a query may see, and keeps the rest"
-    return "queries and keys have changed places in it"
 
 
 def candidates(judge: Judge, step: Step) -> Iterator[Candidate]:

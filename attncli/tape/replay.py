@@ -56,6 +56,7 @@ class Replay(Generic[V]):
         self._known = known
         self._settle = settle
         self._values: dict[str, V] = dict(worked or {})
+        self._used: dict[str, list[Step]] = {}
 
     def __call__(self, step: Step) -> V:
         """Return the value of a step, or of an input."""
@@ -98,7 +99,7 @@ class Replay(Generic[V]):
         try:
             for source in (*before, step):
                 expression = change.get(source.name)
-                if expression is None and any(map(is_made, sources(source))):
+                if expression is None and any(map(is_made, self._sources(source))):
                     expression = source.operation
                 if expression is not None:
                     found = evaluate(expression, value)
@@ -109,14 +110,20 @@ class Replay(Generic[V]):
 
     def unknown_before(self, step: Step) -> list[Step]:
         """Return the steps between a step and those that are known, in the order of computation."""
-        wanted = {source.name for source in sources(step)}
+        wanted = {source.name for source in self._sources(step)}
         found = []
         places = [other.name for other in self._steps]
         for other in reversed(self._steps[: places.index(step.name)]):
             if other.name in wanted and self._known(other) is None:
                 found.append(other)
-                wanted.update(source.name for source in sources(other))
+                wanted.update(source.name for source in self._sources(other))
         return found[::-1]
+
+    def _sources(self, step: Step) -> list[Step]:
+        """Return what a step is made from, looked up once: mistakes are tried by the hundred."""
+        if step.name not in self._used:
+            self._used[step.name] = sources(step)
+        return self._used[step.name]
 
 
 def fitted(values: V | None, step: Step) -> V | None:

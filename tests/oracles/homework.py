@@ -18,7 +18,7 @@ def draw(rng: np.random.Generator, sort: str, **wish: Any) -> Paper:
         sort: "integers", "decimals" or "heads".
         wish: what it must have: square (n = d_k, or "all": the input is as wide, too), score, mask,
             kind, bias, biases, w_o, scale, softcap, normalize, heads, kv_heads, columns,
-            width_as_keys, no_projections, output_activation.
+            width_as_keys, no_projections, output_activation, positive (no number below 0).
     """
     drawing = Drawing(rng, sort, wish)
     return Paper(drawing.keys(), bool(wish.get("columns")))
@@ -49,6 +49,10 @@ class Drawing:
 
     def matrix(self, *shape: int, spread: int = 3) -> Numbers:
         """Draw small numbers."""
+        found = self._numbers(shape, spread)
+        return np.abs(found) if self.wish.get("positive") else found
+
+    def _numbers(self, shape: tuple[int, ...], spread: int) -> Numbers:
         if self.sort == "decimals":
             return np.round(self.rng.uniform(-1.5, 1.5, shape), 1)
         found = self.rng.integers(-spread, spread + 1, shape).astype(float)
@@ -122,7 +126,7 @@ class Drawing:
                 "v": self.matrix(hidden),
             },
             "concat": {"W": self.matrix(hidden, 2 * self.d), "v": self.matrix(hidden)},
-            "distance": {"width": float(self.rng.choice([1, 2, 0.5]))},
+            "distance": {"width": float(self.rng.choice([1, 2, 0.5, 1.5, 3]))},
         }
         if name not in parameters:
             return name

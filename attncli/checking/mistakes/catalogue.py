@@ -7,10 +7,25 @@ before the first one that should be named after it, a student who makes it in th
 
 from __future__ import annotations
 
-from attncli.checking.mistakes import of_masks, of_output, of_scale, of_scores, of_weights
+from attncli.checking.mistakes import (
+    of_heads,
+    of_masks,
+    of_normalizers,
+    of_output,
+    of_padding,
+    of_recurrent,
+    of_scale,
+    of_score_functions,
+    of_scores,
+    of_sides,
+    of_weights,
+)
 from attncli.checking.mistakes.mistake import Mistake
 
-FILES = (of_scale, of_scores, of_masks, of_weights, of_output)
+FILES = (
+    *(of_scale, of_scores, of_score_functions, of_masks, of_recurrent, of_weights, of_output),
+    *(of_heads, of_normalizers, of_padding, of_sides),
+)
 """Where the mistakes stand; the order is that of preference, as is the order in each file."""
 
 MISTAKES: dict[str, Mistake] = {

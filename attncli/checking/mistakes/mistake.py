@@ -89,6 +89,7 @@ class Wrong(Operation):
 
     function: Callable[..., Any]
     parts: tuple[Expression, ...]
+    ranges: Callable[..., Any] | None = None  # the function of intervals, where it is another
 
     @property
     def operands(self) -> tuple[Expression, ...]:
@@ -99,10 +100,24 @@ class Wrong(Operation):
         """As the function does."""
         return self.function(*arrays)
 
+    def bounds(self, *operands: Any) -> Any:
+        """As the function does, if it can."""
+        return (self.ranges or self.function)(*operands)
 
-def wrong(function: Callable[..., Any], *operands: Expression) -> Wrong:
-    """Return the operation that a function of arrays is."""
-    return Wrong(function, operands)
+
+def wrong(
+    function: Callable[..., Any], *operands: Expression, ranges: Callable[..., Any] | None = None
+) -> Wrong:
+    """Return the operation that a function of arrays is; `ranges` is the same of intervals.
+
+    It is to be given where the function does what intervals cannot.
+    """
+    return Wrong(function, operands, ranges)
+
+
+def rising(function: Callable[[Any], Any], operand: Expression) -> Wrong:
+    """Return the operation of a function that only rises as its numbers do."""
+    return wrong(function, operand, ranges=lambda i: type(i)(function(i.low), function(i.high)))
 
 
 def negative(expression: Expression) -> Wrong:

@@ -15,18 +15,24 @@ from attncli.records import replace
 from attncli.tape.operations import Transposed
 from attncli.tape.step import Step
 
+OF_TIME = "the past was blocked, the future kept"
+"""What becomes of a causal mask that is turned about."""
+
 
 @mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")
 def mask_missing(node: Masked) -> Nodes:
     yield node.operand
 
 
-@mistake(
-    "The mask was applied the other way round: {turned}.",
+@step_mistake(
+    "The mask was applied the other way round: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
-def mask_inverted(node: Masked) -> Nodes:
-    yield replace(node, mask=wrong(lambda mask: 1 - mask, node.mask))
+def mask_inverted(step: Step, trace: Trace) -> Changes:
+    if made := made_by(Masked, step):
+        how = "it blocks what a query may see, and keeps the rest"
+        other = replace(made, mask=wrong(lambda mask: 1 - mask, made.mask))
+        yield {step.name: other}, {"how": OF_TIME if _is_causal(made) else how}
 
 
 @mistake(
@@ -36,9 +42,41 @@ def mask_as_zero(node: Masked) -> Nodes:
     yield wrong(np.multiply, node.operand, node.mask)
 
 
-@mistake("The mask stands transposed: {turned}.", "Look up for each query which keys it may see.")
-def mask_transposed(node: Masked) -> Nodes:
-    yield replace(node, mask=Transposed(node.mask))
+@mistake("The mask, 0 and 1, was added to the scores.", "Put −∞ where the mask is 0.")
+def mask_added(node: Masked) -> Nodes:
+    yield wrong(np.add, node.operand, node.mask)
+
+
+@mistake("Blocked scores were set to −1.", "Put −∞ in blocked cells: e^−∞ = 0, and e^−1 is not.")
+def mask_as_minus_one(node: Masked) -> Nodes:
+    yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
+
+
+@step_mistake("The mask stands transposed: {how}.", "Look up for each query which keys it may see.")
+def mask_transposed(step: Step, trace: Trace) -> Changes:
+    """Queries and keys exchanged; of a causal mask the past blocked, whatever its shape."""
+    if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
+        n, m = step.array.shape[-2:]
+        if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
+            later = np.arange(m) >= np.arange(n)[:, None] + _shift(trace.problem.rules.mask, n, m)
+            keep = wrong(lambda _: later.astype(float), made.mask)
+            change = {step.name: replace(made, mask=keep)}
+            yield change, {"how": OF_TIME}
+        how = "queries and keys have changed places in it"
+        other = replace(made, mask=Transposed(made.mask))
+        yield {step.name: other}, {"how": OF_TIME if _is_causal(made) else how}
+
+
+def _is_causal(made: Masked) -> bool:
+    """Return whether a mask keeps the past and blocks the future, however it was written."""
+    keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
+    return np.array_equal(keep, np.tril(np.ones(keep.shape)))
+
+
+def _shift(mask: Mask, n: int, m: int) -> int:
+    """Return which key stands where the first query does."""
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    return int(start + mask.get("offset", 0))
 
 
 @step_mistake("The mask is off by one key: it blocks one too many or too few.", "{rule}")
@@ -50,7 +88,7 @@ def mask_off_by_one(step: Step, trace: Trace) -> Changes:
     n, m = step.array.shape[-2:]
     right = made.mask.array
     given = [trace.problem.rules.mask]
-    if right.shape[:2] == (1, 1) and np.array_equal(right, np.tril(np.ones_like(right))):
+    if right.shape[:2] == (1, 1) and _is_causal(made):
         given.append({"causal": True})  # however it was written
     others = [kept(other, n, m) for mask in given for other in _moved(mask)]
     if "window" in given[0]:  # each query without its own place

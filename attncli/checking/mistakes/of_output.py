@@ -1,20 +1,19 @@
-"""Mistakes in what the weights mix, in the heads and in the output."""
+"""Mistakes in what the weights mix, and in the output."""
 
 from __future__ import annotations
 
-from functools import partial
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
-from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
-from attncli.checking.mistakes.nodes import is_named, is_w_o, made_of
+from attncli.checking.mistakes.nodes import is_named, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import rewritten, walk
+from attncli.tape.walk import rewritten, transform, walk
 
 
 @step_mistake(
@@ -78,6 +77,28 @@ def _other_values(step: Step, *names: str) -> Changes:
                 yield {step.name: replace(node, right=right)}, {"used": name}
 
 
+@step_mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
+def weights_of_other_side(step: Step, trace: Trace) -> Changes:
+    """Where two sentences attend to each other: the weights of the other one, transposed or not."""
+    node = made_of(step)
+    if trace.problem.kind != "co_attention" or not _is_mixture(node):
+        return
+    right = node.left.name if isinstance(node.left, Step) else ""
+    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}[right]
+    # Weights that come later are not yet judged: they are made anew from what comes before.
+    other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
+    n, m = trace[used].array.shape[-2:]
+    for weights in (Transposed(other), *([other] if n == m else ())):
+        yield {step.name: replace(node, left=weights)}, {"used": used, "right": right}
+
+
+def _worked_out(step: Step) -> Expression:
+    """Return how a step of memory's side is made from steps of both sides."""
+    return transform(
+        made_of(step), lambda part: _worked_out(part) if part.name.endswith("_memory") else part
+    )
+
+
 @mistake("This is the mean of the values: every key got the same weight.", "Calculate {formula}.")
 def equal_weights(node: MatMul) -> Nodes:
     if _is_mixture(node):
@@ -88,80 +109,6 @@ def equal_weights(node: MatMul) -> Nodes:
 def input_added(step: Step, trace: Trace) -> Changes:
     if step.name == "output" and "X" in trace.inputs:
         yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
-
-
-@mistake(
-    "Neighbouring features went to different heads.",
-    "A head is one piece of neighbours: the first d_k features are head 1.",
-)
-def heads_interleaved(node: SplitHeads | MergeHeads) -> Nodes:
-    if isinstance(node, SplitHeads):
-        yield wrong(partial(_split_in_turns, heads=node.heads), node.operand)
-    else:
-        yield wrong(_merged_in_turns, node.operand)
-
-
-def _split_in_turns(array: Any, heads: int) -> Any:
-    """Feature i to head i modulo the number of heads: (batch, 1, n, h·d) → (batch, h, n, d)."""
-    batch, _, n, width = array.shape
-    return np.moveaxis(array.reshape(batch, n, width // heads, heads), 3, 1)
-
-
-def _merged_in_turns(array: Any) -> Any:
-    """The first feature of every head, then the second: (batch, h, n, d) → (batch, 1, n, h·d)."""
-    batch, heads, n, width = array.shape
-    return np.moveaxis(array, 1, 3).reshape(batch, 1, n, heads * width)
-
-
-@mistake(
-    "The query heads take the key/value heads in turns.",
-    "Neighbouring query heads share a key/value head.",
-)
-def shared_heads_alternate(node: RepeatHeads) -> Nodes:
-    yield wrong(lambda array: np.concatenate([array] * node.times, axis=1), node.operand)
-
-
-@mistake("The heads stand in the wrong order.", "Head 1 comes first.")
-def heads_in_wrong_order(node: MergeHeads) -> Nodes:
-    yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
-
-
-@step_mistake("Head {head} was left out.", "Put all heads side by side.")
-def head_missing(step: Step, trace: Trace) -> Changes:
-    heads = trace.problem.heads
-    for head in range(heads if heads > 1 else 0):
-        for made in rewritten(made_of(step), partial(_without_head, head=head, heads=heads)):
-            yield {step.name: made}, {"head": str(head + 1)}
-
-
-def _without_head(node: Expression, head: int, heads: int) -> Nodes:
-    """Yield 0 for the features of one head where all stand side by side, (…, n, h·d)."""
-
-    def dropped(array: Any) -> Any:
-        width = array.shape[-1]
-        return array * np.where(np.arange(width) // (width // heads) == head, 0.0, 1.0)
-
-    if isinstance(node, MergeHeads):
-        yield wrong(dropped, node)
-    elif isinstance(node, MatMul) and is_w_o(node.right):
-        yield replace(node, left=wrong(dropped, node.left))
-
-
-@mistake("The heads were added up.", "Put them side by side: their features stay apart.")
-def heads_summed(node: MergeHeads) -> Nodes:
-    yield wrong(lambda array: array.sum(axis=1, keepdims=True), node.operand)
-
-
-@mistake("This is the mean of the heads.", "Put them side by side: their features stay apart.")
-def heads_averaged(node: MergeHeads) -> Nodes:
-    yield wrong(lambda array: array.sum(axis=1, keepdims=True) / array.shape[1], node.operand)
-
-
-@mistake("The product with W_o was left out.", "Calculate {formula}.")
-def w_o_missing(node: Add | MatMul) -> Nodes:
-    product = node.left if isinstance(node, Add) else node
-    if isinstance(product, MatMul) and is_w_o(product.right):
-        yield product.left
 
 
 @step_mistake(

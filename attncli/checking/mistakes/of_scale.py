@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from math import sqrt
+from typing import Any
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake
+import numpy as np
+
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
@@ -100,3 +103,22 @@ def scaled_needlessly(step: Step, trace: Trace) -> Changes:
         root = sqrt(trace.problem.sizes["d_k"])
         when = "which comes one step later" if "scaled" in trace else "which is not asked for"
         yield {step.name: Scale(made_of(step), over=root, symbol=ROOT)}, {"when": when}
+
+
+@mistake("The root of every score was taken.", "Calculate {formula}: the root is of d_k alone.")
+def root_of_each_score(node: Scale) -> Nodes:
+    """√s or √(s / d_k) for s / √d_k, of scores that are not negative."""
+    if divides_by_root(node):
+        for inside in (node.operand, replace(node, over=node.over**2)):
+            yield wrong(_root, inside, ranges=_roots)
+
+
+def _root(numbers: Any) -> Any:
+    """√ of every number; a ValueError where there is none, as it cannot have been calculated."""
+    if (numbers < 0).any():
+        raise ValueError
+    return np.sqrt(numbers)
+
+
+def _roots(scores: Any) -> Any:
+    return type(scores)(np.sqrt(np.maximum(scores.low, 0.0)), _root(scores.high))

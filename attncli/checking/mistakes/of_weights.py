@@ -82,12 +82,13 @@ def not_normalized(node: Divide | MatMul) -> Nodes:
 )
 def not_exponentiated(node: Exp | Divide) -> Nodes:
     if isinstance(node, Exp):
-        yield _tempered(node)
+        yield tempered(node)
     elif (power := made_by(Exp, node.dividend)) and (total := made_by(Sum, node.divisor)):
-        yield Divide(_tempered(power), Sum(_tempered(power), total.along))
+        yield Divide(tempered(power), Sum(tempered(power), total.along))
 
 
-def _tempered(power: Exp) -> Expression:
+def tempered(power: Exp) -> Expression:
+    """Return the scores of a power divided by its temperature, 0 where they are blocked."""
     scores = Unblocked(power.operand)
     return Scale(scores, over=power.temperature) if power.temperature != 1 else scores
 
@@ -96,14 +97,17 @@ def _tempered(power: Exp) -> Expression:
 def scores_as_weights(node: MatMul) -> Nodes:
     made = made_by(Divide, node.left)
     if made and (power := made_by(Exp, made.dividend)):
-        yield replace(node, left=_tempered(power))
+        yield replace(node, left=tempered(power))
 
 
 @mistake("The softmax was taken twice.", "Take it once: after it every {line} sums to 1.")
 def softmax_twice(node: Divide) -> Nodes:
     if total := made_by(Sum, node.divisor):
-        again = Exp(node)
-        yield Divide(again, Sum(again, total.along))
+        powers = [Exp(node)]
+        if (first := made_by(Exp, node.dividend)) and (first.base, first.temperature) != (np.e, 1):
+            powers.append(replace(first, operand=node, shift_along=None))
+        for again in powers:
+            yield Divide(again, Sum(again, total.along))
 
 
 @mistake("The temperature was left out.", "Calculate {formula}.")
@@ -116,6 +120,18 @@ def temperature_missing(node: Exp) -> Nodes:
 def temperature_inverted(node: Exp) -> Nodes:
     if node.temperature != 1:
         yield replace(node, temperature=1 / node.temperature)
+
+
+@step_mistake(
+    "The weights were divided by the temperature, not the scores.",
+    "Divide the scores by the temperature, before the softmax.",
+)
+def temperature_on_weights(step: Step, trace: Trace) -> Changes:
+    made = made_by(Divide, step)
+    power = made and made_by(Exp, made.dividend)
+    if made and isinstance(made.dividend, Step) and power and power.temperature != 1:
+        weights = Scale(made, over=power.temperature)
+        yield {made.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
 
 
 @step_mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")

@@ -1,0 +1,191 @@
+"""Mistakes in the normaliser: another one than is asked for, or a sum that is none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.normalizers import NORMALIZERS, Exp, Hardmax, Sparsemax, Sum, Unblocked
+from attncli.attention.parameters import Normalize
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, step_mistake, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.of_score_functions import sigmoid
+from attncli.checking.mistakes.of_weights import tempered
+from attncli.mechanisms.trace import Trace
+from attncli.records import replace
+from attncli.tape.operations import Divide, Scale
+from attncli.tape.step import Expression, Step
+
+
+@step_mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
+def other_normalizer(step: Step, trace: Trace) -> Changes:
+    """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
+    if not step.name.startswith("weights"):
+        return
+    settings = trace.problem.rules.normalize
+    scores = _scores_of(made_of(step))
+    for name, build in BUILT.items() if scores is not None else ():
+        if name != settings.name and (settings.name, name) != ("softmax", "sum"):
+            rule = NORMALIZERS[settings.name].formula
+            words = {"used": WORDS[name], "right": settings.name, "rule": rule}
+            yield {step.name: build(scores, settings)}, words
+
+
+def _scores_of(weights: Expression) -> Expression | None:
+    """Return the scores, with what is blocked, that weights are made from."""
+    if isinstance(weights, Divide):
+        power = made_by(Exp, weights.dividend)
+        weights = power or weights.dividend
+    elif isinstance(weights, Scale):
+        weights = weights.operand
+    if isinstance(weights, Exp | Hardmax | Sparsemax | Unblocked):
+        return weights.operand
+    return weights if isinstance(weights, Step) else None
+
+
+def _softmax(scores: Expression, settings: Normalize) -> Expression:
+    along = settings.along
+    power = Exp(scores, settings.base, settings.temperature, along)  # nothing overflows
+    return Divide(power, Sum(power, along))
+
+
+def _hardmax(scores: Expression, settings: Normalize) -> Expression:
+    made = Hardmax(scores, settings.along)
+
+    def ranges(numbers: Any) -> Any:
+        """As of the operation; of several that read the same, a student takes the first."""
+        found, kind, along = made.bounds(numbers), type(numbers), settings.along
+        least = numbers.low.max(axis=along, keepdims=True)
+        most = numbers.high.max(axis=along, keepdims=True)
+        is_open = found.low != found.high
+        reads_the_same = (numbers.low == least) & (numbers.high == most)
+        is_first = (~is_open | reads_the_same).all(axis=along, keepdims=True)
+        first = made.apply(numbers.high)
+        return kind(*(np.where(is_first, first, end) for end in (found.low, found.high)))
+
+    return wrong(made.apply, scores, ranges=ranges)
+
+
+def _by_sum(scores: Expression, settings: Normalize) -> Expression:
+    return Divide(Unblocked(scores), Sum(Unblocked(scores), settings.along))
+
+
+BUILT: dict[str, Callable[[Any, Normalize], Expression]] = {
+    "softmax": _softmax,
+    "hardmax": _hardmax,
+    "sparsemax": lambda scores, settings: Sparsemax(scores, settings.along, settings.temperature),
+    "sum": _by_sum,
+    "none": lambda scores, settings: Unblocked(scores),
+}
+WORDS = {
+    "softmax": "The softmax",
+    "hardmax": "1 for the largest score and 0 for the others (hardmax)",
+    "sparsemax": "The sparsemax",
+    "sum": "Each score divided by the sum of its line",
+    "none": "The score itself, without any normaliser,",
+}
+
+
+@mistake(
+    "The sigmoid 1 / (1 + e^−s) of each score was taken.",
+    "Divide each number by the sum of its {line}.",
+)
+def sigmoid_for_softmax(node: Divide) -> Nodes:
+    if (power := made_by(Exp, node.dividend)) and made_by(Sum, node.divisor):
+        yield wrong(sigmoid, _exponents(power))
+
+
+def _exponents(power: Exp) -> Expression:
+    """Return what e is raised to, −∞ where it is blocked."""
+    if (power.base, power.temperature) == (np.e, 1):
+        return power.operand
+    return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
+
+
+@mistake(
+    "The numbers were divided by the largest of their {line}.",
+    "Divide each number by the sum of its {line}.",
+)
+def divided_by_largest(node: Sum | Divide) -> Nodes:
+    def largest(powers: Expression, along: int) -> Expression:
+        return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
+
+    return _with_divisor(node, largest)
+
+
+def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expression]) -> Nodes:
+    """Yield a softmax, or its sum, with something else of the powers in the place of their sum."""
+    if isinstance(node, Divide):
+        for total in _sums(node):
+            yield replace(node, divisor=instead(node.dividend, total.along))
+    elif made_by(Exp, node.operand):
+        yield instead(node.operand, node.along)
+
+
+def _sums(node: Divide) -> Iterator[Sum]:
+    """Yield the sum by which a softmax divides."""
+    total = made_by(Sum, node.divisor)
+    if total and made_by(Exp, node.dividend):
+        yield total
+
+
+@mistake(
+    "Each number was divided by the sum of the others.",
+    "Its own number counts: divide by the sum of the whole {line}.",
+)
+def divided_by_others(node: Divide) -> Nodes:
+    for total in _sums(node):
+        others = partial(_sum_of_others, along=total.along)
+        yield replace(node, divisor=rising(others, node.dividend))
+
+
+def _sum_of_others(numbers: Any, along: int) -> Any:
+    others = numbers.sum(axis=along, keepdims=True) - numbers
+    return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
+
+
+@mistake(
+    "Each {line} was divided by its length, the root of the sum of squares.",
+    "Divide each number by the sum of its {line}.",
+)
+def divided_by_length(node: Sum | Divide) -> Nodes:
+    """The powers divided by their length, or the scores by theirs."""
+    yield from _with_divisor(node, _length)
+    if isinstance(node, Divide) and (power := made_by(Exp, node.dividend)):
+        for total in _sums(node):
+            yield Divide(tempered(power), _length(tempered(power), total.along))
+
+
+def _length(numbers: Expression, along: int) -> Expression:
+    return wrong(lambda a: np.sqrt((a * a).sum(axis=along, keepdims=True)), numbers)
+
+
+@mistake(
+    "The scores were added up before e^ was taken: this is e^(the sum), not the sum of e^.",
+    "Take e^ of every score first, then add up the {line}.",
+)
+def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
+    def power_of_sum(powers: Expression, along: int) -> Expression:
+        power = made_by(Exp, powers)
+        assert power is not None  # by `_with_divisor`
+        total = Sum(Unblocked(power.operand), along)
+        return replace(power, operand=total, shift_along=None)
+
+    return _with_divisor(node, power_of_sum)
+
+
+@mistake("e^0 was taken as 0.", "e^0 = 1, as of every number to the power of 0.")
+def e_to_zero_is_zero(node: Exp) -> Nodes:
+    """It shows only where a score is 0."""
+    scores = node.operand
+    if node.shift_along is None and isinstance(scores, Step) and (scores.array == 0).any():
+
+        def ranges(written: Any) -> Any:
+            power = node.bounds(written)
+            is_zero = (written.low <= 0) & (written.high >= 0)
+            return type(power)(*(np.where(is_zero, 0.0, end) for end in (power.low, power.high)))
+
+        yield wrong(lambda s: np.where(s == 0, 0.0, node.apply(s)), scores, ranges=ranges)

@@ -1,0 +1,127 @@
+"""Mistakes in a recurrent network that attends to its own states."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.normalizers import Sum
+from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake, wrong
+from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.mechanisms.recurrent import AsRow, Below, Stacked
+from attncli.mechanisms.trace import Trace
+from attncli.tape.operations import Divide
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import rewritten, transform
+
+
+@step_mistake(
+    "{previous} stands in the place of {context}.",
+    "The new state is made from the context {context}, not from the state before alone.",
+)
+def state_instead_of_context(step: Step, trace: Trace) -> Changes:
+    """[x_t; h_{t−1}] for [x_t; c_{t−1}]."""
+
+    def change(time: int) -> dict[str, Expression]:
+        name, context, state = f"h_{time}", f"c_{time - 1}", trace[f"h_{time - 1}"]
+
+        def rule(node: Expression) -> Nodes:
+            if isinstance(node, Stacked):
+                yield Stacked(tuple(state if _is(p, context) else p for p in node.parts))
+
+        return {name: next(rewritten(made_of(trace[name]), rule))}
+
+    for changed, time in _at_times(step, trace, "h_", change):
+        yield changed, {"previous": f"h_{time - 1}", "context": f"c_{time - 1}"}
+
+
+@step_mistake(
+    "The query is {previous}, not {state}.", "The newest state, {state}, attends to all states."
+)
+def previous_state_as_query(step: Step, trace: Trace) -> Changes:
+    """h_{t−1} attends to h_0 … h_t, for h_t."""
+
+    def change(time: int) -> dict[str, Expression]:
+        state, previous = f"h_{time}", trace[f"h_{time - 1}"]
+
+        def rule(node: Expression) -> Nodes:
+            if isinstance(node, AsRow):
+                yield transform(node, lambda part: previous if part.name == state else part)
+
+        return _of_scores(trace, time, rule)
+
+    for prefix in ("hidden_", "scores_"):
+        for changed, time in _at_times(step, trace, prefix, change):
+            yield changed, {"previous": f"h_{time - 1}", "state": f"h_{time}"}
+
+
+@step_mistake(
+    "The state h_0 was left out.", "A state attends to all states so far: h_0 is the first."
+)
+def start_state_left_out(step: Step, trace: Trace) -> Changes:
+    """No score of h_0 at all, or no weight for it."""
+
+    def shorter(time: int) -> dict[str, Expression]:
+        def rule(node: Expression) -> Nodes:
+            if isinstance(node, Below):
+                yield Below(node.parts[1:])
+
+        return _of_scores(trace, time, rule)
+
+    def weightless(time: int) -> dict[str, Expression]:
+        made = made_by(Divide, trace[f"weights_{time}"])
+        if not made or not made_by(Sum, made.divisor):
+            return {}
+        return {f"weights_{time}": wrong(_shares, made.dividend, ranges=_ranges_of_shares)}
+
+    for prefix, change in (("hidden_", shorter), ("scores_", shorter), ("weights_", weightless)):
+        for changed, _ in _at_times(step, trace, prefix, change):
+            yield changed, {}
+
+
+def _shares(powers: Any) -> Any:
+    """Divide all but the first number by their sum."""
+    others = powers * (np.arange(powers.shape[-1]) > 0)
+    return others / others.sum(axis=-1, keepdims=True)
+
+
+def _ranges_of_shares(powers: Any) -> Any:
+    """A share is least where its number is least and the others are largest."""
+    low, high = (end * (np.arange(end.shape[-1]) > 0) for end in (powers.low, powers.high))
+    others = [end.sum(axis=-1, keepdims=True) - end for end in (high, low)]
+    return type(powers)(*(a / (a + b) for a, b in zip((low, high), others, strict=True)))
+
+
+def _is(part: Expression, name: str) -> bool:
+    return isinstance(part, Step) and part.name == name
+
+
+def _of_scores(
+    trace: Trace, time: int, rule: Callable[[Expression], Nodes]
+) -> dict[str, Expression]:
+    """Return how the scores of a time, or their hidden layer, are made by a rule."""
+    names = (f"hidden_{time}", f"scores_{time}")
+    steps = [trace[name] for name in names if name in trace]
+    return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}
+
+
+def _at_times(
+    step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
+) -> list[tuple[dict[str, Expression], int]]:
+    """Return the change of a step's time, and at the first time also that of all times at once."""
+    if trace.problem.kind != "recurrent" or not step.name.startswith(prefix):
+        return []
+    time = int(step.name.removeprefix(prefix))
+    if time == 0 or f"weights_{time}" not in trace:
+        return []
+    found = [(change(time), time)]
+    if time == 1:
+        every: dict[str, Expression] = {}
+        last = 1
+        while f"h_{last}" in trace:
+            every |= change(last)
+            last += 1
+        found.append((every, last - 1))
+    return [(changed, when) for changed, when in found if changed]

@@ -1,0 +1,141 @@
+"""Mistakes in what is compared: other matrices than queries and keys, or another comparison."""
+
+from __future__ import annotations
+
+from attncli.attention.heads import RepeatHeads, SplitHeads
+from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
+from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake
+from attncli.checking.mistakes.nodes import is_named, is_projection, made_of
+from attncli.mechanisms.trace import Trace
+from attncli.records import replace
+from attncli.tape.operations import MatMul, Transposed, dot
+from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import rewritten, walk
+
+
+@step_mistake(
+    "The queries were compared with the queries.", "Calculate {formula}: queries with keys."
+)
+def queries_with_queries(step: Step, trace: Trace) -> Changes:
+    """Q Qᵀ for Q Kᵀ."""
+    for q, k in _projected_sides(step, trace):
+        if made := _put(made_of(step), k, q):
+            yield {step.name: made}, {}
+
+
+@step_mistake("The keys were compared with the keys.", "Calculate {formula}: queries with keys.")
+def keys_with_keys(step: Step, trace: Trace) -> Changes:
+    """K Kᵀ for Q Kᵀ."""
+    for q, k in _projected_sides(step, trace):
+        if made := _put(made_of(step), q, k):
+            yield {step.name: made}, {}
+
+
+@step_mistake(
+    "The input was compared with itself, without W_q and W_k.", "Calculate {formula} from Q and K."
+)
+def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
+    """X Xᵀ for Q Kᵀ, or X memoryᵀ; the input cut into heads, or whole for every head."""
+    inputs = trace.inputs
+    for q, k in _projected_sides(step, trace, same_number=False) if "X" in inputs else ():
+        used, heads = (inputs["X"], inputs.get("memory", inputs["X"])), trace.problem.heads
+        if tuple(_uncut(trace[name].operation) for name in "QK") == used:
+            continue
+        ways: list[tuple[Expression, Expression]] = [used]
+        if heads > 1:
+            ways = [
+                (SplitHeads(used[0], heads), SplitHeads(used[1], heads)),
+                (RepeatHeads(used[0], heads), RepeatHeads(used[1], heads)),
+            ]
+        for one, other in ways:
+            made = _put(made_of(step), q, one)
+            if made and (both := _put(made, k, other)):
+                yield {step.name: both}, {}
+
+
+def _uncut(made: Expression | None) -> Expression | None:
+    return made.operand if isinstance(made, SplitHeads) else made
+
+
+def _projected_sides(
+    step: Step, trace: Trace, same_number: bool = True
+) -> list[tuple[Expression, Expression]]:
+    """Return Q and K, as a step is made from them, where they are not the same matrix."""
+    if not step.name.startswith(("scores", "hidden")) or not {"Q", "K"} <= trace.steps.keys():
+        return []
+    sides = _sides(made_of(step))
+    if sides is None or not is_named(sides[0], "Q"):
+        return []
+    q, k = trace["Q"], trace["K"]
+    if q.operation is k.operation or (same_number and q.array.shape[-2] != k.array.shape[-2]):
+        return []
+    return [sides]
+
+
+def _put(expression: Expression, old: Expression, new: Expression) -> Expression | None:
+    """Return an expression with another in the place of a part of it."""
+    return next(rewritten(expression, lambda node: (new,) if node is old else ()), None)
+
+
+@step_mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
+def other_score_function(step: Step, trace: Trace) -> Changes:
+    """By another row of the table, of those that need nothing but queries and keys."""
+    made, rules = made_of(step), trace.problem.rules
+    if not step.name.startswith("scores"):
+        return
+    hidden = made.pairs if isinstance(made, PairDot) else None
+    sides = _sides(made_of(hidden) if isinstance(hidden, Step) else made)
+    if sides is None:
+        return
+    width = rules.parameters.get("width", 1.0)
+    ways: dict[str, Operation] = {
+        "dot": dot(*sides),
+        "cosine": Cosine(*sides),
+        "distance": GaussianExponent(*sides, float(width)),
+    }
+    right = "dot" if rules.score == "scaled_dot" else rules.score
+    for name, other in ways.items():
+        # Those two have mistakes of their own: `lengths_forgotten`, `projection_missing`.
+        if name != right and (right, name) not in {("cosine", "dot"), ("general", "dot")}:
+            words = {"used": SCORES[name].formula, "right": SCORES[right].formula}
+            yield {step.name: other}, words
+
+
+def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
+    """Return the queries and the keys that an expression compares."""
+    for node in walk(expression):
+        if isinstance(node, Pairs):
+            return _unprojected(node.q), _unprojected(node.k)
+        if isinstance(node, MatMul) and isinstance(node.right, Transposed):
+            k = node.right.operand
+            if not is_projection(k):
+                return _unprojected(node.left), k
+    return None
+
+
+def _unprojected(side: Expression) -> Expression:
+    """Return a side without the score function's own matrix."""
+    if isinstance(side, MatMul):
+        matrix = side.right.operand if isinstance(side.right, Transposed) else side.right
+        return side.left if is_projection(matrix) else side
+    return side
+
+
+@step_mistake(
+    "All weight matrices were transposed.",
+    "Multiply by the matrices as they are written; programs often store them the other way.",
+)
+def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
+    """W_q, W_k and W_v at once, and W_o."""
+
+    def rule(node: Expression) -> Nodes:
+        if isinstance(node, MatMul) and is_named(node.right, ("W_q", "W_k", "W_v", "W_o")):
+            yield replace(node, right=Transposed(node.right))
+
+    steps = [trace[name] for name in ("Q", "K", "V", "output") if name in trace]
+    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    before = {name: made for name, made in change.items() if name != "output"}
+    if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
+        yield change, {}
+        if "output" in change:
+            yield before, {}
