@@ -8,16 +8,8 @@ import numpy as np
 import pytest
 
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import (
-    CUT_OFF,
-    SHARE,
-    agrees,
-    is_exact,
-    is_known,
-    is_same,
-    tolerance,
-)
-from attncli.checking.digits import decimal_of, habit_of, share_of_floats, significant
+from attncli.checking.agreement import CUT_OFF, agrees, is_exact, is_known, is_same, tolerance
+from attncli.checking.digits import decimal_of, habit_of, significant
 
 INF = np.inf
 
@@ -97,11 +89,6 @@ def test_digits_of_written_numbers() -> None:
     assert decimal_of("−0.50") == (-0.5, 0.01)
     assert not any(decimal_of(text) for text in ("1e400", "9e308", ".", "-", "2/3", "?", ""))
     assert significant(["0.050", "1200", "1.5e-7"]) == 2
-    ordinary = np.array([0.25, 0.1234])
-    assert share_of_floats(ordinary, np.array([0.01, 1e-4]), ordinary) == SHARE
-    assert share_of_floats(ordinary, np.array([0.01, 1e-4]), ordinary.astype(np.float32)) > SHARE
-    single = np.array([0.18634204]).astype(np.float32).astype(float)  # 0.18634204566478729
-    assert share_of_floats(single, np.array([1e-16]), ordinary) > 1e-6
 
 
 def test_a_habit_is_told_by_numbers_with_a_point() -> None:

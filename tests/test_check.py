@@ -18,7 +18,7 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import Given, NotGiven
+from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
@@ -41,8 +41,7 @@ def problem(**given: Any) -> attncli.Problem:
 def statuses(report: Report, name: str) -> list[str]:
     """Return the status of each cell of a step, row by row on paper."""
     judged = report.steps[name]
-    names = ("correct", "last_digit", "follows", "wrong", "missing")
-    return [names[code] for code in judged.step.on_paper(judged.codes).ravel()]
+    return [STATUSES[code] for code in judged.step.on_paper(judged.codes).ravel()]
 
 
 def one_weight(written: str) -> str:
@@ -245,7 +244,7 @@ def test_columns_stand_as_on_paper() -> None:
     scores = trace["scores"].value.copy()
     scores[0, 1] += 3
     report = attncli.check(columns, {"scores": scores})
-    at = np.argwhere(report.steps["scores"].step.on_paper(report.steps["scores"].codes) == 3)
+    at = np.argwhere(report.steps["scores"].step.on_paper(report.steps["scores"].codes) == WRONG)
     assert at.tolist() == [[0, 1]]
     assert "scores[a1, a2]" in report.findings["scores"].message
 

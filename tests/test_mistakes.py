@@ -27,7 +27,7 @@ from tests.oracles.recurrent_student import draw_network
 from tests.oracles.recurrent_student import work as work_network
 from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
 
-WRONG = 3
+WRONG = 4
 """The code of a wrong cell, by its place among the statuses of the contract."""
 
 WANTED = 3
@@ -474,7 +474,9 @@ class Work(NamedTuple):
         """Return which cells of a step must be wrong, and which must not be."""
         right, unsure = spread(self.paper, at, self.before(at), self.habit)
         off, half = apart(self.own[at], right), self.habit.half_units(self.own[at])
-        return off > 2 * half + 1.5 * unsure + 1e-9, off <= half
+        # A 0 without decimals may stand for nothing, or for what rounds to it in few decimals.
+        least = np.where(self.own[at] == 0, max(0.1, half.max(initial=0.0)), 0.0) * (half == 0)
+        return off > np.maximum(2 * half + 1.5 * unsure + 1e-9, least), off <= half
 
     def is_reproduced(self, id_: str, at: str, wrong: Numbers) -> bool:
         """Whether a mistake gives the numbers of the lines of a step that have a wrong cell.
@@ -533,6 +535,8 @@ def examined(
     At most two are named. Where more give the same numbers, the one that was made may be another.
     """
     must, must_not = clear
+    right, half = work.paper.work()[at], work.habit.half_units(work.own[at])
+    must = must & (apart(work.own[at], right) > 4 * half)  # a right number is right by chance, too
     report = work.checked(key)
     told = f"{id_} at {at}, {work.habit}: {work.paper.problem()} {work.sheet}"
     assert report.first_wrong_step == at, f"{report.first_wrong_step}: {told}"

@@ -183,6 +183,7 @@ SAME: dict[str, tuple[str, ...]] = {
     "columns_swapped": ("rows_swapped", "cells_swapped"),
     "another_step": ("sign_slip", "constant_factor"),
     "constant_factor": ("decimal_point_slip",),
+    "miscopied_number": ("row_slip", "column_slip"),  # as another line of equal numbers
 }
 """Slips that may give the same numbers in a small matrix."""
 
@@ -204,6 +205,8 @@ def handed_in(random: Random, paper: Paper, habit: Habit, slip: Slip, step: str)
     if not all(np.isfinite(found).all() and np.abs(found).max() < 1e7 for found in mine.values()):
         return None
     own = {name: habit.rounded(numbers) for name, numbers in mine.items()}
+    if any((found == 0).any() for name, found in own.items() if name.startswith("sum")):
+        return None  # nobody divides by 0
     return Work(paper, habit, own, paper.steps)
 
 

@@ -132,7 +132,7 @@ class Exp(Operation):
     operand: Expression
     base: float = np.e
     temperature: float = 1.0
-    shift_along: int | None = None  # the axis whose largest score is subtracted first
+    shift_along: int | tuple[int, ...] | None = None  # axes whose largest score is subtracted
     unfolds = True
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
@@ -276,12 +276,18 @@ class Sparsemax(Operation):
         return np.moveaxis(result, -1, self.along)
 
     def bounds(self, *operands: Any) -> Any:
-        """As a projection it moves no farther than its scores do, all of a row together."""
+        """A weight is least where its own score is least and all others of its row are largest."""
         (scores,) = operands
-        middle = self.apply(_middle(scores))
-        away = np.where(np.isinf(scores.low), 0.0, scores.high - scores.low) / 2
-        radius = np.sqrt((away**2).sum(axis=self.along, keepdims=True)) / self.temperature
-        return type(scores)(np.maximum(middle - radius, 0.0), np.minimum(middle + radius, 1.0))
+        low, high = (np.moveaxis(end, self.along, -1) for end in (scores.low, scores.high))
+        own = np.eye(low.shape[-1], dtype=bool)
+        line = replace(self, along=-1)
+        ends = [
+            np.diagonal(
+                line.apply(np.where(own, mine[..., None, :], other[..., None, :])), 0, -2, -1
+            )
+            for mine, other in ((low, high), (high, low))
+        ]
+        return type(scores)(*(np.moveaxis(end, -1, self.along) for end in ends))
 
     def notation(self, columns: bool) -> tree.Formula:
         scores = notation_of(self.operand, columns)

@@ -26,11 +26,14 @@ CUT_OFF = 1.0
 SHARE = 1e-9
 """Which share of itself a number may be off because floats of 64 bits lose digits."""
 
-SHARE_OF_SINGLES = 1e-6
-"""The same where the calculation is one of floats of 32 bits, which hold seven digits."""
+SHARES = {"float16": 2e-3, "float32": 1e-6}
+"""The same for the steps of a calculation in shorter floats: some units in their last place."""
 
-SHARE_OF_WRITTEN_SINGLES = 3e-6
-"""The same where the written digits are those of such floats: another program's, in its order."""
+LEAST = {"float16": 6e-8, "float32": 1e-45}
+"""The least number that a shorter float holds; what is smaller may be 0."""
+
+SHARE_OF_EXACT = 1e-12
+"""The same for what is to be told from 1: a tangent of 14 is not, and is 0.9999 cut off."""
 
 NEAR_ZERO = 1e-3
 """Which part of that share any number is granted of the largest one of its matrix, or of 1.
@@ -92,6 +95,7 @@ def is_exact(numbers: Array, unit: Array, share: float = SHARE) -> bool:
         return False
     units = np.where(kept, unit, 1.0)
     written = np.round(numbers / units) * units
+    share = SHARE_OF_EXACT if share == SHARE else share
     return bool(agrees(written, 0.0, numbers, share)[kept].all())
 
 

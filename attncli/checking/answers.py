@@ -9,8 +9,8 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import SHARE
-from attncli.checking.digits import LIKE_BLOCKED, share_of_floats
+from attncli.checking.agreement import SHARE, SHARES
+from attncli.checking.digits import LIKE_BLOCKED
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any
@@ -18,7 +18,7 @@ from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
 from attncli.mechanisms.trace import Trace
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
@@ -121,6 +121,19 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     if not found:
         hint = f"{SUCH_AS}; the steps are {', '.join(trace.steps)}"
         raise fail("there are no answers", hint=hint)
+    return _of_one_computer(found)
+
+
+def _of_one_computer(
+    found: dict[str, Written | ShapeMismatch],
+) -> dict[str, Written | ShapeMismatch]:
+    """Return matrices of which few numbers tell little as floats, too, where others are floats."""
+    kinds = {one.dtype for one in found.values() if isinstance(one, Written)} & SHARES.keys()
+    for name, one in found.items() if kinds else ():
+        if isinstance(one, Written) and not one.dtype:
+            dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
+            if dtype in kinds:
+                found[name] = replace(one, dtype=dtype, share=SHARES[dtype])
     return found
 
 
@@ -154,10 +167,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         values[piece.at], units[piece.at] = cells.values, cells.unit
         texts[piece.at] = cells.texts
     own, unit, right = step.from_paper(values), step.from_paper(units), step.array
-    share = share_of_floats(own, unit, right)
     own = np.where((right == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
     kinds = [kind for kind in FLOATS if kind in {piece.dtype for piece in pieces}]
     dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
+    share = SHARES.get(dtype, SHARES.get(str(right.dtype), SHARE))
     return Written(own, unit, step.from_paper(texts), share, dtype)
 
 

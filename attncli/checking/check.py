@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.judged import LAST_DIGIT, STATUSES, Finding, Judged, Misshapen
-from attncli.checking.judging import Judge
+from attncli.checking.judged import LAST_DIGIT, ROUNDED_EARLY, STATUSES, Finding, Judged, Misshapen
 from attncli.checking.names import named_steps
+from attncli.checking.ways import Way, likeliest
 from attncli.errors import Fault, fail, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import with_named_steps
@@ -26,7 +26,8 @@ class Report(Record, Shown):
         trace: the right calculation.
         steps: each step of it, judged.
         findings: the mistake in a wrong step, by the step's name, where one is known.
-        strict: whether a number that is off in its last digit is wrong.
+        strict: whether a number that is off in its last digit, or rounded early, is wrong.
+        said: a sentence for each thing that was done otherwise than the problem has it, and right.
     """
 
     name: str
@@ -34,10 +35,12 @@ class Report(Record, Shown):
     steps: Mapping[str, Judged]
     findings: Mapping[str, Finding]
     strict: bool = False
+    said: tuple[str, ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""
-        return judged.status == "wrong" or (self.strict and judged.has(LAST_DIGIT))
+        is_near = judged.has(LAST_DIGIT) or judged.has(ROUNDED_EARLY)
+        return judged.status == "wrong" or (self.strict and is_near)
 
     @property
     def wrong_steps(self) -> list[str]:
@@ -51,8 +54,10 @@ class Report(Record, Shown):
 
     @property
     def verdict(self) -> str:
-        """`correct` or `wrong`."""
-        return "wrong" if self.wrong_steps else "correct"
+        """`correct` or `wrong`; `empty` where nothing was given."""
+        if self.wrong_steps:
+            return "wrong"
+        return "empty" if all(one.status == "missing" for one in self.steps.values()) else "correct"
 
     @property
     def mismatches(self) -> list[Fault]:
@@ -87,13 +92,13 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         names = named_steps(sheet.matrices, self.trace)
-        trace, *others = (with_named_steps(one, names) for one in (self.trace, *self.others))
+        traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
         with located(sheet.locate):
-            given = read_submission(sheet, trace)
-        judge = Judge(trace, tuple(others), given)
-        found = {judged.step.name: diagnose(judge, judged) for judged in judge.steps()}
+            given = read_submission(sheet, traces[0])
+        way, judge = likeliest(Way(traces, given), sheet)
+        found = {judged.step.name: diagnose(judge, judged) for judged in judge.judged.values()}
         findings = {name: finding for name, finding in found.items() if finding}
-        return Report(sheet.name, trace, judge.judged, findings, strict)
+        return Report(sheet.name, judge.trace, judge.judged, findings, strict, way.said)
 
 
 def check(

@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from math import isfinite
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import ROUNDED, SHARE, SHARE_OF_SINGLES, SHARE_OF_WRITTEN_SINGLES
+from attncli.checking.agreement import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
 
 DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
 """A decimal number; its groups are the decimals and the power of ten."""
 
-LIKE_BLOCKED = -1e4
+LIKE_BLOCKED = -999.0
 """Programs write a number as low as this where a hand writes −∞ for a blocked cell."""
 
 SPARE = 0.1
@@ -25,6 +25,9 @@ SPARE = 0.1
 
 Who goes on with one digit more than is written is off by as much.
 """
+
+ALL_DIGITS = 17
+"""So many significant digits hold any float."""
 
 ENOUGH = 3
 """From so many numbers on, what they have in common is a habit."""
@@ -61,34 +64,30 @@ def significant(texts: Iterable[str]) -> int:
     return most
 
 
-def telling_units(values: Array, unit: Array, texts: Array) -> Array:
-    """Return the units of the last digits that say something: 1200000 may stand for 1202604.
+def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
+    """Return the units of the last digits that say something.
 
     In three significant digits the zeros at the end of a large number say nothing, nor does the
-    point and zero that programs write after it.
-    """
-    with np.errstate(invalid="ignore"):
-        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
-    if not whole.any():
-        return unit
-    digits = max(3, significant(texts[~np.isnan(values)].tolist()))
-    size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
-    return np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
-
-
-def share_of_floats(values: Array, unit: Array, right: Array) -> float:
-    """Return which share of itself a number may be off because a computer worked it out.
+    point and zero that programs write after it: 1200000 may stand for 1202604. And where all
+    numbers are small a whole number says nothing: a weight of 1 would be anything from a half on.
+    It stands for what rounds to it in the decimals of its neighbours, or in a tenth of the largest;
+    so does a 0 beside decimals.
 
     Args:
         values: the written numbers.
         unit: the units of their last digits.
-        right: what the program itself works out, in floats of 64 or 32 bits.
+        texts: what was written.
+        most: the largest that a number of this step may be.
     """
-    least = SHARE_OF_SINGLES if right.dtype == np.float32 else SHARE
-    long = (unit > 0) & (unit < 1e-9 * np.abs(values))  # more digits than anybody writes by hand
-    with np.errstate(over="ignore"):
-        are_singles = long.any() and np.array_equal(values[long].astype(np.float32), values[long])
-    return SHARE_OF_WRITTEN_SINGLES if are_singles else least
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
+    if whole.any():
+        digits = max(3, significant(texts[~np.isnan(values)].tolist()))
+        size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
+        unit = np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
+    finer = unit[(unit > 0) & (unit < 1) & ~np.isnan(values)]
+    blank = (unit >= 1) & (2 * unit > most) | (values == 0) & (unit == 1) & bool(finer.size)
+    return np.where(blank, finer.max() if finer.size else most / 10, unit)
 
 
 class Habit(Record):
@@ -97,22 +96,63 @@ class Habit(Record):
     Attributes:
         finest: the finest unit of a last digit; 0 where nothing was written as a decimal.
         digits: how many significant digits are kept.
+        cuts: whether further digits may be cut off, rather than rounded.
     """
 
     finest: float
-    digits: int
+    digits: int = ALL_DIGITS
+    cuts: bool = False
+
+    def units(self, found: Values) -> Array:
+        """Return to what unit each number is rounded.
+
+        A digit is kept of the largest number of each row: nobody goes on from a row of zeros.
+        """
+        wide = interval(found)
+        size = np.maximum(np.abs(wide.low), np.abs(wide.high))
+        with np.errstate(all="ignore"):
+            unit = np.maximum(_place(size) * 10.0 ** (1 - self.digits), self.finest)
+            largest = np.where(np.isfinite(size), size, 0.0).max(axis=-1, keepdims=True)
+            place = _place(largest)
+        unit = np.where(np.isfinite(unit), unit, self.finest)
+        return np.where((largest > 0) & (unit > 2 * largest), place, unit)
+
+    def rounded(self, found: Values) -> Values:
+        """Return the numbers, or the ends of the intervals, of a step that was rounded."""
+        unit = self.units(found)
+        if isinstance(found, Interval):
+            ends = (to_unit(end, unit, self.cuts) for end in (found.low, found.high))
+            return Interval(*ends)
+        return to_unit(found, unit, self.cuts)
 
     def perhaps_rounded(self, found: Values) -> Values:
         """Return the intervals of a step that was left out, rounded before it was used or not."""
         if not self.finest:
             return found
-        wide = interval(found)
-        size = np.maximum(np.abs(wide.low), np.abs(wide.high))
-        with np.errstate(all="ignore"):
-            unit = 10.0 ** (np.floor(np.log10(size)) + 1 - self.digits)
-        unit = np.where(np.isfinite(unit), np.maximum(unit, self.finest), self.finest)
+        wide, unit = interval(found), self.units(found)
         low, high = -_outwards(-wide.low, unit), _outwards(wide.high, unit)
+        if self.cuts:
+            low = np.minimum(low, to_unit(wide.low, unit, True))
+            high = np.maximum(high, to_unit(wide.high, unit, True))
         return low if np.array_equal(low, high) else Interval(low, high)
+
+
+def _place(size: Array) -> Array:
+    """Return one unit of the first digit of each number: 10 for 41.3."""
+    found: Array = 10.0 ** np.floor(np.log10(size))
+    return found
+
+
+def to_unit(numbers: Array, unit: Array | float, cuts: bool) -> Array:
+    """Return numbers rounded, or cut off, to a unit; an infinite one stays.
+
+    A half is rounded away from 0. What a float blurs far behind the unit does not count.
+    """
+    with np.errstate(invalid="ignore"):
+        units = np.round(numbers / unit, 9)
+        whole = np.trunc(units if cuts else units + np.copysign(0.5, units))
+        found = whole * unit
+    return np.where(np.isfinite(found), found, numbers)
 
 
 def _outwards(end: Array, unit: Array) -> Array:
@@ -126,15 +166,16 @@ def _outwards(end: Array, unit: Array) -> Array:
     return np.maximum(end, np.where(is_moved, rounded + SPARE * unit / 2, end))
 
 
-def habit_of(texts: Iterable[str], units: Iterable[float]) -> Habit:
+def habit_of(texts: Sequence[str], units: Iterable[float]) -> Habit:
     """Return to what a student rounds, from all that was written and the units of its last digits.
 
     Only numbers with a point tell; a whole number may be exact. Where all have as many decimals,
     that is the habit; where some have fewer, or all have as many significant digits, three or four
     of those may be.
     """
+    digits = {text: significant([text]) for text in set(texts) if "." in text}
     pairs = zip(texts, units, strict=True)
-    kept = [(significant([text]), unit) for text, unit in pairs if "." in text and unit]
+    kept = [(digits[text], unit) for text, unit in pairs if text in digits and unit]
     finest = min((unit for _, unit in kept), default=0.0)
     counts = [count for count, _ in kept if count]
     most = max(counts, default=0)
@@ -142,4 +183,4 @@ def habit_of(texts: Iterable[str], units: Iterable[float]) -> Habit:
     is_even = len(counts) >= ENOUGH and min(counts) == most
     is_mixed = any(unit > 1.5 * finest for _, unit in kept)
     by_digits = 3 <= most <= 4 and (is_even or is_mixed)
-    return Habit(finest, most if by_digits else 17)
+    return Habit(finest, most if by_digits else ALL_DIGITS)

@@ -13,8 +13,8 @@ from attncli.tape.replay import Values
 from attncli.tape.step import Step
 from attncli.text.sentences import small
 
-STATUSES = ("correct", "last_digit", "follows", "wrong", "missing")
-CORRECT, LAST_DIGIT, FOLLOWS, WRONG, MISSING = range(5)
+STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
+CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 
 
 class Judged(Record):
@@ -40,7 +40,7 @@ class Judged(Record):
     @property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
-        codes = (WRONG, FOLLOWS, LAST_DIGIT, CORRECT)
+        codes = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
         return next((STATUSES[code] for code in codes if self.has(code)), "missing")
 
 
@@ -79,10 +79,13 @@ class Compared(Given):
     Attributes:
         yours: what the student's own earlier numbers give.
         follows: the ranges of that, as each written number stands for all that round to it.
+        rounding: what was rounded on the way to the numbers that were rounded early, such as
+            "√3 taken as 1.73"; or nothing.
     """
 
     yours: Array
     follows: Interval
+    rounding: str = ""
 
 
 SHAPES = ("wrong_shape", "transposed")

@@ -1,28 +1,38 @@
-"""Every cell of a student's answers against the right number and against what follows.
-
-A student's numbers take the place of the computed ones: each operation is evaluated on the
-student's own operands, so that a slip is told apart from what only follows from it. A written
-number stands for the numbers that it may be a rounding of, so operands are intervals.
-"""
+"""Every cell of a student's answers against the right number and against what follows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
-from itertools import takewhile
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, ROUNDED, agrees, is_exact, is_known, is_same
+from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, is_exact, is_known
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import SPARE, Habit, habit_of, telling_units
+from attncli.checking.digits import telling_units
+from attncli.checking.early import rounded_on_the_way
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
+from attncli.checking.ranged import axis_of_shares, shares_of
+from attncli.checking.standing import Standing
 from attncli.mechanisms.trace import Trace
+from attncli.records import replace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
+from attncli.tape.walk import evaluate
+
+SMALL = 1 / 8
+"""Which part of what a step can be a unit is at most that forgives a last digit."""
+
+TELLING = 2 / 3
+"""Which part of what a step can be a range is at most from which a number can be said to follow."""
+
+NEAR = 0.05
+"""By which part of itself a number may be off that follows from what is too coarse to tell it."""
+
+SPARE_OF_SUMS = 0.02
+"""By how much weights may miss the sum 1 beside their own rounding, as their sum was rounded."""
 
 
 class Judge:
@@ -30,25 +40,28 @@ class Judge:
 
     Attributes:
         trace: the right calculation.
-        others: calculations that are right as well, such as the one without rounding.
         given: the student's matrices by step.
         judged: the steps so far.
-        midpoints: the calculation on the student's own numbers, as they were written.
-        ranges: the same on the intervals that those numbers stand for.
+        standing: what the student's numbers stand for.
     """
 
     def __init__(
         self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
     ) -> None:
         self.trace = trace
-        self.others = others
         self.given = given
-        self.judged: dict[str, Judged] = {}
-        self.midpoints: Replay[Array] = Replay(trace, lambda step: self._own_numbers(step)[0])
-        self.ranges: Replay[Values] = Replay(
-            trace, lambda step: self._own_numbers(step)[1], lambda _, found: self._settled(found)
-        )
-        self._numbers: dict[str, tuple[Array, Values]] = {}
+        self.standing = Standing(trace, others, given)
+        self.judged = self.standing.judged
+
+    @property
+    def midpoints(self) -> Replay[Array]:
+        """The calculation on the student's own numbers, as they were written."""
+        return self.standing.midpoints
+
+    @property
+    def ranges(self) -> Replay[Values]:
+        """The same on the intervals that those numbers stand for."""
+        return self.standing.ranges
 
     def steps(self) -> Iterator[Judged]:
         """Judge every step of the trace."""
@@ -63,124 +76,126 @@ class Judge:
             return NotGiven(step, codes)
         if isinstance(written, ShapeMismatch):
             return Misshapen(step, codes, written)
-        unit = telling_units(written.values, written.unit, written.texts)
-        given = Given(step, codes, written, unit)
+        most = 1.0 if axis_of_shares(step) else max(_largest(step.array), _largest(written.values))
+        unit = telling_units(written.values, written.unit, written.texts, most)
+        judged = Given(step, codes, written, unit)
         codes[~written.missing] = status.WRONG
-        codes[self._agrees_with_right(given, ROUNDED)] = status.CORRECT
-        off = codes == status.WRONG
-        if not off.any():
-            return given
-        if not is_exact(step.array, unit, written.share):
-            codes[off & self._agrees_with_right(given, CUT_OFF)] = status.LAST_DIGIT
-        yours, follows = self._from_earlier(step)
-        if not is_known(follows, unit, written.share):
-            codes[off & given.agrees(follows, CUT_OFF)] = status.LAST_DIGIT
-        codes[off & given.agrees(follows)] = status.FOLLOWS
-        return Compared(step, codes, written, unit, yours, follows)
+        codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
+        if (codes == status.WRONG).any():
+            judged = self._compared(judged)
+        if axis_of_shares(step):
+            self._refuse_what_is_no_share(judged)
+        return judged
 
-    def _agrees_with_right(self, given: Given, units: float) -> Array:
+    def _agrees_with_right(self, judged: Given, units: float) -> Array:
         """Return which numbers agree with those of any right calculation."""
-        found = given.agrees(given.step.array, units)
-        for other in self.others:
-            found |= given.agrees(other[given.step.name].array, units)
+        step = judged.step
+        is_short = judged.written.share != SHARE
+        right = self.standing.right_in_floats(step) if is_short else step.array
+        found = judged.agrees(right, units)
+        for other in self.standing.others:
+            found |= judged.agrees(other[step.name].array, units)
         return found
 
-    def _from_earlier(self, step: Step) -> tuple[Array, Interval]:
-        """Return what the student's own earlier numbers give for a step, and the range of that."""
-        yours = self.midpoints.result(step)
-        wide = interval(_bounded(self.ranges.result(step)))
-        # Floats may take the number itself out of its range, by a last digit.
-        return yours, Interval(np.fmin(wide.low, yours), np.fmax(wide.high, yours))
+    def _compared(self, judged: Given) -> Compared:
+        """Judge the numbers of a step that are not right, by the student's earlier numbers."""
+        step, codes, written, unit = judged.step, judged.codes, judged.written, judged.unit
+        off = codes == status.WRONG
+        yours, follows = self.standing.from_earlier(step)
+        forgives = unit <= _coarsest_forgiven(step, yours, unit)
+        if not is_exact(step.array, unit, written.share):
+            codes[off & forgives & self._agrees_with_right(judged, CUT_OFF)] = status.LAST_DIGIT
+        ranges = list(self._telling_ranges(judged, yours, follows))
+        if not is_known(ranges[-1], unit, written.share):
+            for found in ranges:
+                codes[off & forgives & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
+        for found in ranges:
+            codes[off & judged.agrees(found)] = status.FOLLOWS
+        compared = Compared(step, codes, written, unit, yours, follows)
+        early = rounded_on_the_way(self.standing, compared, forgives)
+        codes[early.cells] = status.ROUNDED_EARLY
+        return replace(compared, rounding=early.words)
 
-    @cached_property
-    def _habit(self) -> Habit:
-        given = [one for one in self.given.values() if isinstance(one, Written)]
-        texts = [text for one in given for text in one.texts.flat]
-        return habit_of(texts, [float(unit) for one in given for unit in one.unit.flat])
+    def _telling_ranges(self, judged: Given, yours: Array, follows: Interval) -> Iterator[Interval]:
+        """Yield the ranges of what follows, nan where a number could stand for anything.
 
-    def _settled(self, found: Values) -> Values:
-        """Return the intervals of a step that was left out: rounded before its use, or not."""
-        return self._habit.perhaps_rounded(_bounded(found))
-
-    def _own_numbers(self, step: Step) -> tuple[Array, Values] | tuple[None, None]:
-        """Return what a student goes on with from a step: numbers, and what they stand for.
-
-        None where nothing was handed in. Nothing can follow from a matrix that does not fit, so
-        there it is the right one.
+        Somebody goes on from what is written or from every digit. Where the range of both is too
+        wide to tell anything, each by itself may be narrow. And where the narrowest ranges hold
+        every number already, no wider ones are asked.
         """
-        judged = self.judged.get(step.name)
-        if isinstance(judged, Misshapen):
-            return step.array, step.array
-        if not isinstance(judged, Given):
-            return None, None
-        if step.name not in self._numbers:
-            self._numbers[step.name] = self._of_given(judged)
-        return self._numbers[step.name]
+        step = judged.step
+        most = max(_reach(step), _largest(yours))
+        tells = _tells(follows, most)
+        if tells.all() and not self.standing.not_shown_before(step):
+            yield follows
+            if judged.agrees(follows)[judged.codes == status.WRONG].all():
+                return
+        wide = interval(self.standing.carried.result(step))
+        tells = _tells(wide, most)
+        yield _where(tells, wide)
+        if not tells.all():
+            near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
+            for found in (interval(self.standing.kept.result(step)), follows, *near):
+                yield _where(~tells & _tells(found, most), found)
 
-    def _of_given(self, judged: Given) -> tuple[Array, Values]:
-        """Return the numbers of a step that was handed in, and the intervals they stand for."""
-        right, share = judged.step.array, judged.written.share
-        is_right = (judged.codes == status.CORRECT) & is_same(judged.written.values, right, share)
-        values = np.where(is_right, right, judged.written.values)
-        if is_right.all():
-            return right, right
-        half = judged.unit * (0.0 if self._is_unrounded(judged) else ROUNDED)
-        found = self._stand_for(judged, values, np.where(is_right, 0.0, half * SPARE), half)
-        missing = judged.written.missing
-        if isinstance(judged, Compared) or missing.any() or self._is_after_a_mistake(judged):
-            yours, follows = self._from_earlier(judged.step)
-            # A number that follows from the student's own is perhaps right only by chance.
-            low, high = values - half, values + half
-            both = Interval(np.maximum(low, follows.low), np.minimum(high, follows.high))
-            may_follow = agrees(values, 2 * half, follows, share)
-            found = _where(may_follow, hull(found, both), found)
-            if missing.any():
-                values = np.where(missing, yours, values)
-                found = _where(missing, interval(self._settled(follows)), found)
-        return values, found
+    def _refuse_what_is_no_share(self, judged: Given) -> None:
+        """Call wrong what is no part of a whole: below 0, above 1, or in a row that misses 1.
 
-    def _stand_for(self, judged: Given, values: Array, spare: Array, half: Array) -> Interval:
-        """Return the intervals that numbers stand for, by their statuses.
-
-        A right number stands for what was written, for what it was rounded from, and for little
-        else; one that follows for itself, a wrong one for all that round to it.
+        Where the student's own sum is there, weights are parts of that.
         """
-        rights = (judged.step.array, *(other[judged.step.name].array for other in self.others))
-        near = hull(values, *rights)
-        is_right = (judged.codes == status.CORRECT) | (judged.codes == status.LAST_DIGIT)
-        half = np.where(judged.codes == status.FOLLOWS, 0.0, half)
-        low = np.where(is_right, near.low - spare, values - half)
-        high = np.where(is_right, near.high + spare, values + half)
-        return Interval(low, high)
-
-    def _is_after_a_mistake(self, judged: Given) -> bool:
-        """Whether a step before has a wrong number, so that right ones may be right by chance."""
-        before = takewhile(lambda other: other is not judged, self.judged.values())
-        return any(other.has(status.WRONG) for other in before)
-
-    def _is_unrounded(self, judged: Given) -> bool:
-        """Whether no number of a step was rounded: neither the right ones nor the student's.
-
-        A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
-        where 10 is right.
-        """
-        unit, values, share = judged.unit, judged.written.values, judged.written.share
-        if isinstance(judged, Compared) and not is_known(judged.follows, unit, share):
-            return False
-        with np.errstate(invalid="ignore"):  # −∞
-            tens = values / np.where(unit, 10 * unit, 1.0)
-            uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
-        is_doubtful = uses_last_digit & (judged.codes == status.WRONG) & (unit < 1)
-        return is_exact(judged.step.array, unit, share) and not is_doubtful.any()
+        codes, values = judged.codes, judged.written.values
+        if shares_of(judged.step.operation) and judged.step.name not in self.standing.together:
+            return
+        more = judged.written.share
+        with np.errstate(invalid="ignore"):
+            outside = (values < -more) | (values > 1 + more)
+        codes[outside & (codes != status.MISSING) & (codes != status.CORRECT)] = status.WRONG
+        if not isinstance(judged, Compared) or judged.written.missing.any():
+            return
+        along = axis_of_shares(judged.step) or 0
+        spare = (judged.unit + more).sum(axis=along, keepdims=True) + SPARE_OF_SUMS
+        off = np.abs(values.sum(axis=along, keepdims=True) - 1) > spare
+        near = (codes == status.LAST_DIGIT) | (codes == status.ROUNDED_EARLY)
+        codes[off & near] = status.WRONG
 
 
-def _bounded(found: Values) -> Values:
-    """Return intervals in which an end that no float can tell is infinite."""
-    if not isinstance(found, Interval):
-        return found
-    low = np.where(np.isnan(found.low), -np.inf, found.low)
-    return Interval(low, np.where(np.isnan(found.high), np.inf, found.high))
+def _largest(array: Array) -> float:
+    """Return the size of the largest number of an array; an infinite one does not count."""
+    size = np.abs(array)
+    return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
 
 
-def _where(chosen: Array, one: Interval, other: Interval) -> Interval:
-    return Interval(np.where(chosen, one.low, other.low), np.where(chosen, one.high, other.high))
+def _reach(step: Step) -> float:
+    """Return the largest size that a number of a step can have, whatever the signs before it."""
+    if axis_of_shares(step) or step.operation is None:
+        return 1.0
+
+    def of_either_sign(source: Step) -> Interval:
+        size = np.where(np.isfinite(source.array), np.abs(source.array), 0.0)
+        return Interval(-size, size)
+
+    found = interval(evaluate(step.operation, of_either_sign))
+    return max(_largest(found.high), _largest(found.low), _largest(step.array))
+
+
+def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
+    """Return the coarsest units of numbers that may be off in their last digit.
+
+    A unit must be small beside what the step can be; one decimal of small numbers is coarse, but
+    what somebody writes who cuts off.
+    """
+    if axis_of_shares(step):
+        return np.full_like(unit, SMALL)
+    largest = max(_largest(step.array), _largest(yours))
+    return np.where(unit < 1, largest, SMALL * largest)
+
+
+def _tells(found: Interval, most: float) -> Array:
+    """Return which ranges are not so wide that a number may be anything."""
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        narrow: Array = (found.high - found.low <= TELLING * most) | (found.high == found.low)
+    return narrow
+
+
+def _where(chosen: Array, found: Interval) -> Interval:
+    return Interval(np.where(chosen, found.low, np.nan), np.where(chosen, found.high, np.nan))

@@ -26,7 +26,11 @@ FLOATS = ("float16", "float32", "float64")
 
 LONG = 7
 """Numbers with as many significant digits may be those that a program prints."""
-SURELY_PRINTED = {"float16": 10, "float32": 8}
+
+ENOUGH = 4
+"""So many long numbers are needed, as one or two may be floats of a kind by chance."""
+
+SURELY_PRINTED = {"float16": 7, "float32": 8}
 """With as many digits a number is hardly one of these floats by chance; one at least must be."""
 
 
@@ -92,21 +96,28 @@ def dtype_of(raw: Any) -> str:
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
 
 
-def dtype_of_texts(texts: Iterable[str]) -> str:
+def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     """Return float16 or float32 where every long number is one of these that a program printed.
 
-    >>> dtype_of_texts(["0.18634205", "0.5"]), dtype_of_texts(["0.1361083984375"])
-    ('float32', 'float16')
-    >>> dtype_of_texts(["0.1863421"]), dtype_of_texts(["0.18634204", "0.18634206"])
-    ('', '')
+    >>> dtype_of_texts(["0.18634205", "0.5", "0.09003057", "0.24472848", "0.66524094"])
+    'float32'
+    >>> dtype_of_texts(["1020.6584", "31.9477", "1052.6061"])
+    ''
     """
-    digits = {text: significant([_without_zeros(text)]) for text in texts if decimal_of(text)}
-    long = {text: count for text, count in digits.items() if count >= LONG}
+    decimals = [text for text in texts if "." in text]
+    long = {text: _digits_of(text) for text in decimals if len(text) > LONG}
+    long = {text: count for text, count in long.items() if count >= LONG}
+    if len(long) < enough or 2 * len(long) < len(set(decimals)):
+        return ""  # large numbers with as many decimals as small ones have many digits, too
     for dtype, least in SURELY_PRINTED.items():
         is_long = any(count >= least for count in long.values())
-        if is_long and all(_is_printed(text, dtype) for text in long):
+        if is_long and all(_is_printed(text, count, dtype) for text, count in long.items()):
             return dtype
     return ""
+
+
+def _digits_of(text: str) -> int:
+    return significant([_without_zeros(text)]) if decimal_of(text) else 0
 
 
 def _without_zeros(text: str) -> str:
@@ -114,9 +125,9 @@ def _without_zeros(text: str) -> str:
     return (mantissa.rstrip("0") if "." in mantissa else mantissa) + e + power
 
 
-def _is_printed(text: str, dtype: str) -> bool:
-    """Whether a number is a float of a kind, in all of its digits or in those that tell it."""
+def _is_printed(text: str, digits: int, dtype: str) -> bool:
+    """Whether a number is a float of a kind, with so many significant digits or in fewest."""
     number = float(text.replace("−", "-"))
     with np.errstate(over="ignore"):
         single = np.dtype(dtype).type(number)
-    return bool(float(single) == number or float(str(single)) == number)
+    return number in (float(str(single)), float(f"{float(single):.{digits}g}"))

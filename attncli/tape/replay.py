@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
@@ -20,13 +21,15 @@ V = TypeVar("V", bound=Values)
 Change: TypeAlias = Mapping[str, Expression]
 """Other operations for some steps, by the name of the step."""
 
+NO_CHANGE: Change = MappingProxyType({})
+
 
 class Replay(Generic[V]):
     """A calculation worked again on numbers of somebody else.
 
     The value of a step, `replay(step)`, is
 
-    - for an input, its array;
+    - for an input, its array, or what `of_input` makes of it;
     - what `known` gives for it, if that is not None: a known number stands, whatever the numbers
       before it would lead to;
     - otherwise what its operation makes of the replay's values of the steps before it, after
@@ -42,6 +45,8 @@ class Replay(Generic[V]):
         settle: takes a step and the value that was worked out for it, and returns the value that
             later steps use.
         worked: values of steps that are not known, where they have been worked out before.
+        instead: operations that take the place of those of some steps.
+        of_input: takes an input and returns the value that it has here.
     """
 
     def __init__(
@@ -50,6 +55,8 @@ class Replay(Generic[V]):
         known: Callable[[Step], V | None] = lambda step: None,
         settle: Callable[[Step, V], V] = lambda step, value: value,
         worked: Mapping[str, V] | None = None,
+        instead: Change = NO_CHANGE,
+        of_input: Callable[[Step], V] | None = None,
     ) -> None:
         self._steps = list(steps)
         self._rest = iter(self._steps)
@@ -57,14 +64,24 @@ class Replay(Generic[V]):
         self._settle = settle
         self._values: dict[str, V] = dict(worked or {})
         self._used: dict[str, list[Step]] = {}
+        self._instead = instead
+        self._of_input = of_input
+        self._inputs: dict[str, V] = {}
 
     def __call__(self, step: Step) -> V:
         """Return the value of a step, or of an input."""
         if step.operation is None:
-            return cast(V, step.array)  # operations take arrays and intervals together
+            return self._input(step)
         while step.name not in self._values:
             self._work(next(self._rest))
         return self._values[step.name]
+
+    def _input(self, step: Step) -> V:
+        if self._of_input is None:
+            return cast(V, step.array)  # operations take arrays and intervals together
+        if step.name not in self._inputs:
+            self._inputs[step.name] = self._of_input(step)
+        return self._inputs[step.name]
 
     def _work(self, step: Step) -> None:
         if step.name not in self._values:
@@ -74,8 +91,12 @@ class Replay(Generic[V]):
 
     def result(self, step: Step) -> V:
         """Return what a step's operation makes of the values before it, even if it is known."""
-        found: V = self(step) if step.operation is None else evaluate(step.operation, self)
+        made = self._made(step)
+        found: V = self(step) if made is None else evaluate(made, self)
         return found
+
+    def _made(self, step: Step) -> Expression | None:
+        return self._instead.get(step.name, step.operation)
 
     def changed(self, step: Step, change: Change) -> V | None:
         """Return what a step becomes when it, or steps before it, are made by other operations.

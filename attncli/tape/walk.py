@@ -35,9 +35,9 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    numbers = {name: getattr(operation, name) for name in operation.fields}
-    own = {name: x for name, x in numbers.items() if isinstance(x, float)}
-    if constant is None:  # NumPy widens float32 by a number that knows how it was written
+    values = [(name, getattr(operation, name)) for name in operation.fields]
+    own = {name: x for name, x in values if isinstance(x, float)}
+    if constant is None and own:  # NumPy widens float32 by a number that knows how it was written
         own = {name: x for name, x in own.items() if type(x) is not float}
     if own:
         made = constant or float
@@ -138,6 +138,17 @@ def rewritten(
         for name, part in _parts(expression):
             for other in rewritten(part, rule):
                 yield replace(expression, **{name: other})
+
+
+def everywhere(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with another node in the place of one, wherever that stands in it."""
+    if expression is old:
+        return new
+    if isinstance(expression, Step):
+        return expression
+    parts = {name: everywhere(part, old, new) for name, part in _parts(expression)}
+    changed = {name: part for name, part in parts.items() if part is not getattr(expression, name)}
+    return replace(expression, **changed) if changed else expression
 
 
 def _parts(operation: Operation) -> Iterator[tuple[str, Expression]]:

@@ -65,7 +65,7 @@ def written(number: float, count: int, significant: bool) -> str:
 @lru_cache(maxsize=200_000)
 def half_unit(text: str) -> float:
     """Return half a unit of the last written digit; 1200 in three digits has tens."""
-    if "inf" in text:
+    if "inf" in text or text in ("0", "-0"):  # who writes significant digits has no digit for it
         return 0.0
     decimals = len(text.partition(".")[2])
     digits = text.lstrip("-")

@@ -197,7 +197,10 @@ class Paper:
             if (size > largest and not any_size) or np.isnan(numbers).any():
                 raise ImpossibleError
             if habit is not None and habit.early:
-                numbers = habit.rounded(numbers)
+                exact, numbers = numbers, habit.rounded(numbers)
+                nothing = ~numbers.any(axis=-1) & exact.any(axis=-1)
+                if name.startswith("exp") and nothing.any():
+                    raise ImpossibleError  # nobody goes on from exponentials that are all 0
             known[name] = numbers
             if name == until:
                 break

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 import numpy as np
 
@@ -29,8 +30,8 @@ def with_worked(finding: Finding, wrong: WrongStep, cells: Sequence[Index] = ())
     them: it is the one to be worked again.
     """
     judge, step = wrong.judge, wrong.judged.step
-    others = (other for other in judge.judged.values() if other is not wrong.judged)
-    if any(other.has(WRONG) for other in others) or _is_long(step):
+    before = takewhile(lambda other: other is not wrong.judged, judge.judged.values())
+    if any(other.has(WRONG) for other in before) or _is_long(step):
         return finding
     from attncli.explaining.explain import explain_with  # not needed for who is right
 

@@ -1,0 +1,312 @@
+"""What people round on the way: constants such as √3, and steps that they do not show.
+
+A number that is neither right nor follows from what is shown may be right but for such a rounding.
+Each is tried as a calculation of its own, and named: "√3 taken as 1.73".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import chain
+from math import floor, log10
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.attention.normalizers import Exp
+from attncli.checking import judged as status
+from attncli.checking.agreement import CUT_OFF, is_known
+from attncli.checking.digits import Habit, to_unit
+from attncli.checking.judged import Compared
+from attncli.checking.standing import Settle, Standing
+from attncli.notation.text import text
+from attncli.records import Record, replace
+from attncli.tape.operations import Scale
+from attncli.tape.replay import NO_CHANGE, Change, Values
+from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import everywhere, walk
+
+FEWEST_DIGITS = 2
+"""Nobody takes √3 as 2."""
+
+DECIMALS = (1, 2, 3, 4)
+"""To so many decimals constants are rounded."""
+
+COARSEST = Habit(0.01, cuts=True)
+"""The fewest digits to which people round what they do not show."""
+
+HABITS: Mapping[str, Habit] = {
+    "rounded to 2 decimals": Habit(1e-2),
+    "rounded to 3 decimals": Habit(1e-3),
+    "rounded to 4 decimals": Habit(1e-4),
+    "rounded to 3 digits": Habit(0.0, 3),
+    "rounded to 4 digits": Habit(0.0, 4),
+    "cut off after 2 decimals": Habit(1e-2, cuts=True),
+    "cut off after 3 decimals": Habit(1e-3, cuts=True),
+    "cut off after 4 decimals": Habit(1e-4, cuts=True),
+}
+"""How people round what they do not show, in words."""
+
+MOST_UNMOVED = 3
+"""At most so many rows may be right, for each that is off, where a rounding moves all of them."""
+
+MOST_DECIMALS = 4
+"""An input with more decimals, such as 1/3, is perhaps rounded where it is used."""
+
+
+class Early(Record):
+    """Which cells of a step come from a rounding on the way, and from which, in words."""
+
+    cells: Array
+    words: str
+
+
+class Way(Record):
+    """One way to round: constants of steps, and the values of some steps or inputs."""
+
+    words: str
+    change: Change = NO_CHANGE
+    names: frozenset[str] = frozenset()
+    habit: Habit = Habit(0.0)
+
+
+def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) -> Early:
+    """Return which numbers are those of a calculation with something rounded on the way.
+
+    Asked is what is still wrong, and with it what is right but for its last digit; for that alone,
+    only a constant is an explanation. The numbers that are right must be those of the calculation.
+    A fraction or a root claims to be exact, so nothing was rounded.
+
+    Args:
+        standing: what the student's numbers stand for.
+        judged: the step, with the statuses that it has so far.
+        forgives: where a number may be off in its last digit.
+    """
+    step, codes = judged.step, judged.codes
+    off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
+    off, near = off & (judged.unit > 0), near & (judged.unit > 0)
+    nothing = Early(np.zeros(codes.shape, bool), "")
+    hidden = standing.not_shown_before(step)
+    constants = list(_constants((step, *hidden)))
+    names = [*_long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
+    if not off.any() and (not constants or not near.any() or _is_cut_off(judged)):
+        return nothing
+    best = nothing
+    for early in chain(
+        _of_one_way(standing, judged, constants, names, forgives),
+        _of_several_ways(standing, judged, bool(names), forgives),
+    ):
+        asked = early.cells & (off | near) & ~best.cells
+        if asked.any():
+            best = Early(best.cells | asked, best.words or early.words)
+        if best.cells[off | near].all():
+            break
+    return best
+
+
+def _of_one_way(
+    standing: Standing, judged: Compared, constants: list[Way], names: list[str], forgives: Array
+) -> Iterator[Early]:
+    """Yield the numbers of calculations in which all that was rounded was rounded alike."""
+    asked = (judged.codes == status.WRONG) | (judged.codes == status.LAST_DIGIT)
+    if not (constants or names) or not _is_likely(standing, judged, constants, asked):
+        return
+    best = Early(np.zeros(asked.shape, bool), "")
+    for way in _ways(constants, names):
+        found = _replayed(standing, judged.step, way)
+        fits = _fits(judged, found, way.habit.cuts, forgives)
+        explained = fits & asked & _whole_rows(fits | ~asked)
+        if fits[judged.codes == status.CORRECT].all() and explained.sum() > best.cells.sum():
+            best = Early(explained, way.words)
+            if best.cells[asked].all():
+                break
+    yield best
+
+
+def _of_several_ways(
+    standing: Standing, judged: Compared, is_hidden: bool, forgives: Array
+) -> Iterator[Early]:
+    """Yield the numbers that some roundings on the way may give, each step rounded or not."""
+    off, step = judged.codes == status.WRONG, judged.step
+    if is_hidden or standing.has_blanks:
+        for replay, cuts in ((standing.rounded, standing.cuts), (standing.cut_off, True)):
+            fits = _fits(judged, replay.result(step), cuts, forgives)
+            yield Early(fits & off, "the steps that are not shown rounded")
+    for decimals in (4, 3, 2) if is_hidden else ():
+        replay = standing.wide(_perhaps(Habit(10.0**-decimals, cuts=True)))
+        found = interval(replay.result(step))
+        near = _fits(judged, found, True, forgives) & off
+        moved = _is_moved(judged, found) & (judged.codes == status.CORRECT)
+        words = f"some of the steps that are not shown taken to {decimals} decimals"
+        yield Early(near & _whole_rows(near | ~off) & _are_many(near, moved), words)
+
+
+def _perhaps(habit: Habit) -> Settle:
+    """Return what rounds a step that is not shown, or does not."""
+    return lambda _, found: habit.perhaps_rounded(found)
+
+
+def _fits(judged: Compared, found: Values, cuts: bool, forgives: Array) -> Array:
+    """Return which numbers agree with a calculation, perhaps cut off."""
+    fits = judged.agrees(found)
+    if cuts and not is_known(interval(found), judged.unit, judged.written.share):
+        return fits | (judged.agrees(found, CUT_OFF) & forgives)
+    return fits
+
+
+def _is_moved(judged: Compared, found: Interval) -> Array:
+    """Return which numbers a rounding on the way moves by more than a digit; none that is −∞."""
+    with np.errstate(invalid="ignore"):
+        moved: Array = found.high - found.low > judged.unit
+    return moved
+
+
+def _whole_rows(fits: Array) -> Array:
+    """Return which rows fit as a whole: who rounds on the way does it for a row, not for a cell."""
+    found: Array = np.logical_and.reduce(fits, axis=-1, keepdims=True)
+    return found
+
+
+def _are_many(off: Array, right: Array) -> Array:
+    """Return in which rows as many numbers are off as are right that a rounding would move.
+
+    One number that is off among exact ones is no rounding on the way.
+    """
+    found: Array = np.less_equal(right.sum(axis=-1, keepdims=True), off.sum(axis=-1, keepdims=True))
+    return found
+
+
+def _is_cut_off(judged: Compared) -> bool:
+    """Return whether all numbers that are off in their last digit are the right ones cut off."""
+    near = judged.codes == status.LAST_DIGIT
+    right, unit, given = (x[near] for x in (judged.step.array, judged.unit, judged.written.values))
+    return bool((np.abs(given - to_unit(right, unit, True)) < 0.01 * unit).all())
+
+
+def _is_likely(standing: Standing, judged: Compared, constants: list[Way], asked: Array) -> bool:
+    """Return whether numbers may come of the coarsest roundings that people use, all at once.
+
+    Their ranges hold all that the single ways give, so where a row does not lie in them, none of
+    them need be tried. And what is rounded on the way is so for many rows: where it moves numbers
+    in three times as many rows as are off, they are off for another reason.
+    """
+    found = []
+    for change in (NO_CHANGE, *_extremes(constants)):
+        replay = standing.wide(_perhaps(COARSEST), {**standing.together, **change})
+        found.append(replay.result(judged.step))
+    may_be = _whole_rows(judged.agrees(hull(*found), CUT_OFF) | ~asked) & asked
+    moved = _is_moved(judged, interval(found[0])) & ~judged.written.missing
+    few, many = (cells.any(axis=-1).sum() for cells in (may_be, moved))
+    return bool(few and MOST_UNMOVED * few >= many)
+
+
+def _extremes(constants: list[Way]) -> list[Change]:
+    """Return the changes that take a constant as the least and as the largest of its roundings."""
+    by_name: dict[str, list[Way]] = {}
+    for way in constants:
+        by_name.setdefault(way.words.partition(" taken as ")[0], []).append(way)
+    return [way.change for ways in by_name.values() for way in (ways[0], ways[-1])]
+
+
+def _replayed(standing: Standing, step: Step, way: Way) -> Values:
+    def settled(source: Step, found: Values) -> Values:
+        return way.habit.rounded(found) if source.name in way.names else found
+
+    return standing.wide(settled, {**standing.together, **way.change}).result(step)
+
+
+def _ways(constants: list[Way], names: list[str]) -> Iterator[Way]:
+    """Yield the ways to round, the simpler first."""
+    yield from constants
+    every = frozenset(names)
+    for words, habit in HABITS.items() if names else ():
+        listed = _listed(names) if len(names) <= 3 else "the steps that are not shown"
+        yield Way(f"{listed} {words}", names=every, habit=habit)
+    for name in names if len(names) > 1 else ():
+        for words, habit in HABITS.items():
+            yield Way(f"{name} {words}", names=frozenset((name,)), habit=habit)
+    for constant in constants if names else ():
+        for words, habit in HABITS.items():
+            yield replace(
+                constant,
+                words=f"{constant.words}, and the steps that are not shown {words}",
+                names=every,
+                habit=habit,
+            )
+
+
+def _listed(names: list[str]) -> str:
+    *others, last = names
+    return f"{', '.join(others)} and {last}" if others else last
+
+
+def _long_inputs(steps: Iterable[Step]) -> list[str]:
+    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out."""
+    found = {}
+    for step in steps:
+        for node in walk(step.operation) if step.operation is not None else ():
+            if isinstance(node, Step) and node.operation is None:
+                short = np.round(node.array, MOST_DECIMALS)
+                finite = np.isfinite(node.array)
+                if (np.abs(node.array - short)[finite] > 1e-9).any():
+                    found[node.name] = True
+    return list(found)
+
+
+def _constants(steps: Iterable[Step]) -> Iterator[Way]:
+    """Yield the ways in which the constants of steps may be rounded, from the least value up."""
+    found: dict[tuple[str, float], dict[str, Expression]] = {}
+    for step in steps:
+        made = step.operation
+        if not isinstance(made, Operation):
+            continue
+        for node in walk(made):
+            for name, value, instead in _roundings(node):
+                change = found.setdefault((name, value), {})
+                change[step.name] = everywhere(made, node, instead)
+    for (name, value), change in sorted(found.items(), key=lambda pair: pair[0][1]):
+        yield Way(f"{name} taken as {value:g}", change)
+
+
+def _roundings(node: Expression) -> Iterator[tuple[str, float, Expression]]:
+    """Yield a constant's name, the value that it is taken as, and the operation with that."""
+    if isinstance(node, Scale):
+        own = node.over if node.times == 1 else node.times / node.over
+        name = _name(own) if node.times == 1 or node.symbol is None else text(node.symbol)
+        for value in _rounded(own):
+            over, times = (value, 1.0) if node.times == 1 else (1.0, value)
+            yield name, value, replace(node, over=over, times=times)
+        if node.times == 1:
+            for value in _rounded(1 / own):
+                yield f"1/{name}", value, replace(node, over=1.0, times=value)
+    elif isinstance(node, Exp):
+        if node.base == np.e:
+            for value in _rounded(np.e):
+                yield "e", value, replace(node, base=value)
+        for value in _rounded(node.temperature):
+            yield _name(node.temperature), value, replace(node, temperature=value)
+
+
+def _name(value: float) -> str:
+    """Return what a constant is called: √3, or its digits."""
+    square = value * value
+    is_root = abs(square - round(square)) < 1e-9 * square
+    return f"√{round(square)}" if is_root else f"{value:.6g}"
+
+
+def _rounded(value: float) -> Iterator[float]:
+    """Yield a constant rounded and cut off to a few decimals, where that changes it."""
+    seen = []
+    for decimals in DECIMALS:
+        for round_ in (round, _cut):
+            found = round_(value, decimals)
+            digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
+            if digits >= FEWEST_DIGITS and abs(found - value) > 1e-9 and found not in seen:
+                seen.append(found)
+                yield found
+
+
+def _cut(value: float, decimals: int) -> float:
+    power: int = 10**decimals
+    return round(int(round(value * power, 9)) / power, decimals)

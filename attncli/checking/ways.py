@@ -1,0 +1,156 @@
+"""Other right ways of working: whoever takes one is right, and is told so once.
+
+A way is another calculation, or another reading of the sheet, that gives the right result. It is
+taken where it leaves fewer wrong steps than the calculation of the problem.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import TypeAlias
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.rounding import Rounding
+from attncli.attention.normalizers import Exp
+from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
+from attncli.checking.judged import WRONG, Misshapen
+from attncli.checking.judging import Judge
+from attncli.errors import InputError
+from attncli.mechanisms.trace import Trace
+from attncli.problem.kinds import KINDS
+from attncli.records import Record, replace
+from attncli.tape.replay import Change, Replay
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import transform
+
+Sheet: TypeAlias = Mapping[str, Written | ShapeMismatch]
+
+
+class Way(Record):
+    """One way of working a problem, and a sheet as it is read then.
+
+    Attributes:
+        traces: the calculations that are right, the first of which is shown.
+        given: the student's matrices by step.
+        said: a sentence for each thing that was done otherwise than the problem has it.
+    """
+
+    traces: tuple[Trace, ...]
+    given: Sheet
+    said: tuple[str, ...] = ()
+
+
+def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
+    """Return the way of working that leaves the fewest steps wrong, and its judge.
+
+    Args:
+        way: as the problem has it, which is taken where no other leaves fewer.
+        sheet: what was handed in.
+    """
+    judge = judge_of(way)
+    for search in SEARCHES:
+        wrong = wrong_steps(judge)
+        for other in search(way, sheet, wrong) if wrong else ():
+            another = judge_of(other)
+            if len(wrong_steps(another)) < len(wrong_steps(judge)):
+                way, judge = other, another
+    return way, judge
+
+
+def judge_of(way: Way) -> Judge:
+    """Return a judge who has judged every step of a sheet."""
+    trace, *others = way.traces
+    judge = Judge(trace, tuple(others), way.given)
+    for _ in judge.steps():
+        pass
+    return judge
+
+
+def wrong_steps(judge: Judge) -> set[str]:
+    """Return the names of the steps that have a wrong number, or the wrong shape."""
+    judged = judge.judged.items()
+    return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
+
+
+def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """Tokens as columns throughout, or as rows where the problem has columns."""
+    trace = way.traces[0]
+    if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
+        return
+    fitting = (trace[name] for name, one in way.given.items() if isinstance(one, Written))
+    sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
+    if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
+        return  # it could not have been read
+    traces = tuple(_columns_as_rows(one) for one in way.traces)
+    try:
+        given = read_submission(sheet, traces[0])
+    except InputError:  # a name of a cell, or a label, that fits the one way only
+        return
+    said = "rows" if trace.steps and next(iter(trace)).columns else "columns"
+    yield Way(traces, given, (*way.said, f"The tokens stand in {said} throughout."))
+
+
+def _columns_as_rows(trace: Trace) -> Trace:
+    """Return a calculation that stands on paper the other way round."""
+    made: dict[str, Step] = {}
+    for step in trace:
+        operation = step.operation
+        if operation is not None:
+            operation = transform(operation, lambda part: made.get(part.name, part))
+        made[step.name] = replace(step, columns=not step.columns, operation=operation)
+    return replace(trace, steps=made)
+
+
+def _scores_scaled(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """The scaled scores under the name of the scores, where none are given as scaled."""
+    del sheet
+    trace, given = way.traces[0], way.given
+    other = {name: name.replace("scores", "scaled") for name in given if name.startswith("scores")}
+    if not wrong & other.keys() or not all(s in trace and s not in given for s in other.values()):
+        return
+    said = f"{', '.join(other)} {'holds' if len(other) == 1 else 'hold'} the scaled scores."
+    renamed = {other.get(name, name): one for name, one in given.items()}
+    yield replace(way, given=renamed, said=(*way.said, said))
+
+
+def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """Softmax after subtracting the largest score, of each row or of all."""
+    del sheet
+    if not any(name.startswith(("exp", "sum")) for name in wrong):
+        return
+    along = way.traces[0].problem.rules.normalize.along
+    for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
+        change: dict[str, Expression] = {
+            step.name: replace(step.operation, shift_along=axis)
+            for step in way.traces[0]
+            if isinstance(step.operation, Exp) and step.operation.shift_along is None
+        }
+        if change:
+            said = f"The largest score of {whose} was subtracted before the e^."
+            traces = tuple(_remade(trace, change) for trace in way.traces)
+            yield replace(way, traces=traces, said=(*way.said, said))
+
+
+def _remade(trace: Trace, change: Change) -> Trace:
+    """Return a calculation with other operations in some of its steps."""
+    rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
+    replay: Replay[Array] = Replay(
+        trace,
+        settle=lambda step, value: rounding(step.name, value) if rounding else value,
+        instead=change,
+    )
+    steps = {
+        step.name: replace(
+            step, operation=change.get(step.name, step.operation), array=replay(step)
+        )
+        for step in trace
+    }
+    return replace(trace, steps=steps)
+
+
+SEARCHES: tuple[Callable[[Way, Submission, set[str]], Iterator[Way]], ...] = (
+    _turned_round,
+    _scores_scaled,
+    _shifted,
+)
+"""Each is tried on what the one before it left."""

@@ -1,0 +1,53 @@
+"""`attn check` is fair: small versions of the surveys of `benchmarks/fairness.py`.
+
+Right sheets are never wrong, however they were worked and written; hollow ones are never right;
+one wrong number is always found, and no cause is made up for it.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from benchmarks.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
+from tests.oracles.honest import WAYS
+from tests.oracles.right_work import MANNERS
+
+SHOWN = 3
+"""How many failures a message shows."""
+
+UNFAIR = ("missed, no rounding", "false cause")
+"""What must not happen to one wrong number: what coarse rounding reaches may be passed over."""
+
+
+def assert_fair(tally: Tally, *unfair: str) -> None:
+    """Assert that there is no failure, or none of those that begin with some words."""
+    found = [f for f in tally.failures if not unfair or str(f["why"]).startswith(unfair)]
+    lines = [json.dumps(failure, ensure_ascii=False) for failure in found[:SHOWN]]
+    assert not found, "\n".join([f"{len(found)} unfair, such as", *lines])
+
+
+def name_of(manner: tuple[bool, bool, str]) -> str:
+    significant, cut, carries = manner
+    return f"{'cut' if cut else 'rounded'}-{'significant' if significant else 'decimals'}-{carries}"
+
+
+@pytest.mark.parametrize("number", range(len(MANNERS)), ids=[name_of(m) for m in MANNERS])
+def test_right_sheets_are_never_wrong(number: int) -> None:
+    assert_fair(right(np.random.default_rng([1, number]), 160, [number]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_honest_ways_are_never_wrong(way: str) -> None:
+    assert_fair(honest(np.random.default_rng([2, *map(ord, way)]), 36, [way]))
+
+
+@pytest.mark.parametrize("sort", HOLLOW)
+def test_hollow_sheets_are_never_right(sort: str) -> None:
+    assert_fair(hollow(np.random.default_rng(3), 20, [sort]))
+
+
+def test_one_wrong_number_is_found_and_no_cause_is_made_up() -> None:
+    assert_fair(one_wrong(np.random.default_rng(4), 250), *UNFAIR)
