@@ -91,12 +91,17 @@ def is_exact(numbers: Array, unit: Array, share: float = SHARE) -> bool:
     Then nothing was rounded, and a number that is off in its last digit is wrong.
     """
     kept = np.isfinite(numbers) & (unit > 0)
-    if not kept.any():
-        return False
+    return bool(kept.any() and exact_cells(numbers, unit, share)[kept].all())
+
+
+def exact_cells(numbers: Array, unit: Array, share: float = SHARE) -> Array:
+    """Return which numbers have no more digits than were written, of those that have a unit."""
+    kept = np.isfinite(numbers) & (unit > 0)
     units = np.where(kept, unit, 1.0)
+    numbers = np.where(np.isfinite(numbers), numbers, 0.0)
     written = np.round(numbers / units) * units
     share = SHARE_OF_EXACT if share == SHARE else share
-    return bool(agrees(written, 0.0, numbers, share)[kept].all())
+    return agrees(written, 0.0, numbers, share) & kept
 
 
 def is_known(expected: Interval, unit: Array, share: float = SHARE) -> bool:

@@ -5,17 +5,32 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from attncli.checking.answers import Submission, read_submission, submission_of
+from attncli.checking.asked import answered_by, behind, with_step_names
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.judged import LAST_DIGIT, ROUNDED_EARLY, STATUSES, Finding, Judged, Misshapen
+from attncli.checking.judged import (
+    CORRECT,
+    FOLLOWS,
+    LAST_DIGIT,
+    ROUNDED_EARLY,
+    STATUSES,
+    WRONG,
+    Finding,
+    Judged,
+)
+from attncli.checking.judging import Judge
 from attncli.checking.names import named_steps
+from attncli.checking.short import refuse_short, too_few_digits
 from attncli.checking.ways import Way, likeliest
-from attncli.errors import Fault, fail, located
+from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
+from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.text.notebook import Shown
+
+NO_ANSWERS: Mapping[str, str] = {}
 
 
 class Report(Record, Shown):
@@ -28,6 +43,10 @@ class Report(Record, Shown):
         findings: the mistake in a wrong step, by the step's name, where one is known.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
         said: a sentence for each thing that was done otherwise than the problem has it, and right.
+        comment: what the student, or whoever read the sheet, said beside the matrices.
+        marking: what was asked.
+        answers: the step whose numbers count for each that is asked or has points: itself, or one
+            that equals it.
     """
 
     name: str
@@ -36,6 +55,9 @@ class Report(Record, Shown):
     findings: Mapping[str, Finding]
     strict: bool = False
     said: tuple[str, ...] = ()
+    comment: str = ""
+    marking: Marking = Marking()
+    answers: Mapping[str, str] = NO_ANSWERS
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""
@@ -43,9 +65,26 @@ class Report(Record, Shown):
         return judged.status == "wrong" or (self.strict and is_near)
 
     @property
+    def asked(self) -> list[str]:
+        """The names of the steps that count: all of them where the marking asks for none."""
+        names = {self.answers[name] for name in self.marking.ask} or self.steps
+        return [name for name in self.steps if name in names]
+
+    @property
+    def not_given(self) -> list[str]:
+        """The names of steps that are asked, or have points, and were not given."""
+        wanted = self.marking.expected
+        return [name for name in wanted if self.steps[self.answers[name]].status == "missing"]
+
+    @property
     def wrong_steps(self) -> list[str]:
-        """The names of the steps with a wrong cell, in the order of computation."""
-        return [name for name, judged in self.steps.items() if self.is_wrong(judged)]
+        """The names of the steps with a wrong cell that count, in the order of computation.
+
+        A step that is not asked counts where one that is follows from it.
+        """
+        asked = self.asked
+        count = {*asked, *behind(asked, self.steps)} if self.marking.ask else {*asked}
+        return [n for n, judged in self.steps.items() if n in count and self.is_wrong(judged)]
 
     @property
     def first_wrong_step(self) -> str | None:
@@ -57,13 +96,21 @@ class Report(Record, Shown):
         """`correct` or `wrong`; `empty` where nothing was given."""
         if self.wrong_steps:
             return "wrong"
-        return "empty" if all(one.status == "missing" for one in self.steps.values()) else "correct"
+        given = [name for name in self.asked if self.steps[name].status != "missing"]
+        return "correct" if given else "empty"
 
     @property
-    def mismatches(self) -> list[Fault]:
-        """What is wrong with matrices whose shape is not the step's."""
-        steps = self.steps.values()
-        return [judged.mismatch.fault for judged in steps if isinstance(judged, Misshapen)]
+    def points(self) -> dict[str, float]:
+        """What each step that has points earns: the share of its cells that are right."""
+        return {
+            name: round(points * self._share(self.steps[self.answers[name]]) + 1e-9, 2)
+            for name, points in self.marking.points.items()
+        }
+
+    def _share(self, judged: Judged) -> float:
+        near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
+        right = sum(int((judged.codes == code).sum()) for code in (CORRECT, FOLLOWS, *near))
+        return right / judged.codes.size if judged.codes.size else 0.0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -76,7 +123,7 @@ class AnswerKey:
     """The right numbers of a problem, calculated once for any number of answers.
 
     Raises:
-        InputError: if the problem cannot be calculated.
+        InputError: if the problem cannot be calculated, or its marking names no step of it.
     """
 
     def __init__(self, problem: Problem) -> None:
@@ -84,9 +131,13 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         self.others = (compute(problem, rounded=False),) if problem.round else ()
+        with located(problem.source):
+            self.marking = with_step_names(problem.marking, self.trace)
 
     def check(self, sheet: Submission, strict: bool = False) -> Report:
-        """Judge one student's answers; strictly, a number that is off in its last digit is wrong.
+        """Judge one student's answers.
+
+        Strictly, a number that is off in its last digit, or was rounded early, is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
@@ -96,13 +147,43 @@ class AnswerKey:
         with located(sheet.locate):
             given = read_submission(sheet, traces[0])
         way, judge = likeliest(Way(traces, given), sheet)
-        found = {judged.step.name: diagnose(judge, judged) for judged in judge.judged.values()}
-        findings = {name: finding for name, finding in found.items() if finding}
-        return Report(sheet.name, judge.trace, judge.judged, findings, strict, way.said)
+        steps, findings = self._marked(judge)
+        lost = [name for name in given if name not in way.given]
+        found = [name for name in way.given if name not in given]
+        renamed = dict(zip(lost, found, strict=False))
+        wanted = (*self.marking.ask, *self.marking.points)
+        return Report(
+            sheet.name,
+            judge.trace,
+            steps,
+            findings,
+            strict,
+            way.said,
+            sheet.comment,
+            self.marking,
+            answered_by(wanted, self.trace, way.given, renamed),
+        )
+
+    def _marked(self, judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:
+        """Return the judged steps, some refused for their few digits, and what explains them."""
+        steps: dict[str, Judged] = {}
+        findings: dict[str, Finding] = {}
+        decimals = self.marking.decimals
+        for name, judged in judge.judged.items():
+            steps[name] = refuse_short(judged, decimals, judge.standing) if decimals else judged
+            finding = diagnose(judge, judged)
+            if not judged.has(WRONG):  # whoever made a mistake is told that first
+                finding = finding or too_few_digits(steps[name], decimals or 0)
+            if finding:
+                findings[name] = finding
+        return steps, findings
 
 
 def check(
-    problem: Problem, answers: Mapping[str, object] | Submission | None = None, strict: bool = False
+    problem: Problem,
+    answers: Mapping[str, object] | Submission | None = None,
+    strict: bool = False,
+    marking: Marking | Mapping[str, object] | None = None,
 ) -> Report:
     """Check hand-worked matrices against the right ones.
 
@@ -110,10 +191,12 @@ def check(
         problem: what was worked.
         answers: matrices by step name (lists, text, arrays; written numbers keep their digits), or
             a sheet that was read from a file; by default the problem's own key `answers`.
-        strict: whether a number that is off in its last digit is wrong.
+        strict: whether a number that is off in its last digit, or rounded early, is wrong.
+        marking: what is asked, such as {"ask": ["weights"]}; it overrides the problem's own key.
 
     Raises:
-        InputError: for answers that cannot be read: an unknown step, a cell that is no number.
+        InputError: for answers that cannot be read: an unknown step, a cell that is no number; for
+            a marking of steps that are not there.
 
     >>> from attncli import Problem
     >>> problem = Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot")
@@ -121,6 +204,7 @@ def check(
     >>> report.verdict, report.first_wrong_step, report.findings["scores"].message
     ('wrong', 'scores', 'scores[3, 3] is wrong: perhaps 1·1 was counted twice.')
     """
+    problem = problem if marking is None else problem.marked(marking)
     if not isinstance(answers, Submission):
         answers = own_submission(problem) if answers is None else submission_of(answers, "answers")
     return AnswerKey(problem).check(answers, strict)

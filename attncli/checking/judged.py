@@ -81,11 +81,13 @@ class Compared(Given):
         follows: the ranges of that, as each written number stands for all that round to it.
         rounding: what was rounded on the way to the numbers that were rounded early, such as
             "√3 taken as 1.73"; or nothing.
+        short: which numbers are wrong because they have fewer digits than are asked for, or None.
     """
 
     yours: Array
     follows: Interval
     rounding: str = ""
+    short: Array | None = None
 
 
 SHAPES = ("wrong_shape", "transposed")

@@ -92,9 +92,17 @@ class Judge:
         step = judged.step
         is_short = judged.written.share != SHARE
         right = self.standing.right_in_floats(step) if is_short else step.array
-        found = judged.agrees(right, units)
+        found = self._agrees(judged, right, units)
         for other in self.standing.others:
-            found |= judged.agrees(other[step.name].array, units)
+            found |= self._agrees(judged, other[step.name].array, units)
+        return found
+
+    def _agrees(self, judged: Given, expected: Values, units: float = ROUNDED) -> Array:
+        """Return which numbers may stand for what is expected, or are off as far as is tolerated."""
+        found = judged.agrees(expected, units)
+        if more := self.trace.problem.marking.tolerance:
+            ends = interval(expected)
+            found |= judged.agrees(Interval(ends.low - more, ends.high + more), 0.0)
         return found
 
     def _compared(self, judged: Given) -> Compared:
@@ -110,7 +118,7 @@ class Judge:
             for found in ranges:
                 codes[off & forgives & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
         for found in ranges:
-            codes[off & judged.agrees(found)] = status.FOLLOWS
+            codes[off & self._agrees(judged, found)] = status.FOLLOWS
         compared = Compared(step, codes, written, unit, yours, follows)
         early = rounded_on_the_way(self.standing, compared, forgives)
         codes[early.cells] = status.ROUNDED_EARLY

@@ -22,8 +22,20 @@ def check(
         ),
     ] = None,
     strict: Annotated[
-        bool, Option("--strict", help="A number off in its last digit is wrong, too.")
+        bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
     ] = False,
+    ask: Annotated[
+        str | None, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
+    ] = None,
+    points: Annotated[
+        str | None, Option(metavar="'STEP: N, …'", help="What each right step earns.")
+    ] = None,
+    decimals_asked: Annotated[
+        str | None, Option(metavar="N", help="Fewer written digits are wrong.")
+    ] = None,
+    tolerance: Annotated[
+        str | None, Option(metavar="X", help="How far a right number may be off.")
+    ] = None,
     problem_only: Annotated[
         bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
     ] = False,
@@ -41,11 +53,13 @@ def check(
     """Find the first wrong number in hand-worked answers."""
     out = None if str(out) == "-" else out
     shared.prepare([problem, *(answers or ())])
-    from attncli.checking.check import Report
-    from attncli.files.grading import errors_in, grade_all
+    from attncli.files.grading import Unread, grade_all
+    from attncli.files.load import Overrides
     from attncli.rendering.selection import Selection
 
-    problems, failed = shared.read_problems([problem])
+    flags = {"ask": ask, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
+    marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
+    problems, failed = shared.read_problems([problem], Overrides(marking))
     if failed:
         raise typer.Exit(BAD_INPUT)
     chosen_format = shared.format_name("reports", format_, out)
@@ -60,15 +74,15 @@ def check(
     graded = []
     for one in grade_all(problems, answers or (), strict, shared.standard_input()):
         graded.append(one)
-        for error in errors_in(one):
-            shared.complain(error)
+        if isinstance(one, Unread):
+            shared.complain(one.error)
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(graded, selection, terminal_width()), color)
     else:
         shared.write_format("reports", chosen_format, graded, selection, out)
-    if any(errors_in(one) for one in graded):
+    if any(isinstance(one, Unread) for one in graded):
         raise typer.Exit(BAD_INPUT)
-    if any(isinstance(one, Report) and one.verdict == "wrong" for one in graded):
+    if any(not isinstance(one, Unread) and one.verdict != "correct" for one in graded):
         raise typer.Exit(WRONG_ANSWER)

@@ -49,7 +49,7 @@ def attn(
 
 for command, epilog in (
     (compute, "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'."),
-    (check, "Exit status: 0 right, 1 a wrong number, 2 something could not be read."),
+    (check, "Exit status: 0 right, 1 wrong or empty, 2 something could not be read."),
     (explain, "Such as: attn explain homework.yaml 'weights[head 2][am, I]'"),
     (scores, None),
     (schema, None),

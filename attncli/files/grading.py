@@ -36,11 +36,12 @@ def grade_all(
         problems: what was worked: one problem for any number of sheets, or several, for which
             each file has as many sheets.
         sources: files of answers; without any, the answers that stand in the problems.
-        strict: whether a number that is off in its last digit is wrong.
+        strict: whether a number that is off in its last digit, or rounded early, is wrong.
         stdin: what to read for "-".
 
     Raises:
-        InputError: if a problem cannot be calculated, or holds no answers where none are named.
+        InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
+            holds no answers where none are named.
     """
     keys = [AnswerKey(problem) for problem in problems]
     if not sources:
@@ -66,10 +67,3 @@ def _graded(key: AnswerKey, sheet: Submission, strict: bool) -> Graded:
         return key.check(sheet, strict)
     except InputError as error:
         return Unread(sheet.name, error)
-
-
-def errors_in(graded: Graded) -> list[InputError]:
-    """Return what keeps answers from being judged: all of them, or matrices of another shape."""
-    if isinstance(graded, Unread):
-        return [graded.error]
-    return [InputError(fault) for fault in graded.mismatches]

@@ -15,6 +15,7 @@ from attncli.files.document import Document, Labels, Raw, Source, assign, error_
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
+from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 
@@ -35,7 +36,10 @@ NOTHING: Mapping[str, str] = {}
 
 
 class Overrides(Record):
-    """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}."""
+    """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}.
+
+    A value may be a part of the marking: {"marking.points": "weights: 4"}.
+    """
 
     options: Mapping[str, str] = NOTHING
     matrices: Mapping[str, str] = NOTHING
@@ -173,8 +177,13 @@ def from_flags(overrides: Overrides) -> Problem:
 def _problem(document: Document, overrides: Overrides) -> Problem:
     values, places = _as_problem(document)
     for key, text in overrides.options.items():
-        flag = f"--{key.replace('_', '-')}"
-        values[key] = _flag_value(key, text, flag)
+        head, _, part = key.partition(".")
+        flag = FLAGS[part] if part else f"--{key.replace('_', '-')}"
+        if part:
+            with located(places.of):
+                assign(values, key, text)
+        else:
+            values[head] = _flag_value(key, text, flag)
         places.origins[key] = _flag_place(flag)
     for key, name in overrides.matrices.items():
         places.origins[key] = _flag_place(f"-m {key}={name}")

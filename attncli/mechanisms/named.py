@@ -54,6 +54,16 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
     return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
 
 
+def equal_steps(trace: Trace) -> dict[str, str]:
+    """Return the names of all steps that change nothing here, and the step that each equals.
+
+    >>> from attncli import Problem, compute
+    >>> equal_steps(compute(Problem(X=[[1, 0]], score="dot")))["concat"]
+    'output'
+    """
+    return {name: known for name, known, _ in _equal_steps(trace)}
+
+
 def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield a name that is left out, the step that it equals, and whether it stands before that."""
     for scores in [step.name for step in trace if step.name.startswith("scores")]:

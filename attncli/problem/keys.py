@@ -10,6 +10,7 @@ from attncli.forms import form as forms
 from attncli.forms.form import ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.mappings import ANSWERS, MASK, ROUND, named
+from attncli.problem.marking import MARKING, Marking
 from attncli.problem.scale import SCALE
 from attncli.records import Record
 from attncli.tape.step import LEADING
@@ -87,6 +88,7 @@ KEYS: dict[str, Key] = {
     "output_activation": Key(ACTIVATION, "pooling: of the output"),
     "enhance": Key(forms.TRUTH, "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`"),
+    "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking()),
 }
 
 

@@ -7,6 +7,8 @@ from typing import TypeAlias, TypedDict
 
 from numpy.typing import ArrayLike
 
+from attncli.problem.marking import Marking
+
 Matrix: TypeAlias = ArrayLike | Sequence[object] | None
 Words: TypeAlias = str | Sequence[str] | None
 Number: TypeAlias = str | float | None
@@ -63,3 +65,4 @@ class ProblemKeys(TypedDict, total=False):
     output_activation: str | None
     enhance: bool | str | None
     answers: Mapping[str, object] | None
+    marking: Marking | Mapping[str, object] | None

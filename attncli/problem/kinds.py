@@ -40,7 +40,7 @@ class Kind(Record):
     by_position: bool = True  # whether queries have places among the keys, which some masks ask for
 
 
-COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers")
+COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marking")
 SCORING = ("score", "scale", "softcap", "normalize")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""

@@ -21,9 +21,11 @@ from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
+from attncli.problem.marking import Marking, read_marking
 from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, sizes_of
 from attncli.problem.uses import misused
+from attncli.records import replace
 from attncli.tape.step import LEADING
 
 if TYPE_CHECKING:
@@ -99,6 +101,7 @@ class Problem:
     output_activation: str | None
     enhance: bool | None
     answers: Mapping[str, Any] | None
+    marking: Marking
 
     given: tuple[str, ...]
     sizes: Sizes
@@ -133,6 +136,20 @@ class Problem:
         problem = cls(**cast("ProblemKeys", values))
         problem.__dict__["source"] = source
         return problem
+
+    def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
+        """Return the same problem with another marking; a mapping changes only what it names.
+
+        Raises:
+            InputError: for a key that a marking has not, or a value that is none of it.
+        """
+        read = read_marking(marking, ("marking",))
+        if not isinstance(marking, Marking):
+            given = [key for key, value in marking.items() if value is not None]
+            read = replace(self.marking, **{key: getattr(read, key) for key in given})
+        changed = Problem.__new__(Problem)
+        changed.__dict__.update(self.__dict__, marking=read)
+        return changed
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError("a problem does not change; make a new one")
@@ -197,7 +214,8 @@ class Problem:
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
-        hidden = ("title", "notes", "answers", *(["score"] if "scores" in self.given else []))
+        score = ["score"] if "scores" in self.given else []
+        hidden = ("title", "notes", "answers", "marking", *score)
         found: dict[str, object] = {}
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]

@@ -1,0 +1,106 @@
+"""What a teacher asks of answers: digits, a tolerance, which steps count, and their points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from attncli.errors import KeyPath, fail
+from attncli.forms.form import STRING, WORDS, Form, as_text, count, known_parts, number, read_parts
+from attncli.forms.matrices import dotted
+from attncli.records import Record
+from attncli.text.escapes import visible
+
+NO_POINTS: Mapping[str, float] = {}
+
+FLAGS = {
+    "decimals": "--decimals-asked",
+    "tolerance": "--tolerance",
+    "ask": "--ask",
+    "points": "--points",
+}
+"""The flag that sets each part."""
+
+
+class Marking(Record):
+    """What is asked of hand-worked answers.
+
+    Attributes:
+        decimals: how many digits after the point a number has at least that is not exact.
+        tolerance: how far a right number may be off.
+        ask: the names of the steps that count; all of them where there is none.
+        points: what a right step earns, by its name.
+    """
+
+    decimals: int | None = None
+    tolerance: float = 0.0
+    ask: tuple[str, ...] = ()
+    points: Mapping[str, float] = NO_POINTS
+
+    @property
+    def expected(self) -> tuple[str, ...]:
+        """The names of the steps that should be given: those that are asked, or have points."""
+        return self.ask or tuple(self.points)
+
+
+def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
+    """Return names of steps, which may have blanks in them; in a text, commas part them."""
+    words = raw.split(",") if isinstance(raw, str) else raw
+    if not isinstance(words, list | tuple):
+        raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
+    names = (as_text(word, (*path, index)).strip() for index, word in enumerate(words))
+    return tuple(dict.fromkeys(filter(None, names)))
+
+
+def _points(raw: object, path: KeyPath) -> dict[str, float]:
+    """Return the points of steps by name; in a text, commas part the steps: `weights: 4, Q: 1`."""
+    hint = "write such as {weights: 4, output: 3}"
+    pairs: Iterable[tuple[object, object]]
+    if isinstance(raw, str):
+        pairs = [_pair(part, path, hint) for part in raw.split(",") if part.strip()]
+    elif isinstance(raw, Mapping):
+        pairs = raw.items()
+    else:
+        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
+    found: dict[str, object] = {}
+    for name, value in pairs:
+        word = str(name).strip()
+        if word in found:
+            raise fail(
+                f"{dotted(path)} has {visible(word)} twice", *path, hint="leave one of them out"
+            )
+        found[word] = value
+    return {name: NUMBER.read(value, (*path, name)) for name, value in found.items()}
+
+
+def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
+    name, sign, value = part.rpartition(":")
+    if not sign:
+        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
+    return name, value
+
+
+def _parts() -> dict[str, Form]:
+    return {
+        "decimals": count(0),
+        "tolerance": NUMBER,
+        "ask": Form(_ask, (WORDS, STRING)),
+        "points": Form(
+            _points, ({"type": "object", "additionalProperties": NUMBER.schema()}, STRING)
+        ),
+    }
+
+
+def read_marking(raw: object, path: KeyPath) -> Marking:
+    """Return a marking from a mapping; raise an InputError for what is none."""
+    if isinstance(raw, Marking):
+        return raw
+    if not isinstance(raw, Mapping):
+        hint = "write such as {decimals: 2, ask: [weights, output]}"
+        raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
+    parts: dict[str, Any] = read_parts(known_parts(raw, path, _parts()), path, _parts())
+    return Marking(**parts)
+
+
+NUMBER = number()
+MARKING = Form(read_marking, parts=_parts)
