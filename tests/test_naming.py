@@ -16,7 +16,7 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.slips.of_cells import number
-from attncli.rendering.report import summary
+from attncli.rendering.verdicts import summary
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError

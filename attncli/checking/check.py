@@ -107,6 +107,11 @@ class Report(Record, Shown):
             for name, points in self.marking.points.items()
         }
 
+    @property
+    def total(self) -> float:
+        """The points of all steps together."""
+        return round(sum(self.points.values()), 2)
+
     def _share(self, judged: Judged) -> float:
         near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
         right = sum(int((judged.codes == code).sum()) for code in (CORRECT, FOLLOWS, *near))

@@ -98,7 +98,7 @@ class Judge:
         return found
 
     def _agrees(self, judged: Given, expected: Values, units: float = ROUNDED) -> Array:
-        """Return which numbers may stand for what is expected, or are off as far as is tolerated."""
+        """Return which numbers may stand for what is expected, or are off by what is tolerated."""
         found = judged.agrees(expected, units)
         if more := self.trace.problem.marking.tolerance:
             ends = interval(expected)

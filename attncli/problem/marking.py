@@ -38,6 +38,11 @@ class Marking(Record):
     points: Mapping[str, float] = NO_POINTS
 
     @property
+    def possible(self) -> float:
+        """The points of all steps together."""
+        return round(sum(self.points.values()), 2)
+
+    @property
     def expected(self) -> tuple[str, ...]:
         """The names of the steps that should be given: those that are asked, or have points."""
         return self.ask or tuple(self.points)

@@ -7,18 +7,25 @@ from typing import Any
 
 import numpy as np
 
+from attncli.checking.check import Report
 from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.report import label_at, places, written_texts
+from attncli.rendering.remarks import places, written_texts
+from attncli.rendering.report import label_at
 from attncli.rendering.selection import Selection
-from attncli.text.escapes import visible
+from attncli.rendering.verdicts import reason, short
+from attncli.text.escapes import lines_of, visible
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
 COLUMNS = ("name", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
+POINTS = ("points", "of")
+WORDS = ("said", "comment")
+FORMULA = tuple("=+-@＝＋－＠")
+"""What a spreadsheet takes for the start of a formula."""
 
 
 def as_json(graded: Sequence[Graded], selection: Selection) -> bytes:
@@ -28,9 +35,26 @@ def as_json(graded: Sequence[Graded], selection: Selection) -> bytes:
 
 
 def as_csv(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return the grade book: a line a student."""
+    """Return the grade book: a line a student, with points where some problem has them."""
     del selection
-    return csv_text([COLUMNS, *(map(_as_text, grade(one)) for one in graded)]).encode()
+    has_points = any(isinstance(one, Report) and one.marking.points for one in graded)
+    heads = [*COLUMNS, *(POINTS if has_points else ()), *WORDS]
+    rows = ([*grade(one), *(_points(one) if has_points else ()), *_words(one)] for one in graded)
+    return csv_text([heads, *(map(_as_text, row) for row in rows)]).encode()
+
+
+def _points(graded: Graded) -> tuple[str, ...]:
+    if isinstance(graded, Unread) or not graded.marking.points:
+        return "", ""
+    return short(graded.total), short(graded.marking.possible)
+
+
+def _words(graded: Graded) -> tuple[str, ...]:
+    return (
+        ("", "")
+        if isinstance(graded, Unread)
+        else (" ".join(graded.said), " ".join(lines_of(graded.comment)))
+    )
 
 
 def grade(graded: Graded) -> list[str]:
@@ -40,29 +64,52 @@ def grade(graded: Graded) -> list[str]:
         return [graded.name, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", "")
+    words = (finding.id, finding.message) if finding else ("", _reason(graded))
     return [graded.name, graded.verdict, first, *words, *map(str, graded.counts.values())]
+
+
+def _reason(report: Report) -> str:
+    first = report.first_wrong_step
+    return reason(report.steps[first]) if first else ""
 
 
 def report_record(graded: Graded) -> dict[str, Any]:
     """Return a report as a plain mapping."""
     if isinstance(graded, Unread):
         return {"name": graded.name, "verdict": UNREADABLE, "message": str(graded.error)}
+    points = {
+        graded.answers[name]: {"points": earned, "of": graded.marking.points[name]}
+        for name, earned in graded.points.items()
+    }
     return {
         "name": graded.name,
         "verdict": graded.verdict,
         "strict": graded.strict,
         "first_wrong_step": graded.first_wrong_step,
+        "said": list(graded.said),
+        "comment": graded.comment,
+        **_asked(graded),
         "counts": graded.counts,
         "steps": {
-            name: _step_record(judged, graded.findings.get(name))
+            name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
             for name, judged in graded.steps.items()
         },
     }
 
 
+def _asked(report: Report) -> dict[str, Any]:
+    """Return what the marking says of a whole sheet."""
+    marking, found = report.marking, dict[str, Any]()
+    if marking.points:
+        found |= {"points": report.total, "of": marking.possible}
+    if marking.ask:
+        found["asked"] = list(marking.ask)
+    return found | ({"not_given": report.not_given} if marking.expected else {})
+
+
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     given = None
+    rounding = judged.rounding if isinstance(judged, Compared) else ""
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
@@ -73,6 +120,7 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
         "cells": list(_cell_records(judged)) if isinstance(judged, Given) else [],
         "given": given,
         "counts": judged.counts,
+        **({"rounding": rounding} if rounding else {}),
     }
 
 
@@ -111,4 +159,4 @@ def _json_number(value: float) -> float | str | None:
 def _as_text(cell: str) -> str:
     """Return a cell that a spreadsheet takes for text: a student may be called =1+1."""
     shown = visible(cell)
-    return f"'{shown}" if shown.startswith(("=", "+", "-", "@")) else shown
+    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown

@@ -100,6 +100,9 @@ class _Writer:
         if said := self.said:
             verdict = f"{said.sign} {text(said.name)}: {text(said.verdict)}"
             yield f'<p class="verdict" dir="auto">{verdict}</p>\n'
+            for line in filter(None, (said.points, *said.said, *said.missing)):
+                yield f"<p>{text(line)}</p>\n"
+            yield from (f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in said.comment)
         yield unread
         if not self.index:
             yield f'<p class="hint">{HINT}</p>\n'
@@ -196,6 +199,8 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
 def _remark(remark: Remark) -> Iterator[str]:
     """Yield what is said of a step that the student gave."""
     yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
+    if remark.aside:
+        yield f"<p>({remark.aside})</p>"
     if remark.judged.status == "correct":
         yield "<p>✓ your numbers are right</p>"
     elif remark.judged.status == "follows":
@@ -208,8 +213,9 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
         yield from (f"<p>{text(line)}</p>" for line in finding.worked)
         yield from (f"<p>{text(said)}</p>" for said, _ in finding.others)
-    if remark.unexplained:
-        yield f"<p>✗ {text(remark.unexplained)}</p>"
+    yield from (f"<p>✗ {text(line)}</p>" for line in remark.unexplained)
+    if remark.early:
+        yield f"<p>{remark.sign} {text(remark.early)}</p>"
     yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)
     yield "</div>\n"
 

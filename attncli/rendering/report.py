@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 
 import numpy as np
 
@@ -14,28 +12,34 @@ from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
     MISSING,
+    ROUNDED_EARLY,
     WRONG,
     Compared,
     Finding,
     Given,
     Judged,
 )
-from attncli.files.grading import Graded
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, Span
+from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import Selection
+from attncli.rendering.verdicts import points_by_step, verdict
 from attncli.rendering.views import axis_labels
-from attncli.tape.cells import Index, cell_name
+from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
-from attncli.text.escapes import label_text, visible
+from attncli.text.escapes import label_text, lines_of, visible
 from attncli.text.numbers import style_of
 
-MARKS = {LAST_DIGIT: ("≈", "near"), WRONG: ("✗", "wrong"), MISSING: (" ", "faint")}
+MARKS = {
+    LAST_DIGIT: ("≈", "near"),
+    ROUNDED_EARLY: ("≈", "near"),
+    WRONG: ("✗", "wrong"),
+    MISSING: (" ", "faint"),
+}
 """The sign and the style of a written number that is not right."""
 
-SIGNS = {"last_digit": "≈", "follows": "→"}
-MOST_CELLS = 12
-"""How many cells are told one by one before the rest is only counted."""
+SIGNS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
+VERDICTS = {"correct": "✓", "wrong": "✗", "empty": "–"}
 
 
 class Comparison(Record):
@@ -45,7 +49,7 @@ class Comparison(Record):
         words: which head or batch it is, or nothing.
         yours: what the student wrote, with a mark at each number that is not right.
         others: what the student's earlier numbers give, where that differs; the right numbers.
-        is_wrong: whether a number is wrong, rather than rounded or carried on.
+        is_wrong: whether a number is wrong, rather than carried on, or rounded otherwise.
     """
 
     words: str
@@ -67,20 +71,25 @@ class Remark(Record):
 
     Attributes:
         judged: the step and the status of its cells.
-        sign: ✗ for a wrong step, ≈ for one off in a last digit, → for one that follows, or ✓.
+        sign: ✗ for a wrong step, ≈ for one that is right but for a rounding, → for one that
+            follows, or ✓.
+        aside: that a wrong step does not count, or nothing.
         follows: from what the numbers follow: slips, or only rounding.
         finding: the mistake, where one is known.
-        unexplained: the sentence for wrong numbers that no known mistake explains, or nothing.
+        unexplained: the sentences for wrong numbers that no known mistake explains.
+        early: with what rounding numbers are right, or that it is what is wrong; or nothing.
         last_digits: sentences on the numbers that are off in their last digit.
     """
 
     judged: Judged
     sign: str
+    aside: str
     follows: str
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
     finding: Finding | None
-    unexplained: str
+    unexplained: tuple[str, ...]
+    early: str
     last_digits: tuple[str, ...]
 
 
@@ -88,53 +97,69 @@ class ReportPage(Record):
     """What is shown of the report on a student, `name`, who worked the problem `title`.
 
     Attributes:
-        verdict: the one line that says it all, to stand after the sign ✓ or ✗.
+        verdict: the one line that says it all, to stand after the sign: ✓, ✗, or – for nothing.
+        points: what the steps earn, or nothing.
+        comment: the lines of what the student said.
+        said: a sentence for each thing that was done otherwise, and right.
         remarks: by the name of the step, for each that has a number.
-        missing: how many cells were left out of the steps that were given, or nothing.
+        missing: sentences on the cells and the steps that were left out.
     """
 
     name: str
     title: str
     sign: str
     verdict: str
+    points: str
+    comment: tuple[str, ...]
+    said: tuple[str, ...]
     remarks: Mapping[str, Remark]
-    missing: str
+    missing: tuple[str, ...]
 
 
 def report_page(report: Report, selection: Selection) -> ReportPage:
     """Return what of a report is shown."""
     given = [judged for judged in report.steps.values() if judged.status != "missing"]
-    remarks = {judged.step.name: _remark(report, judged, selection) for judged in given}
-    title = visible(report.trace.problem.title)
-    sign = "✓" if report.verdict == "correct" else "✗"
-    missing = _missing_cells(report)
-    return ReportPage(visible(report.name), title, sign, verdict(report), remarks, missing)
+    return ReportPage(
+        visible(report.name),
+        visible(report.trace.problem.title),
+        VERDICTS[report.verdict],
+        verdict(report),
+        points_by_step(report),
+        comment_lines(report),
+        report.said,
+        {judged.step.name: _remark(report, judged, selection) for judged in given},
+        tuple(_missing(report)),
+    )
+
+
+def comment_lines(report: Report) -> tuple[str, ...]:
+    """Return the lines of what the student said, safe to show."""
+    return tuple(visible(line) for line in lines_of(report.comment) if line.strip())
 
 
 def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
     finding = report.findings.get(judged.step.name)
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
-    unexplained = f"{_count(judged, WRONG)} wrong; no usual mistake gives them."
+    counts = judged.step.name in report.wrong_steps
     return Remark(
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
+        "not asked" if report.is_wrong(judged) and not counts else "",
         "your numbers" if is_after else "your rounded numbers",
-        tuple(_comparisons(judged, selection)) if isinstance(judged, Compared) else (),
+        tuple(_comparisons(judged, selection, report.strict)),
         tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
         finding,
-        unexplained if finding is None and judged.has(WRONG) else "",
-        tuple(_last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
+        tuple(unexplained(judged, finding, report.marking.decimals or 0)),
+        early_words(judged, report.strict) if isinstance(judged, Compared) else "",
+        tuple(last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
     )
 
 
-def _count(judged: Judged, code: int) -> str:
-    count = int((judged.codes == code).sum())
-    return "1 number is" if count == 1 else f"{count} numbers are"
-
-
-def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]:
+def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator[Comparison]:
     """Yield the student's matrix and the right one for each head or batch."""
+    if not isinstance(judged, Compared):
+        return
     step, digits = judged.step, selection.digits
     like = Matrix(np.zeros((0, 0)), "", *axis_labels(step), selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
@@ -154,7 +179,8 @@ def _comparisons(judged: Compared, selection: Selection) -> Iterator[Comparison]
         marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
         yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
         words = _slice_words(step, place)
-        yield Comparison(words, yours, tuple(others), bool((part == WRONG).any()))
+        is_wrong = (part == WRONG) | ((part == ROUNDED_EARLY) & strict)
+        yield Comparison(words, yours, tuple(others), bool(is_wrong.any()))
 
 
 def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:
@@ -178,11 +204,6 @@ def label_at(step: Step, axis: str, place: int) -> str:
     return labels[place] if place < len(labels) else str(place + 1)
 
 
-def places(chosen: Array) -> list[Index]:
-    """Return where an array of truth values is true."""
-    return [tuple(place) for place in np.argwhere(chosen).tolist()]
-
-
 def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
     step = judged.step
     texts, right = written_texts(judged), step.value
@@ -191,76 +212,16 @@ def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
         yield WrongCell(cell_name(step, at), str(texts[at]), write(float(right[at])))
 
 
-def _last_digits(judged: Given) -> Iterator[str]:
-    """Yield the cells that are off in their last digit, and how they came about."""
-    step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)
-    found = places(codes == LAST_DIGIT)
-    cut_off = all(
-        np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9
-        and abs(values[at]) <= abs(right[at])
-        for at in found
-    )
-    note = " (cut off, not rounded)" if cut_off else ""
-    yield f"{_count(judged, LAST_DIGIT)} off in the last digit{note}:"
-    for at in found[:MOST_CELLS]:
-        should_be = rounded_like(float(right[at]), float(units[at]))
-        yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
-    if len(found) > MOST_CELLS:
-        yield f"… and {len(found) - MOST_CELLS} more"
-
-
-def rounded_like(value: float, unit: float) -> str:
-    """Return a number rounded to a unit as people round.
-
-    >>> rounded_like(0.975559, 0.01)
-    '0.98'
-    """
-    if not np.isfinite(value):
-        return str(value)
-    exponent = Decimal(1).scaleb(round(float(np.log10(unit))))
-    rounded = Decimal(repr(value)).quantize(exponent, rounding=ROUND_HALF_UP)
-    return f"{rounded:f}"
-
-
-def written_texts(judged: Given) -> Array:
-    """Return what was written, as it stands on paper; `_` for a cell that was left out."""
-    return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))
-
-
-def _missing_cells(report: Report) -> str:
+def _missing(report: Report) -> Iterator[str]:
+    """Yield how many cells were left out of the steps that were given, and which steps were."""
     given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
     counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
-    return ", ".join(f"{n} of {size} cells of {name}" for name, (n, size) in counts.items() if n)
-
-
-def verdict(report: Report) -> str:
-    """Return the one line that says it all."""
-    counts = report.counts
-    if first := report.first_wrong_step:
-        finding = report.findings.get(first)
-        what = f" ({finding.id})" if finding else ""
-        if not report.steps[first].has(WRONG) and finding is None:
-            what = " (off in the last digit)"
-        return f"wrong, first at {first}{what}"
-    given = sum(counts[status] for status in ("correct", "last_digit", "follows"))
-    near = counts["last_digit"]
-    note = f", {near} of them off in the last digit" if near else ""
-    return f"correct: {given} number{'s' if given != 1 else ''}{note}"
-
-
-def summary(graded: Sequence[Graded]) -> Iterator[str]:
-    """Yield how many of a class were right, and the commonest mistakes."""
-    reports = [one for one in graded if isinstance(one, Report)]
-    wrong = {one: one.first_wrong_step for one in reports if one.first_wrong_step}
-    parts = [f"{len(reports) - len(wrong)} correct", f"{len(wrong)} wrong"]
-    if unread := len(graded) - len(reports):
-        parts.append(f"{unread} could not be read")
-    yield f"{len(graded)} answer{'' if len(graded) == 1 else 's'}: {', '.join(parts)}"
-    mistakes = Counter(one.findings[s].id for one, s in wrong.items() if s in one.findings)
-    steps = Counter(wrong.values())
-    for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):
-        if counted:
-            told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
-            yield f"{name}: {told}"
+    cells = [
+        f"{n} of {size} cell{'' if size == 1 else 's'} of {name}"
+        for name, (n, size) in counts.items()
+        if n
+    ]
+    if cells:
+        yield f"_ left out: {', '.join(cells)}"
+    if report.not_given:
+        yield f"not given: {', '.join(report.not_given)}"

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from attncli.checking.check import Report
-from attncli.files.grading import Graded
+from attncli.files.grading import Graded, Unread
 from attncli.rendering.grades import grade
 from attncli.rendering.markdown import escaped, table
-from attncli.rendering.report import Remark, ReportPage, report_page, summary
+from attncli.rendering.report import Remark, ReportPage, comment_lines, report_page
 from attncli.rendering.selection import Selection
+from attncli.rendering.verdicts import points_of, summary
 from attncli.text.escapes import visible
 
 
@@ -25,20 +26,28 @@ def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
 
 def _report(page: ReportPage) -> Iterator[str]:
     yield f"# {escaped(page.name)}"
-    yield f"**{page.verdict}**"
+    if page.title:
+        yield escaped(page.title)
+    if page.comment:
+        yield "\n".join(f"> {escaped(line)}\\" for line in page.comment).removesuffix("\\")
+    yield from map(escaped, page.said)
+    yield f"**{escaped(page.verdict)}**"
+    if page.points:
+        yield escaped(page.points)
     for remark in page.remarks.values():
         yield from _remark(remark)
+    yield from map(escaped, page.missing)
 
 
 def _remark(remark: Remark) -> Iterator[str]:
-    yield f"## {remark.sign} {escaped(remark.judged.step.name)}"
+    aside = f" ({remark.aside})" if remark.aside else ""
+    yield f"## {remark.sign} {escaped(remark.judged.step.name)}{aside}"
     if remark.finding is not None:
         said = f"{visible(remark.finding.message)} {visible(remark.finding.advice)}"
         yield f"{escaped(said)} (`{remark.finding.id}`)"
         if remark.finding.worked:
             yield "\n".join(f"- {escaped(visible(line))}" for line in remark.finding.worked)
-    if remark.unexplained:
-        yield remark.unexplained
+    yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))
     if remark.cells:
         rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]
         escaped_rows = (list(map(escaped, row)) for row in rows)
@@ -50,10 +59,18 @@ def _remark(remark: Remark) -> Iterator[str]:
 
 
 def _class(graded: Sequence[Graded]) -> Iterator[str]:
-    rows = []
-    for one in graded:
+    heads, rows = ["student", "verdict", "first wrong step", "mistake"], []
+    points = ["" if isinstance(one, Unread) else points_of(one) for one in graded]
+    for one, earned in zip(graded, points, strict=True):
         name, said, first, id_, message, *_ = map(visible, grade(one))
         told = f"{escaped(message)} (`{id_}`)" if id_ else escaped(message)
-        rows.append([escaped(name), escaped(said), escaped(first), told])
-    yield table(["student", "verdict", "first wrong step", "mistake"], ["---"] * 4, rows)
-    yield "\n".join(f"- {text}" for text in summary(graded))
+        more = [escaped(earned)] if any(points) else []
+        rows.append([escaped(name), escaped(said), escaped(first), told, *more])
+    heads += ["points"] if any(points) else []
+    yield table(heads, ["---"] * len(heads), rows)
+    yield "\n".join(f"- {escaped(text)}" for text in summary(graded))
+    reports = [one for one in graded if not isinstance(one, Unread)]
+    said_by = {one: " ".join(comment_lines(one)) for one in reports if one.comment}
+    if said_by:
+        texts = (f"{visible(one.name)} says: “{said}”" for one, said in said_by.items())
+        yield "\n".join(f"- {escaped(text)}" for text in texts)

@@ -8,13 +8,14 @@ from itertools import groupby
 from attncli.checking.check import Report
 from attncli.checking.judged import Finding
 from attncli.files.grading import Graded, Unread
-from attncli.rendering import report
+from attncli.rendering import report, verdicts
 from attncli.rendering.blocks import Layout, Line, heading_line, plain
+from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
-STYLES = {"✓": "right", "→": "right", "≈": "near", "✗": "wrong"}
+STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "✗": "wrong"}
 
 
 def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
@@ -38,7 +39,11 @@ def pages(
 
 def _page(page: report.ReportPage, layout: Layout) -> Iterator[Line]:
     yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
+    yield from ([(f"  “{line}”", "faint")] for line in page.comment)
     yield []
+    if page.said:
+        yield from ([(text, "")] for text in page.said)
+        yield []
     for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
         if is_fine:
             yield from _fine(list(remarks))
@@ -46,20 +51,23 @@ def _page(page: report.ReportPage, layout: Layout) -> Iterator[Line]:
             for remark in remarks:
                 yield from _remark(remark, layout)
     if page.missing:
-        yield [(f"_ left out: {page.missing}", "faint")]
+        yield from ([(text, "faint")] for text in page.missing)
         yield []
     yield [(page.verdict, STYLES[page.sign])]
+    if page.points:
+        yield [(page.points, "")]
 
 
 def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
     """Yield a step with its marked cells."""
-    yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step)]
+    aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
+    yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.judged.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
     if any(comparison.yours.is_cut for comparison in wrong):
-        for cell in remark.cells[: report.MOST_CELLS]:
+        for cell in remark.cells[:MOST_CELLS]:
             text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
             yield [(f"  {text}", "")]
-        if (more := len(remark.cells) - report.MOST_CELLS) > 0:
+        if (more := len(remark.cells) - MOST_CELLS) > 0:
             yield [(f"  … and {more} more; --full shows all", "")]
     else:
         for comparison in wrong:
@@ -69,7 +77,7 @@ def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
                 yield [("  ", ""), *line]
     if remark.finding is not None:
         yield from _sentences(remark.finding)
-    for text in filter(None, (remark.unexplained, *remark.last_digits)):
+    for text in filter(None, (*remark.unexplained, remark.early, *remark.last_digits)):
         yield [(f"  {text}", "")]
     yield []
 
@@ -98,24 +106,35 @@ def _sentences(finding: Finding) -> Iterator[Line]:
 
 def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
     """Yield a line a student, then the summary."""
-    width = max(cell_width(visible(one.name)) for one in graded)
-    for one in graded:
-        name = visible(one.name)
-        padded = (name + " " * (width - cell_width(name)), "")
+    names = _padded([visible(one.name) for one in graded])
+    points = _padded(["" if isinstance(one, Unread) else verdicts.points_of(one) for one in graded])
+    for one, name, earned in zip(graded, names, points, strict=True):
+        padded = (f"{name}  {earned}" if earned else name, "")
         if isinstance(one, Unread):
             yield [("? ", "near"), padded, ("  could not be read", "near")]
-        elif one.verdict == "correct":
-            yield [("✓ ", "right"), padded, (f"  {report.verdict(one)}", "")]
         else:
+            sign = report.VERDICTS[one.verdict]
+            style = "" if sign == "✓" else STYLES[sign]
             finding = one.findings.get(one.first_wrong_step or "")
             told = [(f"  {visible(finding.message)}", "")] if finding else []
-            yield [("✗ ", "wrong"), padded, (f"  {report.verdict(one)}", "wrong"), *told]
+            said = (f"  {verdicts.verdict(one)}", style)
+            yield [(f"{sign} ", STYLES[sign]), padded, said, *told]
     yield []
-    for text in report.summary(graded):
+    for text in verdicts.summary(graded):
         yield [(text, "")]
+    for one in graded:
+        if not isinstance(one, Unread) and one.comment:
+            words = " ".join(report.comment_lines(one))
+            yield [(f"{visible(one.name)} says: “{words}”", "faint")]
+
+
+def _padded(words: Sequence[str]) -> list[str]:
+    """Return words with blanks after them, all as wide as the widest."""
+    width = max(map(cell_width, words))
+    return [word + " " * (width - cell_width(word)) for word in words]
 
 
 def _verdict_line(graded: Graded, several: bool) -> Line:
     """Return only what is said of a student, after the name where there are several."""
-    said = "could not be read" if isinstance(graded, Unread) else report.verdict(graded)
+    said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
     return [(f"{visible(graded.name)}: {said}" if several else said, "")]
