@@ -68,9 +68,11 @@ def _class(graded: Sequence[Graded]) -> Iterator[str]:
         rows.append([escaped(name), escaped(said), escaped(first), told, *more])
     heads += ["points"] if any(points) else []
     yield table(heads, ["---"] * len(heads), rows)
-    yield "\n".join(f"- {escaped(text)}" for text in summary(graded))
-    reports = [one for one in graded if not isinstance(one, Unread)]
-    said_by = {one: " ".join(comment_lines(one)) for one in reports if one.comment}
-    if said_by:
-        texts = (f"{visible(one.name)} says: “{said}”" for one, said in said_by.items())
-        yield "\n".join(f"- {escaped(text)}" for text in texts)
+    texts = [*summary(graded), *map(visible, _comments(graded))]
+    yield "\n".join(f"- {escaped(text)}" for text in texts)
+
+
+def _comments(graded: Sequence[Graded]) -> Iterator[str]:
+    for one in graded:
+        if not isinstance(one, Unread) and one.comment:
+            yield f"{one.name} says: “{' '.join(comment_lines(one))}”"

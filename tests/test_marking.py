@@ -1,0 +1,299 @@
+"""The key `marking`: digits, tolerance, steps and points that a teacher asks for."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.check import Report
+from attncli.checking.judged import STATUSES
+from attncli.problem.marking import FLAGS, Marking
+from tests.conftest import SAMPLES, Attn
+
+SCALED = SAMPLES / "integers_scaled.yaml"
+BO = SAMPLES / "answers" / "bo.yaml"
+WEIGHTS = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
+SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
+
+
+def problem(**given: Any) -> attncli.Problem:
+    words = {"X": [[1, 3, 2], [1, 1, 3], [1, 2, 1]], "score": "dot"}
+    return attncli.Problem(**(words | given))
+
+
+def statuses(report: Report, name: str) -> list[str]:
+    """Return the status of each cell of a step, row by row on paper."""
+    judged = report.steps[name]
+    return [STATUSES[code] for code in judged.step.on_paper(judged.codes).ravel()]
+
+
+def with_weight(written: str) -> dict[str, Any]:
+    """Return published weights whose first one, 0.975559, is written otherwise."""
+    return {"weights": [[written, *WEIGHTS[0][1:]], *WEIGHTS[1:]]}
+
+
+# Digits
+
+
+def test_too_few_digits_are_wrong_and_are_said_to_be_the_reason() -> None:
+    one = {"weights": [["1.0", "0.02", "0.01"], *WEIGHTS[1:]]}
+    assert attncli.check(problem(), one).verdict == "correct"
+    report = attncli.check(problem(), one, marking={"decimals": 2})
+    assert (report.verdict, report.first_wrong_step) == ("wrong", "weights")
+    assert statuses(report, "weights") == ["wrong"] + ["correct"] * 8
+    finding = report.findings["weights"]
+    assert finding.id == "too_few_digits"
+    assert finding.message == "weights[1, 1] has 1 decimal, but 2 are asked for."
+    several = attncli.check(problem(), {"weights": WEIGHTS}, marking={"decimals": 3})
+    assert several.findings["weights"].message == (
+        "9 of the numbers have fewer than the 3 decimals that are asked for."
+    )
+    whole = attncli.check(problem(), with_weight("1"), marking={"decimals": 1})
+    assert whole.findings["weights"].message == (
+        "weights[1, 1] has no decimals, but 1 is asked for."
+    )
+
+
+def test_what_is_exact_needs_no_more_digits() -> None:
+    """14 is 14.00, a fraction is exact, and a computer's floats have all their digits."""
+    for answers in (
+        {"scores": SCORES},
+        {"weights[1, 1]": "e^14/(e^14 + e^10 + e^9)"},
+        {"weights": attncli.compute(problem())["weights"].value.astype(np.float32)},
+        {"scores[1, 1]": 28, "scaled[1, 1]": 14},
+    ):
+        asked = problem(scale="1/2") if "scaled[1, 1]" in answers else problem()
+        asked_report = attncli.check(asked, answers, marking={"decimals": 2})
+        assert "too_few_digits" not in {one.id for one in asked_report.findings.values()}
+
+
+def test_what_follows_needs_the_digits_too() -> None:
+    e = np.exp([12.0, 10, 9])
+    row = [f"{x:.1f}" for x in e / e.sum()]
+    answers = {"scores": [[12, 10, 9], *SCORES[1:]], "weights": [row, ["~"] * 3, ["~"] * 3]}
+    report = attncli.check(problem(), answers, marking={"decimals": 2})
+    assert statuses(report, "weights")[:3] == ["wrong"] * 3
+    assert report.findings["weights"].id == "too_few_digits"
+    assert report.findings["scores"].id == "single_cell_slip"
+
+
+def test_a_mistake_is_told_before_few_digits() -> None:
+    answers = {"weights": [["0.5", "0.3", "0.2"], ["0.3", "0.73", "0.00"], WEIGHTS[2]]}
+    report = attncli.check(problem(), answers, marking={"decimals": 2})
+    finding = report.findings.get("weights")
+    assert finding is None or finding.id != "too_few_digits"
+    page = attncli.render(report)
+    assert "weights[2, 1] has 1 decimal, but 2 are asked for." in page
+
+
+def test_no_digits_asked_is_no_demand() -> None:
+    assert attncli.check(problem(), {"exp[1, 1]": "1.2e6"}, marking={"decimals": 0}).verdict == (
+        attncli.check(problem(), {"exp[1, 1]": "1.2e6"}).verdict
+    )
+
+
+# Tolerance
+
+
+@pytest.mark.parametrize(
+    ("written", "verdict"),
+    [("0.971", "correct"), ("0.980", "correct"), ("0.9704", "wrong"), ("0.9807", "wrong")],
+)
+def test_a_number_may_be_off_by_the_tolerance(written: str, verdict: str) -> None:
+    """0.975559 is right, and half a unit of the last digit is not added to what is tolerated."""
+    assert attncli.check(problem(), with_weight(written)).verdict == "wrong"
+    report = attncli.check(problem(), with_weight(written), marking={"tolerance": 0.005})
+    assert report.verdict == verdict
+    assert (statuses(report, "weights")[0] == "correct") == (verdict == "correct")
+
+
+def test_what_follows_may_be_off_by_the_tolerance() -> None:
+    e = np.exp([12.0, 10, 9])
+    row = [f"{x:.3f}" for x in e / e.sum() + [0.004, -0.004, 0]]
+    answers = {"scores": [[12, 10, 9], *SCORES[1:]], "weights": [row, ["~"] * 3, ["~"] * 3]}
+    assert "wrong" in statuses(attncli.check(problem(), answers), "weights")
+    report = attncli.check(problem(), answers, marking={"tolerance": "0.005"})
+    assert statuses(report, "weights")[:3] == ["follows"] * 3
+
+
+# Steps that count
+
+
+def test_only_the_steps_that_are_asked_count() -> None:
+    wrong_q = [[1, 3, 2], [1, 1, 3], [1, 2, 2]]
+    answers = {"Q": wrong_q, "weights": WEIGHTS}
+    assert attncli.check(problem(), answers).first_wrong_step == "Q"
+    report = attncli.check(problem(), answers, marking={"ask": "alpha, output"})
+    assert report.marking.ask == ("weights", "output")
+    assert (report.verdict, report.first_wrong_step) == ("correct", None)
+    assert report.not_given == ["output"]
+    page = attncli.render(report)
+    assert "✗ Q = X   (not asked)" in page
+    assert page.endswith("not given: output\n\ncorrect: 9 numbers; not given: output\n"), page
+
+
+def test_a_wrong_step_counts_where_what_is_asked_follows_from_it() -> None:
+    sheet = attncli.load_answers(BO)[0]
+    report = attncli.check(attncli.load(SCALED), sheet, marking={"ask": ["output"]})
+    assert report.steps["output"].status == "follows"
+    assert (report.verdict, report.wrong_steps) == ("wrong", ["scaled"])
+    assert "not asked" not in attncli.render(report)
+
+
+def test_a_sheet_without_what_is_asked_is_empty(attn: Attn) -> None:
+    report = attncli.check(problem(), {"scores": SCORES}, marking={"ask": ["output"]})
+    assert report.verdict == "empty"
+    result = attn("check", SCALED, BO, "--ask", "Q", "-q")
+    assert (result.status, result.out) == (1, "empty: none of the steps that are asked was given\n")
+
+
+def test_a_step_that_equals_another_may_be_asked_and_given_under_either_name() -> None:
+    """The context is the output here, and `scaled` the scores."""
+    output = attncli.compute(problem())["output"].value
+    for asked, given in (("context", "output"), ("output", "context"), ("concat", "context")):
+        marking = {"ask": [asked], "points": {asked: 2}}
+        report = attncli.check(problem(), {given: output}, marking=marking)
+        assert (report.verdict, report.total) == ("correct", 2)
+        wrong = attncli.check(problem(), {given: output + 1}, marking=marking)
+        assert (wrong.verdict, wrong.total) == ("wrong", 0)
+
+
+def test_scaled_scores_given_as_scores_are_what_was_asked() -> None:
+    scaled = attncli.load(SCALED)
+    answers = {"scores": attncli.compute(scaled)["scaled"].value.round(4)}
+    marking = {"ask": ["scores"], "points": {"scores": 3}}
+    report = attncli.check(scaled, answers, marking=marking)
+    assert (report.verdict, report.total, report.not_given) == ("correct", 3, [])
+
+
+# Points
+
+
+def test_points_are_shares_of_the_right_cells() -> None:
+    answers = {
+        "scores": [[14, 10, 9], [10, 11, 6], [9, 7, 7]],
+        "weights": [*WEIGHTS[:2], ["~"] * 3],
+    }
+    points = {"S": 3, "weights": "4", "output": 1.5}
+    report = attncli.check(problem(), answers, marking={"points": points})
+    assert report.points == {"scores": 2.33, "weights": 2.67, "output": 0}
+    assert (report.total, report.marking.possible) == (5.0, 8.5)
+    assert report.not_given == ["output"]
+
+
+def test_what_follows_or_is_nearly_right_earns_its_points() -> None:
+    sheet = attncli.load_answers(BO)[0]
+    marking = {"points": "scaled: 2, weights: 4, output: 3"}
+    report = attncli.check(attncli.load(SCALED), sheet, marking=marking)
+    assert report.points == {"scaled": 0, "weights": 4, "output": 3}
+    published = {"weights": [["0.97", "0.02", "0.01"], *WEIGHTS[1:]]}
+    for strict, earned in ((False, 9), (True, 8)):
+        report = attncli.check(problem(), published, strict, marking={"points": {"weights": 9}})
+        assert report.total == earned
+
+
+def test_a_wrong_shape_earns_nothing() -> None:
+    report = attncli.check(problem(), {"scores": [[14, 10]]}, marking={"points": {"scores": 3}})
+    assert (report.verdict, report.total) == ("wrong", 0)
+
+
+def test_points_are_in_every_report(attn: Attn) -> None:
+    flag = ("--points", "scores: 3, weights: 4, Z: 3, Q: 0.5")
+    said = "points: 10 of 10.5 (scores 3 of 3, weights 4 of 4, output 3 of 3, Q 0 of 0.5)"
+    for form in ("table", "markdown", "html"):
+        assert said in attn("check", SCALED, BO, *flag, "-f", form).out
+    report = json.loads(attn("check", SCALED, BO, *flag, "-f", "json").out)
+    assert (report["points"], report["of"], report["not_given"]) == (10, 10.5, ["Q"])
+    assert (report["steps"]["Q"]["points"], report["steps"]["Q"]["of"]) == (0, 0.5)
+    assert "points" not in report["steps"]["scaled"]
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, BO, *flag, "-f", "csv").out))
+    assert (row["points"], row["of"]) == ("10", "10.5")
+    ada = SAMPLES / "answers" / "ada.json"
+    result = attn("check", SCALED, BO, ada, *flag)
+    assert "✗ Bo   10 of 10.5  wrong, first at scaled" in result.out
+    assert "✓ Ada  7 of 10.5   correct: 18 numbers; not given: scores, Q" in result.out
+    assert "points: 8.5 of 10.5 on average\n" in result.out
+    both = attn("check", SCALED, BO, ada, *flag, "-f", "markdown").out
+    assert "| student | verdict | first wrong step | mistake | points |" in both
+    assert "| 7 of 10.5 |\n" in both
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "json", "csv"])
+def test_without_points_nothing_is_said_of_points(attn: Attn, form: str) -> None:
+    out = attn("check", SCALED, BO, "-f", form).out
+    assert "points" not in out.replace("your numbers", "")
+
+
+# How it is written
+
+
+def test_flags_override_the_parts_of_the_file(attn: Attn, tmp_path: Path) -> None:
+    file = tmp_path / "p.yaml"
+    file.write_text(f"{SCALED.read_text()}\nmarking: {{decimals: 3, points: {{weights: 4}}}}\n")
+    report = json.loads(attn("check", file, BO, "-f", "json").out)
+    assert report["steps"]["weights"]["mistake"]["id"] == "too_few_digits"
+    assert report["of"] == 4
+    report = json.loads(attn("check", file, BO, "-f", "json", "--decimals-asked", "2").out)
+    assert report["steps"]["weights"]["mistake"] is None
+    assert report["of"] == 4
+    report = json.loads(attn("check", file, BO, "-f", "json", "--points", "Z: 2.5").out)
+    assert report["of"] == 2.5
+    assert attn("check", file, BO, "--tolerance", "9", "-q").status == 0
+
+
+def test_python_takes_a_mapping_or_a_marking() -> None:
+    own = problem(marking={"ask": ["weights"], "decimals": 2})
+    assert own.marking.ask == ("weights",)
+    both = attncli.check(own, {"weights": WEIGHTS}, marking={"points": {"weights": 1}})
+    assert (both.marking.ask, both.marking.decimals, both.total) == (("weights",), 2, 1)
+    only = attncli.check(own, {"weights": WEIGHTS}, marking=Marking(points={"weights": 1}))
+    assert (only.marking.ask, only.marking.decimals) == ((), None)
+    assert pickle.loads(pickle.dumps(both)).total == 1
+    assert "marking" not in attncli.compute(own).problem.options()
+
+
+FAULTS = [
+    ("{decimels: 2}", "p.yaml:3:11: unknown key decimels in marking", "did you mean decimals?"),
+    ("{decimals: 1.5}", "marking.decimals must be a whole number", ""),
+    ("{tolerance: 0}", "p.yaml:3:11: marking.tolerance must be greater than 0", ""),
+    ("{ask: 3}", "there is no step 3 in this calculation", "the steps are Q, K, V"),
+    ("{ask: [weights, ouput]}", "p.yaml:3:26: there is no step ouput", "did you mean output?"),
+    ("{ask: [X]}", "X is an input of the problem, not a step", "the steps are Q, K, V"),
+    ("{ask: ['weights[1, 1]']}", "is only a part of the step weights", "the steps are"),
+    ("{points: {wieghts: 3}}", "p.yaml:3:21: there is no step wieghts", "did you mean weights?"),
+    ("{points: {A: 3, weights: 2}}", "weights is weights, which has points twice", ""),
+    ("{points: {weights: much}}", "much is not a number", ""),
+    ("{points: 4}", "marking.points must be a number for each step", "{weights: 4, output: 3}"),
+    ("causal", "marking must be a mapping", "{decimals: 2, ask: [weights, output]}"),
+]
+
+
+@pytest.mark.parametrize(("written", "message", "hint"), FAULTS)
+def test_what_is_wrong_is_one_clear_sentence(
+    written: str, message: str, hint: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(f"X: [[1, 3], [2, 1]]\nscore: dot\nmarking: {written}\n")
+    result = attn("check", "p.yaml", BO, cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert message in result.err
+    assert hint in result.err
+
+
+def test_what_is_wrong_with_a_flag_is_told_of_the_flag(attn: Attn) -> None:
+    for part, flag in FLAGS.items():
+        result = attn("check", SCALED, BO, flag, "wieghts: 3" if part == "points" else "no")
+        assert result.status == 2
+        assert result.err.startswith(f"{flag}: "), result.err
+
+
+def test_the_schema_knows_it() -> None:
+    properties: Any = attncli.schema()["properties"]
+    assert set(properties["marking"]["properties"]) == set(FLAGS) == set(Marking.fields)
