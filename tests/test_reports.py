@@ -1,0 +1,289 @@
+"""What reports show beside the numbers: roundings, other ways, comments; and hostile words."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from collections.abc import Iterator
+from html import unescape
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
+
+import attncli
+from attncli.checking.answers import submission_of
+from attncli.checking.check import AnswerKey, Report
+from attncli.files.grading import Unread
+from attncli.rendering.formats import render
+from attncli.rendering.grades import as_csv
+from attncli.rendering.selection import Selection
+from attncli.rendering.verdicts import verdict
+from attncli.text.escapes import visible
+from tests.conftest import SAMPLES, Attn
+
+SCALED = SAMPLES / "integers_scaled.yaml"
+DORA = SAMPLES / "answers" / "dora.yaml"
+SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
+
+
+def problem(**given: Any) -> attncli.Problem:
+    words = {"X": [[1, 3, 2], [1, 1, 3], [1, 2, 1]], "score": "dot"}
+    return attncli.Problem(**(words | given))
+
+
+# Numbers that were rounded on the way
+
+
+def test_a_rounding_on_the_way_is_said_in_every_report(attn: Attn) -> None:
+    result = attn("check", SCALED, DORA)
+    assert result.status == 0
+    heading = "≈ scaled = scores / √d_k   √d_k = √3 = 1.7321\n"
+    assert f"{heading}  right, with √3 taken as 1.73\n\n✓ weights" in result.out
+    assert result.out.endswith("\ncorrect: 36 numbers, 9 of them rounded early\n")
+    markdown = attn("check", SCALED, DORA, "-f", "markdown").out
+    assert "## ≈ scaled\n\nright, with √3 taken as 1.73\n" in markdown
+    assert "<p>≈ right, with √3 taken as 1.73</p>" in attn("check", SCALED, DORA, "-f", "html").out
+    report = json.loads(attn("check", SCALED, DORA, "-f", "json").out)
+    scaled = report["steps"]["scaled"]
+    assert (scaled["status"], scaled["rounding"]) == ("rounded_early", "√3 taken as 1.73")
+    assert "rounding" not in report["steps"]["weights"]
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, DORA, "-f", "csv").out))
+    assert (row["verdict"], row["rounded_early"]) == ("correct", "9")
+
+
+def test_strictly_a_rounding_on_the_way_is_what_is_wrong(attn: Attn) -> None:
+    said = "wrong, first at scaled (rounded early: √3 taken as 1.73)"
+    result = attn("check", SCALED, DORA, "--strict")
+    assert result.status == 1
+    assert "✗ scaled" in result.out
+    assert "  a1 ⎡1.156 ≈  2.312 ≈  2.312 ≈⎤" in result.out
+    assert "\n  rounded early: √3 taken as 1.73\n" in result.out
+    assert "right, with" not in result.out
+    assert result.out.endswith(f"\n{said}\n")
+    html = attn("check", SCALED, DORA, "--strict", "-f", "html").out
+    assert f"✗ Dora: {said}" in html
+    assert "<p>✗ rounded early: √3 taken as 1.73</p>" in html
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, DORA, "--strict", "-f", "csv").out))
+    assert (row["mistake"], row["message"]) == ("", "rounded early: √3 taken as 1.73")
+
+
+def test_beside_a_wrong_number_it_is_said_how_many_were_rounded() -> None:
+    scaled = attncli.load(SCALED)
+    (sheet,) = attncli.load_answers(DORA)
+    rows = [*sheet.matrices["scaled"][:2], ["2.312", "6.936", "7.780"]]
+    page = render(attncli.check(scaled, {**sheet.matrices, "scaled": rows}))
+    assert "numbers are right, with √3 taken as 1.73" in page
+
+
+# Verdicts
+
+
+@pytest.mark.parametrize(
+    ("answers", "strict", "said"),
+    [
+        ({"weights[1, 1]": "0.98"}, False, "correct: 1 number"),
+        ({"weights[1, 1]": "0.97"}, False, "correct: 1 number, off in the last digit"),
+        ({"weights[1, 1]": "0.97"}, True, "wrong, first at weights (off in the last digit)"),
+        (
+            {"weights": [["0.97", "~", "~"], ["~"] * 3, ["0.90", "0.05", "~"]]},
+            False,
+            "correct: 3 numbers, 2 of them off in the last digit",
+        ),
+        (
+            {"weights": [["0.97", "~", "~"], ["~"] * 3, ["0.90", "~", "~"]]},
+            False,
+            "correct: 2 numbers, all of them off in the last digit",
+        ),
+        ({"scores": [["~"] * 3] * 3}, False, "empty: nothing was given"),
+        ({"scores": [[1, 2]]}, False, "wrong, first at scores (wrong_shape)"),
+    ],
+)
+def test_verdicts_are_sentences(answers: dict[str, Any], strict: bool, said: str) -> None:
+    assert verdict(attncli.check(problem(), answers, strict)) == said
+
+
+def test_one_is_no_plural() -> None:
+    one = attncli.Problem(X=[[3]], score="dot")
+    page = render(attncli.check(one, {"scores": [["~"]], "output": [[3]]}))
+    assert "_ left out: 1 of 1 cell of scores\n" in page
+    both = render([attncli.check(one, {"output": [[3]]})], "csv")
+    assert both.count("\n") == 2
+
+
+def test_an_empty_sheet_is_neither_right_nor_wrong(attn: Attn, tmp_path: Path) -> None:
+    nil = tmp_path / "nil.yaml"
+    nil.write_text("student: Nil\nscores: [[~, ~, ~], [~, ~, ~], [~, ~, ~]]\n")
+    result = attn("check", SCALED, nil)
+    assert (result.status, result.err) == (1, "")
+    assert result.out.endswith("_ left out: 9 of 9 cells of scores\n\nempty: nothing was given\n")
+    assert json.loads(attn("check", SCALED, nil, "-f", "json").out)["verdict"] == "empty"
+    several = (SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml"))
+    result = attn("check", SCALED, *several, nil)
+    assert "– Nil  empty: nothing was given\n" in result.out
+    assert "3 answers: 1 correct, 1 wrong, 1 empty\n" in result.out
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, nil, "-f", "csv").out))
+    assert row["verdict"] == "empty"
+    assert "– Nil: empty" in attn("check", SCALED, nil, "-f", "html").out
+    assert "**empty: nothing was given**" in attn("check", SCALED, nil, "-f", "markdown").out
+
+
+# What is said once
+
+
+def test_another_way_and_a_comment_are_said_near_the_top(attn: Attn, tmp_path: Path) -> None:
+    sheet = tmp_path / "eva.yaml"
+    scaled = attncli.compute(attncli.load(SCALED))["scaled"].value.round(3).tolist()
+    comment = "I left out the scores.\nSee *page 2*."
+    sheet.write_text(json.dumps({"student": "Eva", "comment": comment, "scores": scaled}))
+    said = "scores holds the scaled scores."
+    lines = attn("check", SCALED, sheet).out.splitlines()
+    assert lines[1:6] == ["  “I left out the scores.”", "  “See *page 2*.”", "", said, ""]
+    markdown = attn("check", SCALED, sheet, "-f", "markdown").out
+    assert f"> I left out the scores.\\\n> See \\*page 2\\*.\n\n{said}\n" in markdown
+    html = attn("check", SCALED, sheet, "-f", "html").out
+    assert html.index(f"<p>{said}</p>") < html.index("<section")
+    assert '<p class="notes" dir="auto">“See *page 2*.”</p>' in html
+    report = json.loads(attn("check", SCALED, sheet, "-f", "json").out)
+    assert (report["said"], report["comment"]) == ([said], comment)
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, sheet, "-f", "csv").out))
+    assert (row["said"], row["comment"]) == (said, "I left out the scores. See *page 2*.")
+    assert (
+        "Eva says: “I left out the scores. See *page 2*.”" in attn("check", SCALED, sheet, DORA).out
+    )
+
+
+# Words of students
+
+
+HOSTILE = [
+    *("a|b", "`code`", "<script>alert(1)</script>", "[x](http://y)", "*b* _i_", "$x$ $$y$$"),
+    *("back\\slash \\| end\\", "two\nlines", "# heading", "&amp; &lt; &#124;", "- item", "1. one"),
+    *(
+        "=1+1",
+        "+1",
+        "-1",
+        "@x",
+        "\t=1",
+        "\r=1",
+        "＝1",
+        " =1",
+        "|",
+        "||",
+        "~~x~~",
+        "> quote",
+        ":smile:",
+    ),
+    *(
+        "|---|---|",
+        "```",
+        "\u202eright",
+        "\x1b[31m",
+        "![i](j)",
+        "<!-- c -->",
+        "***",
+        "---",
+        "a\r\nb",
+    ),
+]
+WORDS = st.sampled_from(HOSTILE) | st.text(
+    alphabet=st.sampled_from("|`<>[]()*_$\\#&;!~=+-@:\n\r\t aé1."), min_size=1, max_size=12
+)
+
+
+def cells_of(line: str) -> list[str]:
+    """Return the cells of a line of a table, by the one rule of it: a bar that is not escaped."""
+    cells, escaped = [""], False
+    for sign in line.strip():
+        if sign == "|" and not escaped:
+            cells.append("")
+        else:
+            cells[-1] += sign
+        escaped = sign == "\\" and not escaped
+    assert cells[0] == cells[-1] == "", line
+    return [cell.strip() for cell in cells[1:-1]]
+
+
+def tables_of(text: str) -> Iterator[list[list[str]]]:
+    for block in text.split("\n\n"):
+        if block.startswith("|"):
+            yield [cells_of(line) for line in block.splitlines()]
+
+
+def shown(markdown: str) -> str:
+    """Return what a reader sees of Markdown, with blanks as one."""
+    page = str(MarkdownIt("commonmark").enable(["table", "strikethrough"]).render(markdown))
+    return " ".join(unescape(re.sub(r"<[^>]*>", "", page)).split())
+
+
+def plain(words: str) -> str:
+    return " ".join(visible(words).split())
+
+
+KEY = AnswerKey(problem(title="a | *title*"))
+
+
+def graded(name: str, comment: str = "") -> Report:
+    sheet = submission_of({"student": name, "comment": comment, "scores": [[14, 9, 9]] * 3}, "x")
+    return KEY.check(sheet)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(WORDS, min_size=2, max_size=4), WORDS)
+def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: str) -> None:
+    reports: list[Any] = [graded(name, comment) for name in names]
+    reports.append(Unread(names[0], attncli.InputError(attncli.Fault(comment))))
+    text = render(reports, "markdown")
+    (rows,) = tables_of(text)
+    assert {len(row) for row in rows} == {4}
+    assert len(rows) == len(reports) + 2
+    said = [report.name for report in reports]
+    for row, name in zip(rows[2:], said, strict=True):
+        assert shown(row[0]) == plain(name)
+    page = str(MarkdownIt("commonmark").enable("table").render(text))
+    found = re.findall("<tr>.*?</tr>", page, re.DOTALL)
+    assert [len(re.findall("<t[dh]", row)) for row in found] == [4] * (len(reports) + 1)
+    assert not re.search("<(script|a|em|strong|h[1-6]|img|blockquote)[ >]", page)
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORDS, WORDS)
+def test_words_of_students_are_shown_as_they_are_in_a_report(name: str, comment: str) -> None:
+    text = render(graded(name, comment), "markdown")
+    page = str(MarkdownIt("commonmark").enable("table").render(text))
+    (heading,) = re.findall("<h1>(.*?)</h1>", page, re.DOTALL)
+    assert " ".join(unescape(re.sub(r"<[^>]*>", "", heading)).split()) == plain(name)
+    assert not re.search("<(script|a|em|h3|img|ol|hr|code><)[ >]", page)
+    (table,) = tables_of(text)
+    assert {len(row) for row in table} == {3}
+    html = render(graded(name, comment), "html")
+    root = ElementTree.fromstring(html.partition("\n")[2])
+    said = "".join(root.find(".//p[@class='verdict']").itertext())  # type: ignore[union-attr]
+    assert said.startswith(f"✗ {visible(name)}: " if name.strip() else "✗ ")
+
+
+@settings(max_examples=60, deadline=None)
+@given(WORDS, WORDS)
+def test_no_word_of_a_student_is_a_formula_to_a_spreadsheet(name: str, comment: str) -> None:
+    (row,) = csv.DictReader(io.StringIO(as_csv([graded(name, comment)], Selection()).decode()))
+    assert len(row) == 13
+    for cell in row.values():
+        assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠")), cell
+        assert cell.isprintable()
+
+
+def test_cells_and_labels_with_marks_are_shown_as_they_are() -> None:
+    words = ["a|b", "*c* `d`", "<i>$x$</i>"]
+    labelled = problem(tokens=words)
+    texts = [["1/3", "10", "9"], ["10", "sqrt(4)*3", "6"], ["9", "6", "2*3*5"]]
+    text = render(attncli.check(labelled, {"scores": texts}), "markdown")
+    (table,) = tables_of(text)
+    assert {len(row) for row in table} == {3}
+    assert [shown(row[1]) for row in table[2:]] == ["1/3 ✗", "sqrt(4)*3 ✗", "2*3*5 ✗"]
+    assert not re.search("<(em|i)>", str(MarkdownIt("commonmark").render(text)))
