@@ -141,7 +141,7 @@ def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
             assert write is not None
             text = write([report], Selection()).decode()
             page = report_page(report, Selection())
-            assert page.verdict in text
+            assert page.verdict in text.replace("\\", "")
             for remark in page.remarks.values():
                 marked = {cell.given for cell in remark.cells}
                 for given in marked:

@@ -255,17 +255,18 @@ def test_words_of_students_break_no_table_of_a_class(names: list[str], comment: 
 @settings(max_examples=60, deadline=None)
 @given(WORDS, WORDS)
 def test_words_of_students_are_shown_as_they_are_in_a_report(name: str, comment: str) -> None:
-    text = render(graded(name, comment), "markdown")
+    report = graded(name, comment)
+    name, text = report.name, render(report, "markdown")
     page = str(MarkdownIt("commonmark").enable("table").render(text))
     (heading,) = re.findall("<h1>(.*?)</h1>", page, re.DOTALL)
     assert " ".join(unescape(re.sub(r"<[^>]*>", "", heading)).split()) == plain(name)
     assert not re.search("<(script|a|em|h3|img|ol|hr|code><)[ >]", page)
     (table,) = tables_of(text)
     assert {len(row) for row in table} == {3}
-    html = render(graded(name, comment), "html")
+    html = render(report, "html")
     root = ElementTree.fromstring(html.partition("\n")[2])
     said = "".join(root.find(".//p[@class='verdict']").itertext())  # type: ignore[union-attr]
-    assert said.startswith(f"✗ {visible(name)}: " if name.strip() else "✗ ")
+    assert said.startswith(f"✗ {visible(name)}: ")
 
 
 @settings(max_examples=60, deadline=None)
