@@ -215,7 +215,8 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield from (f"<p>{text(said)}</p>" for said, _ in finding.others)
     yield from (f"<p>✗ {text(line)}</p>" for line in remark.unexplained)
     if remark.early:
-        yield f"<p>{remark.sign} {text(remark.early)}</p>"
+        sign = "≈" if remark.judged.status == "wrong" else remark.sign  # ✗ is of other numbers
+        yield f"<p>{sign} {text(remark.early)}</p>"
     yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)
     yield "</div>\n"
 
