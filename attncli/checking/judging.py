@@ -25,6 +25,9 @@ from attncli.tape.walk import evaluate
 SMALL = 1 / 8
 """Which part of what a step can be a unit is at most that forgives a last digit."""
 
+HUNDREDTH = 0.011
+"""Two decimals are never too coarse, also where every number is smaller than that."""
+
 TELLING = 2 / 3
 """Which part of what a step can be a range is at most from which a number can be said to follow."""
 
@@ -195,7 +198,7 @@ def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
     if axis_of_shares(step):
         return np.full_like(unit, SMALL)
     largest = max(_largest(step.array), _largest(yours))
-    return np.where(unit < 1, largest, SMALL * largest)
+    return np.where(unit < 1, max(largest, HUNDREDTH), SMALL * largest)
 
 
 def _tells(found: Interval, most: float) -> Array:

@@ -8,8 +8,10 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.tape.step import Step
+
+SMALL = 1e-9
+"""By less a number is not off."""
 
 Shape: TypeAlias = Sequence[int]
 
@@ -37,9 +39,17 @@ def _same_but_ones(shape: Shape, other: Shape) -> bool:
     return [n for n in shape if n != 1] == [n for n in other if n != 1]
 
 
-def count_near(step: Step, values: Array, unit: Array) -> int:
-    """Return how many numbers, in the layout of the step on paper, are near the right ones."""
-    return int(agrees(values, unit, step.value, units=CUT_OFF).sum())
+def nearness(step: Step, values: Array, unit: Array) -> float:
+    """Return how near numbers, in the layout of the step on paper, are to the right ones.
+
+    Each counts by which part of itself it is off, at most 1; so what was rounded early counts
+    nearly as much as what is right.
+    """
+    right = step.value
+    known = np.isfinite(values) & np.isfinite(right)
+    size = np.where(known, np.abs(right), 0.0) + unit + SMALL
+    off = np.abs(np.where(known, values, 0.0) - np.where(known, right, 0.0)) / size
+    return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
 
 
 def _known(step: Step) -> Iterator[tuple[Shape, Layout]]:

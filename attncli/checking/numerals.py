@@ -30,6 +30,9 @@ LONG = 7
 ENOUGH = 4
 """So many long numbers are needed, as one or two may be floats of a kind by chance."""
 
+DOUBLE = 12
+"""With as many digits one number is enough: a shorter float as a double prints it."""
+
 SURELY_PRINTED = {"float16": 7, "float32": 8}
 """With as many digits a number is hardly one of these floats by chance; one at least must be."""
 
@@ -105,13 +108,13 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     ''
     """
     decimals = [text for text in texts if "." in text]
-    long = {text: _digits_of(text) for text in decimals if len(text) > LONG}
-    long = {text: count for text, count in long.items() if count >= LONG}
-    if len(long) < enough or 2 * len(long) < len(set(decimals)):
+    counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
+    long = [(text, count) for text, count in counted if count >= LONG]
+    most = max((count for _, count in long), default=0)
+    if (len(long) < enough and most < DOUBLE) or 2 * len(long) < len(decimals):
         return ""  # large numbers with as many decimals as small ones have many digits, too
     for dtype, least in SURELY_PRINTED.items():
-        is_long = any(count >= least for count in long.values())
-        if is_long and all(_is_printed(text, count, dtype) for text, count in long.items()):
+        if most >= least and all(_is_printed(text, count, dtype) for text, count in long):
             return dtype
     return ""
 

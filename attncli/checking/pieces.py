@@ -8,7 +8,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.labels import Beside, is_turned, targets
-from attncli.checking.layouts import Layout, count_near, layouts
+from attncli.checking.layouts import Layout, layouts, nearness
 from attncli.checking.names import At
 from attncli.checking.numerals import MISSING, numbers_of
 from attncli.errors import InputError, KeyPath
@@ -79,7 +79,7 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
         laid = list(_in_order(step, cells, beside, found, wanted, (piece.word,)))
     if len(laid) < 2:
         return laid[0] if laid else None
-    return max(laid, key=lambda one: count_near(step, one.values, one.unit))
+    return max(laid, key=lambda one: nearness(step, one.values, one.unit))
 
 
 def _in_order(

@@ -15,6 +15,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.attention.normalizers import Exp, Sum
 from attncli.checking import judged as status
 from attncli.checking.agreement import (
     CUT_OFF,
@@ -225,11 +226,12 @@ class Standing:
         between = rounding if keeps else hull(near.low - spare, near.high + spare, rounding)
         found = _where(is_rounding, between, Interval(values - half, values + half))
         zeros = (values == 0) & is_rounding & (follows.high > 0) & (half > 0)
-        finer = Habit(float(judged.unit.max()) / 10)
-        if keeps or not zeros.any():
+        if keeps or not zeros.any() or not isinstance(judged.step.operation, Exp | Sum):
             return found
+        along = self.trace.problem.rules.normalize.along
+        finer = Habit(float(judged.unit.max()) / 10)
         unseen = interval(finer.perhaps_rounded(follows))
-        return _where(zeros.all(axis=-1, keepdims=True), unseen, found)
+        return _where(zeros.all(axis=along, keepdims=True), unseen, found)
 
     def _blank(self, judged: Given, follows: Values, cuts: bool) -> Values:
         """Return the intervals of cells that were left out, perhaps rounded as their neighbours."""
