@@ -87,11 +87,11 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
     off, near = off & (judged.unit > 0), near & (judged.unit > 0)
     nothing = Early(np.zeros(codes.shape, bool), "")
+    if not off.any() and (not near.any() or _is_cut_off(judged)):
+        return nothing
     hidden = standing.not_shown_before(step)
     constants = list(_constants((step, *hidden)))
     names = [*_long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
-    if not off.any() and (not constants or not near.any() or _is_cut_off(judged)):
-        return nothing
     best = nothing
     for early in chain(
         _of_one_way(standing, judged, constants, names, forgives),

@@ -78,7 +78,8 @@ class Compared(Given):
 
     Attributes:
         yours: what the student's own earlier numbers give.
-        follows: the ranges of that, as each written number stands for all that round to it.
+        follows: the ranges of that, as each written number stands for all that round to it; for a
+            step with a wrong number as narrow as can be, as mistakes are told by them.
         rounding: what was rounded on the way to the numbers that were rounded early, such as
             "√3 taken as 1.73"; or nothing.
         short: which numbers are wrong because they have fewer digits than are asked for, or None.

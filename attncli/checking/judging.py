@@ -88,6 +88,8 @@ class Judge:
             judged = self._compared(judged)
         if axis_of_shares(step):
             self._refuse_what_is_no_share(judged)
+        if isinstance(judged, Compared) and judged.has(status.WRONG):
+            return replace(judged, follows=self.standing.from_earlier(step)[1])
         return judged
 
     def _agrees_with_right(self, judged: Given, units: float) -> Array:
@@ -112,40 +114,37 @@ class Judge:
         """Judge the numbers of a step that are not right, by the student's earlier numbers."""
         step, codes, written, unit = judged.step, judged.codes, judged.written, judged.unit
         off = codes == status.WRONG
-        yours, follows = self.standing.from_earlier(step)
+        yours = self.standing.midpoints.result(step)
         forgives = unit <= _coarsest_forgiven(step, yours, unit)
         if not is_exact(step.array, unit, written.share):
             codes[off & forgives & self._agrees_with_right(judged, CUT_OFF)] = status.LAST_DIGIT
-        ranges = list(self._telling_ranges(judged, yours, follows))
-        if not is_known(ranges[-1], unit, written.share):
+        ranges = list(self._telling_ranges(step, yours))
+        if not is_known(ranges[0], unit, written.share):
             for found in ranges:
                 codes[off & forgives & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
         for found in ranges:
             codes[off & self._agrees(judged, found)] = status.FOLLOWS
-        compared = Compared(step, codes, written, unit, yours, follows)
+        compared = Compared(step, codes, written, unit, yours, ranges[0])
         early = rounded_on_the_way(self.standing, compared, forgives)
         codes[early.cells] = status.ROUNDED_EARLY
         return replace(compared, rounding=early.words)
 
-    def _telling_ranges(self, judged: Given, yours: Array, follows: Interval) -> Iterator[Interval]:
+    def _telling_ranges(self, step: Step, yours: Array) -> Iterator[Interval]:
         """Yield the ranges of what follows, nan where a number could stand for anything.
 
         Somebody goes on from what is written or from every digit. Where the range of both is too
-        wide to tell anything, each by itself may be narrow. And where the narrowest ranges hold
-        every number already, no wider ones are asked.
+        wide to tell anything, each by itself may be narrow.
         """
-        step = judged.step
-        most = max(_reach(step), _largest(yours))
-        tells = _tells(follows, most)
-        if tells.all() and not self.standing.not_shown_before(step):
-            yield follows
-            if judged.agrees(follows)[judged.codes == status.WRONG].all():
-                return
+        most = max(_largest(step.array), _largest(yours))
         wide = interval(self.standing.carried.result(step))
         tells = _tells(wide, most)
+        if not tells.all():  # it may be of small differences of large numbers
+            most = max(most, _reach(step))
+            tells = _tells(wide, most)
         yield _where(tells, wide)
         if not tells.all():
             near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
+            _, follows = self.standing.from_earlier(step)
             for found in (interval(self.standing.kept.result(step)), follows, *near):
                 yield _where(~tells & _tells(found, most), found)
 

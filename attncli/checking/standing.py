@@ -29,12 +29,13 @@ from attncli.checking.agreement import (
 )
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import SPARE, Habit, habit_of, to_unit
-from attncli.checking.judged import Compared, Given, Judged, Misshapen
+from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.ranged import together
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
+from attncli.tape.walk import sources
 
 Settle = Callable[[Step, Values], Values]
 
@@ -69,6 +70,7 @@ class Standing:
         self._least = max((LEAST.get(one.dtype, 0.0) for one in self._written), default=0.0)
         self.together = together(trace, given)
         self._narrow: dict[str, Values] = {}
+        self._unrounded: dict[str, bool] = {}
         self._earlier: dict[str, tuple[Array, Interval]] = {}
         self.midpoints: Replay[Array] = Replay(trace, self._midpoints)
         self.ranges: Replay[Values] = Replay(
@@ -100,12 +102,16 @@ class Standing:
 
     def not_shown_before(self, step: Step) -> list[Step]:
         """Return the steps that a step is made of and that were not given, or not in every cell."""
-        if not self.has_blanks:
-            return self.ranges.unknown_before(step)
         before = list(takewhile(lambda other: other is not step, self.trace))
-        return [
-            other for other in before if (self.judged[other.name].codes == status.MISSING).any()
-        ]
+        if self.has_blanks:
+            missing = (self.judged[other.name].codes == status.MISSING for other in before)
+            return [other for other, cells in zip(before, missing, strict=True) if cells.any()]
+        wanted, found = {source.name for source in sources(step)}, []
+        for other in reversed(before):
+            if other.name in wanted and isinstance(self.judged[other.name], NotGiven):
+                found.append(other)
+                wanted.update(source.name for source in sources(other))
+        return found[::-1]
 
     def wide(
         self, settle: Settle, change: Change | None = None, cuts: bool = False, keeps: bool = False
@@ -298,6 +304,12 @@ class Standing:
         A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
         where 10 is right.
         """
+        name = judged.step.name
+        if name not in self._unrounded:
+            self._unrounded[name] = self._has_all_digits(judged)
+        return self._unrounded[name]
+
+    def _has_all_digits(self, judged: Given) -> bool:
         unit, values, share = judged.unit, judged.written.values, judged.written.share
         if isinstance(judged, Compared) and not is_known(judged.follows, unit, share):
             return False
