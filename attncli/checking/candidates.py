@@ -43,10 +43,22 @@ def candidates(judge: Judge, step: Step) -> Iterator[Candidate]:
     mistake in a step before it the nearest step comes first.
     """
     for places in ([step], judge.ranges.unknown_before(step)[::-1]):
+        by_place = {place.name: _tried(judge, place) for place in places}
+        for id_ in MISTAKES:
+            for found in by_place.values():
+                yield from found.get(id_, ())
+
+
+def _tried(judge: Judge, place: Step) -> dict[str, list[Candidate]]:
+    """Return what may have been done wrong in one step, by mistake; the same for every sheet."""
+    if place.name not in judge.tried:
+        found: dict[str, list[Candidate]] = {}
         for mistake in MISTAKES.values():
-            for place in places:
-                for change, words in mistake.changes(place, judge.trace):
-                    yield Candidate(mistake, place, change, words)
+            for change, words in mistake.changes(place, judge.trace):
+                found.setdefault(mistake.id, []).append(Candidate(mistake, place, change, words))
+        judge.tried[place.name] = found
+    known: dict[str, list[Candidate]] = judge.tried[place.name]
+    return known
 
 
 def once_each(findings: Iterable[Finding]) -> list[Finding]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 import numpy as np
 
@@ -46,6 +47,7 @@ class Judge:
         given: the student's matrices by step.
         judged: the steps so far.
         standing: what the student's numbers stand for.
+        tried: what may have been done wrong in each step, which other sheets may share.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Judge:
         self.given = given
         self.standing = Standing(trace, others, given)
         self.judged = self.standing.judged
+        self.tried: dict[str, Any] = {}
 
     @property
     def midpoints(self) -> Replay[Array]:

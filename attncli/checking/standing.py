@@ -69,6 +69,7 @@ class Standing:
         self._share = max((one.share for one in self._written), default=SHARE)
         self._least = max((LEAST.get(one.dtype, 0.0) for one in self._written), default=0.0)
         self.together = together(trace, given)
+        self._cuts, self._asked = False, 0
         self._narrow: dict[str, Values] = {}
         self._unrounded: dict[str, bool] = {}
         self._earlier: dict[str, tuple[Array, Interval]] = {}
@@ -93,7 +94,10 @@ class Standing:
     @property
     def cuts(self) -> bool:
         """Whether a number so far was cut off rather than rounded, so that others may be, too."""
-        return any(one.has(status.LAST_DIGIT) for one in self.judged.values())
+        for name in list(self.judged)[self._asked :]:
+            self._cuts = self._cuts or self.judged[name].has(status.LAST_DIGIT)
+        self._asked = len(self.judged)
+        return self._cuts
 
     @property
     def has_blanks(self) -> bool:
