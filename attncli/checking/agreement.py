@@ -106,6 +106,18 @@ def exact_cells(numbers: Array, unit: Array, share: float = SHARE) -> Array:
 
 def is_known(expected: Interval, unit: Array, share: float = SHARE) -> bool:
     """Return whether intervals are single numbers that have no more digits than were written."""
+    kept = np.isfinite(expected.low) & (unit > 0)
+    return bool(kept.any() and known_cells(expected, unit, share)[kept].all()) and not (
+        _is_wide(expected, share).any()
+    )
+
+
+def known_cells(expected: Interval, unit: Array, share: float = SHARE) -> Array:
+    """Return which intervals are single numbers that have no more digits than were written."""
+    return exact_cells(expected.low, unit, share) & ~_is_wide(expected, share)
+
+
+def _is_wide(expected: Interval, share: float) -> Array:
     with np.errstate(invalid="ignore"):  # both ends may be infinite
-        wide = expected.high - expected.low > tolerance(0.0, expected, share)
-    return not wide.any() and is_exact(expected.low, unit, share)
+        wide: Array = expected.high - expected.low > tolerance(0.0, expected, share)
+    return wide

@@ -48,6 +48,9 @@ HABITS: Mapping[str, Habit] = {
 }
 """How people round what they do not show, in words."""
 
+MOST_UNITS = 2.5
+"""So many units of its last digit a number may be off by several roundings on the way."""
+
 MOST_UNMOVED = 3
 """At most so many rows may be right, for each that is off, where a rounding moves all of them."""
 
@@ -127,19 +130,17 @@ def _of_one_way(
 def _of_several_ways(
     standing: Standing, judged: Compared, is_hidden: bool, forgives: Array
 ) -> Iterator[Early]:
-    """Yield the numbers that some roundings on the way may give, each step rounded or not."""
+    """Yield the numbers that roundings to the student's own digits may give, each step or not.
+
+    No single way explains them, so they must be nearly what follows without any rounding.
+    """
     off, step = judged.codes == status.WRONG, judged.step
-    if is_hidden or standing.has_blanks:
-        for replay, cuts in ((standing.rounded, standing.cuts), (standing.cut_off, True)):
-            fits = _fits(judged, replay.result(step), cuts, forgives)
-            yield Early(fits & off, "the steps that are not shown rounded")
-    for decimals in (4, 3, 2) if is_hidden else ():
-        replay = standing.wide(_perhaps(Habit(10.0**-decimals, cuts=True)))
-        found = interval(replay.result(step))
-        near = _fits(judged, found, True, forgives) & off
-        moved = _is_moved(judged, found) & (judged.codes == status.CORRECT)
-        words = f"some of the steps that are not shown taken to {decimals} decimals"
-        yield Early(near & _whole_rows(near | ~off) & _are_many(near, moved), words)
+    if not (is_hidden or standing.has_blanks):
+        return
+    near = judged.agrees(standing.carried.result(step), MOST_UNITS)
+    for replay, cuts in ((standing.rounded, standing.cuts), (standing.cut_off, True)):
+        fits = _fits(judged, replay.result(step), cuts, forgives)
+        yield Early(fits & near & off, "the steps that are not shown rounded")
 
 
 def _perhaps(habit: Habit) -> Settle:
@@ -168,20 +169,13 @@ def _whole_rows(fits: Array) -> Array:
     return found
 
 
-def _are_many(off: Array, right: Array) -> Array:
-    """Return in which rows as many numbers are off as are right that a rounding would move.
-
-    One number that is off among exact ones is no rounding on the way.
-    """
-    found: Array = np.less_equal(right.sum(axis=-1, keepdims=True), off.sum(axis=-1, keepdims=True))
-    return found
-
-
 def _is_cut_off(judged: Compared) -> bool:
-    """Return whether all numbers that are off in their last digit are the right ones cut off."""
+    """Return whether all numbers that are right, or nearly, are the right ones cut off."""
     near = judged.codes == status.LAST_DIGIT
-    right, unit, given = (x[near] for x in (judged.step.array, judged.unit, judged.written.values))
-    return bool((np.abs(given - to_unit(right, unit, True)) < 0.01 * unit).all())
+    right, unit, given = judged.step.array, judged.unit, judged.written.values
+    known = (near | (judged.codes == status.CORRECT)) & np.isfinite(right)
+    is_cut = np.abs(given - np.where(known, to_unit(np.where(known, right, 0.0), unit, True), 0.0))
+    return bool((is_cut < 0.01 * unit + 1e-9)[known].all())
 
 
 def _is_likely(standing: Standing, judged: Compared, constants: list[Way], asked: Array) -> bool:

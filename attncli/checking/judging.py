@@ -10,7 +10,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, is_exact, is_known
+from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, exact_cells, known_cells
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import telling_units
 from attncli.checking.early import rounded_on_the_way
@@ -119,12 +119,14 @@ class Judge:
         off = codes == status.WRONG
         yours = self.standing.midpoints.result(step)
         forgives = unit <= _coarsest_forgiven(step, yours, unit)
-        if not is_exact(step.array, unit, written.share):
-            codes[off & forgives & self._agrees_with_right(judged, CUT_OFF)] = status.LAST_DIGIT
+        inexact = ~exact_cells(step.array, unit, written.share)
+        codes[off & forgives & inexact & self._agrees_with_right(judged, CUT_OFF)] = (
+            status.LAST_DIGIT
+        )
         ranges = list(self._telling_ranges(step, yours))
-        if not is_known(ranges[0], unit, written.share):
-            for found in ranges:
-                codes[off & forgives & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
+        for found in ranges:
+            known = known_cells(found, unit, written.share)
+            codes[off & forgives & ~known & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
         for found in ranges:
             codes[off & self._agrees(judged, found)] = status.FOLLOWS
         compared = Compared(step, codes, written, unit, yours, ranges[0])
