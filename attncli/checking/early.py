@@ -51,7 +51,7 @@ HABITS: Mapping[str, Habit] = {
 MOST_UNITS = 2.5
 """So many units of its last digit a number may be off by several roundings on the way."""
 
-MOST_UNMOVED = 3
+MOST_UNMOVED = 8
 """At most so many rows may be right, for each that is off, where a rounding moves all of them."""
 
 MOST_DECIMALS = 4

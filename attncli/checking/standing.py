@@ -37,6 +37,9 @@ from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
+LEAST_HOLLOW = 3
+"""Fewer equal numbers may be equal by chance."""
+
 Settle = Callable[[Step, Values], Values]
 
 
@@ -176,18 +179,21 @@ class Standing:
     def _known(self, step: Step, stand_for: Callable[[Given], Values]) -> Values | None:
         """Return what a step stands for that was handed in; None where it was not.
 
-        Nothing can follow from a matrix that does not fit, so there it is the right one.
+        Nothing can follow from a matrix that does not fit, so there it is the right one; nor from
+        one of nothing but 0 or 1 that is wrong.
         """
         judged = self.judged.get(step.name)
         if isinstance(judged, Misshapen):
             return step.array
-        return stand_for(judged) if isinstance(judged, Given) else None
+        if not isinstance(judged, Given) or _is_hollow(judged):
+            return None
+        return stand_for(judged)
 
     def _midpoints(self, step: Step) -> Array | None:
         judged = self.judged.get(step.name)
         if isinstance(judged, Misshapen):
             return step.array
-        if not isinstance(judged, Given):
+        if not isinstance(judged, Given) or _is_hollow(judged):
             return None
         values = np.where(_is_the_right_one(judged), step.array, judged.written.values)
         missing = judged.written.missing
@@ -329,6 +335,18 @@ def _is_the_right_one(judged: Given) -> Array:
     same = is_same(judged.written.values, judged.step.array, judged.written.share)
     found: Array = (judged.codes == status.CORRECT) & same
     return found
+
+
+def _is_hollow(judged: Given) -> bool:
+    """Return whether a wrong step holds the same number everywhere, 0 or 1, as if nothing."""
+    if not judged.has(status.WRONG):
+        return False
+    numbers = judged.written.values[~judged.written.missing]
+    return (
+        numbers.size >= LEAST_HOLLOW
+        and bool((numbers == numbers[0]).all())
+        and (float(numbers[0]) in (0.0, 1.0))
+    )
 
 
 def bounded(found: Values) -> Values:
