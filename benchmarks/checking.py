@@ -1,14 +1,16 @@
-"""Measure how long 120 answer files of one problem take to check.
+"""Measure how long 300 answer files of one problem take to check, and one with only the output.
 
 Run `python benchmarks/checking.py` in an environment where attncli is installed. The problem has
 6 tokens and 2 heads; every student gives every step in two decimals, and two of three make a
 mistake: the scale is left out, a projection is transposed, or a number is off. The bound is three
-times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command.
+times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command. With the
+path of another checkout as an argument, that one is measured in turn with this one, as a ratio.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -19,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 ROUNDS = 9
-FILES = 120
+FILES = 300
 TOKENS, WIDTH, HEADS = 6, 8, 2
 ATTN = str(Path(sys.executable).parent / "attn")
 
@@ -72,32 +74,60 @@ def write(folder: Path) -> tuple[str, list[str]]:
     return str(folder / "problem.json"), names
 
 
-def once(command: list[str]) -> float:
-    """Return the seconds of one run of a whole process."""
+def once(command: list[str], checkout: str = "") -> float:
+    """Return the seconds of one run of a whole process, of the package in a checkout if asked."""
+    environment = {**os.environ, "PYTHONPATH": checkout} if checkout else None
     start = time.perf_counter()
-    found = subprocess.run(command, check=False, capture_output=True)
+    found = subprocess.run(command, check=False, capture_output=True, env=environment)
     if found.returncode not in (0, 1):
         raise SystemExit(found.stderr.decode())
     return time.perf_counter() - start
 
 
+def only_the_output(problem: str, answers: list[str]) -> list[float]:
+    """Return the milliseconds that a sheet with only the output takes, for each mistake."""
+    from attncli import load, load_answers
+    from attncli.checking.check import AnswerKey
+    from attncli.records import replace
+
+    key = AnswerKey(load(problem))
+    sheets = [load_answers(name)[0] for name in answers[:60]]
+    times: dict[int, list[float]] = {}
+    for number, sheet in enumerate(sheets):
+        alone = replace(sheet, matrices={"output": sheet.matrices["output"]})
+        start = time.perf_counter()
+        key.check(alone)
+        times.setdefault(number % 6, []).append(1000 * (time.perf_counter() - start))
+    return [statistics.median(times[kind]) for kind in sorted(times)]
+
+
 def main() -> None:
     """Print the medians and the bound."""
+    other = sys.argv[1] if len(sys.argv) > 1 else ""
     with tempfile.TemporaryDirectory() as name:
         problem, answers = write(Path(name))
         numpy = [sys.executable, "-c", "import numpy"]
         check = [ATTN, "check", problem, *answers]
         once(check)
-        base, whole = [], []
+        base, whole, before = [], [], []
         for _ in range(ROUNDS):
             base.append(once(numpy))
             whole.append(once(check))
+            before += [once(check, other)] if other else []
+        alone = only_the_output(problem, answers)
     start, seconds = statistics.median(base), statistics.median(whole)
     bound = 3 * start + 0.005 * FILES
     print(f"medians of {ROUNDS} interleaved runs")
     print(f'python -c "import numpy"   {start * 1000:7.1f} ms')
     print(f"attn check, {FILES} files     {seconds * 1000:7.1f} ms")
     print(f"bound                      {bound * 1000:7.1f} ms   ratio {seconds / bound:.2f}")
+    if before:
+        ratio = statistics.median(a / b for a, b in zip(whole, before, strict=True))
+        print(
+            f"the other checkout         {statistics.median(before) * 1000:7.1f} ms   {ratio:.2f}"
+        )
+    told = ", ".join(f"{time_:.1f}" for time_ in alone)
+    print(f"only the output, by mistake (0: none): {told} ms")
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ Each is tried as a calculation of its own, and named: "√3 taken as 1.73".
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import chain
+from itertools import chain, takewhile
 from math import floor, log10
 
 import numpy as np
@@ -51,7 +51,7 @@ HABITS: Mapping[str, Habit] = {
 MOST_UNITS = 2.5
 """So many units of its last digit a number may be off by several roundings on the way."""
 
-MOST_UNMOVED = 8
+MOST_UNMOVED = 5
 """At most so many rows may be right, for each that is off, where a rounding moves all of them."""
 
 MOST_DECIMALS = 4
@@ -204,10 +204,16 @@ def _extremes(constants: list[Way]) -> list[Change]:
 
 
 def _replayed(standing: Standing, step: Step, way: Way) -> Values:
+    """Return what a step becomes; what comes before the first rounding is not worked again."""
+
     def settled(source: Step, found: Values) -> Values:
         return way.habit.rounded(found) if source.name in way.names else found
 
-    return standing.wide(settled, {**standing.together, **way.change}).result(step)
+    touched = way.names | way.change.keys()
+    is_of_steps = touched <= standing.trace.steps.keys()
+    before = takewhile(lambda source: source.name not in touched, standing.not_shown_before(step))
+    worked = {source.name: standing.carried(source) for source in before} if is_of_steps else {}
+    return standing.wide(settled, {**standing.together, **way.change}, worked=worked).result(step)
 
 
 def _ways(constants: list[Way], names: list[str]) -> Iterator[Way]:

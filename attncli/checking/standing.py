@@ -121,7 +121,12 @@ class Standing:
         return found[::-1]
 
     def wide(
-        self, settle: Settle, change: Change | None = None, cuts: bool = False, keeps: bool = False
+        self,
+        settle: Settle,
+        change: Change | None = None,
+        cuts: bool = False,
+        keeps: bool = False,
+        worked: Mapping[str, Values] | None = None,
     ) -> Replay[Values]:
         """Return a replay on all that was written stands for.
 
@@ -131,6 +136,7 @@ class Standing:
                 ranged as one.
             cuts: whether numbers may have been cut off, even if none so far was.
             keeps: whether nobody goes on from a number as it was written.
+            worked: values of steps that are not shown, where they are known already.
         """
         replay: Replay[Values] = Replay(
             self.trace,
@@ -138,6 +144,7 @@ class Standing:
             lambda step, found: self._blurred(bounded(settle(step, found))),
             instead=self.together if change is None else change,
             of_input=None if self._share == SHARE else lambda step: self._blurred(step.array),
+            worked=worked,
         )
         return replay
 
