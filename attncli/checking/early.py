@@ -16,7 +16,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.attention.normalizers import Exp
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, is_known
+from attncli.checking.agreement import CUT_OFF, is_known, known_cells
 from attncli.checking.digits import Habit, to_unit
 from attncli.checking.judged import Compared
 from attncli.checking.standing import Settle, Standing
@@ -32,6 +32,9 @@ FEWEST_DIGITS = 2
 
 DECIMALS = (1, 2, 3, 4)
 """To so many decimals constants are rounded."""
+
+COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
+"""To so few digits people round what they do not show, where they show more."""
 
 COARSEST = Habit(0.01, cuts=True)
 """The fewest digits to which people round what they do not show."""
@@ -115,10 +118,14 @@ def _of_one_way(
     asked = (judged.codes == status.WRONG) | (judged.codes == status.LAST_DIGIT)
     if not (constants or names) or not _is_likely(standing, judged, constants, asked):
         return
+    carried = interval(standing.carried.result(judged.step))
+    may_be_halves = forgives & ~known_cells(carried, judged.unit, judged.written.share)
+    may_be_halves &= (judged.codes == status.WRONG).any()  # else every last digit is explained
     best = Early(np.zeros(asked.shape, bool), "")
     for way in _ways(constants, names):
         found = _replayed(standing, judged.step, way)
         fits = _fits(judged, found, way.habit.cuts, forgives)
+        fits |= _mostly(fits) & judged.agrees(found, CUT_OFF) & may_be_halves
         explained = fits & asked & _whole_rows(fits | ~asked)
         if fits[judged.codes == status.CORRECT].all() and explained.sum() > best.cells.sum():
             best = Early(explained, way.words)
@@ -132,15 +139,26 @@ def _of_several_ways(
 ) -> Iterator[Early]:
     """Yield the numbers that roundings to the student's own digits may give, each step or not.
 
-    No single way explains them, so they must be nearly what follows without any rounding.
+    No single way explains them, so they must be nearly what follows without any rounding, or as
+    many in their row as those that are right: a rounding on the way moves a whole row, and one
+    number that is off among exact ones is a slip.
     """
-    off, step = judged.codes == status.WRONG, judged.step
+    off, right = (judged.codes == code for code in (status.WRONG, status.CORRECT))
     if not (is_hidden or standing.has_blanks):
         return
+    step = judged.step
     near = judged.agrees(standing.carried.result(step), MOST_UNITS)
-    for replay, cuts in ((standing.rounded, standing.cuts), (standing.cut_off, True)):
-        fits = _fits(judged, replay.result(step), cuts, forgives)
-        yield Early(fits & near & off, "the steps that are not shown rounded")
+    coarser = (standing.wide(_perhaps(habit)) for habit in COARSER)
+    for replay, cuts in chain(
+        ((standing.rounded, standing.cuts), (standing.cut_off, True)),
+        ((replay, True) for replay in coarser),
+    ):
+        found = interval(replay.result(step))
+        fits = _fits(judged, found, cuts, forgives) & off
+        moved = right & _is_moved(judged, found)
+        counts = (cells.sum(axis=-1, keepdims=True) for cells in (fits, moved))
+        is_row = np.greater_equal(*counts) & _whole_rows(fits | ~off)
+        yield Early(fits & (near | is_row), "some of the steps that are not shown rounded")
 
 
 def _perhaps(habit: Habit) -> Settle:
@@ -154,6 +172,12 @@ def _fits(judged: Compared, found: Values, cuts: bool, forgives: Array) -> Array
     if cuts and not is_known(interval(found), judged.unit, judged.written.share):
         return fits | (judged.agrees(found, CUT_OFF) & forgives)
     return fits
+
+
+def _mostly(fits: Array) -> Array:
+    """Return which rows fit for the most part; the others may be halves, rounded the other way."""
+    found: Array = np.less_equal(fits.shape[-1], 2 * fits.sum(axis=-1, keepdims=True))
+    return found
 
 
 def _is_moved(judged: Compared, found: Interval) -> Array:
