@@ -6,32 +6,22 @@ Each is tried as a calculation of its own, and named: "√3 taken as 1.73".
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from itertools import chain, takewhile
-from math import floor, log10
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
-from attncli.attention.normalizers import Exp
 from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, is_known, known_cells
 from attncli.checking.digits import Habit, to_unit
 from attncli.checking.judged import Compared
+from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
 from attncli.checking.standing import Settle, Standing
-from attncli.notation.text import text
-from attncli.records import Record, replace
-from attncli.tape.operations import Scale
+from attncli.records import Record
 from attncli.tape.replay import NO_CHANGE, Change, Values
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import everywhere, walk
-
-FEWEST_DIGITS = 2
-"""Nobody takes √3 as 2."""
-
-DECIMALS = (1, 2, 3, 4)
-"""To so many decimals constants are rounded."""
+from attncli.tape.step import Step
 
 COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 """To so few digits people round what they do not show, where they show more."""
@@ -39,26 +29,11 @@ COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 COARSEST = Habit(0.01, cuts=True)
 """The fewest digits to which people round what they do not show."""
 
-HABITS: Mapping[str, Habit] = {
-    "rounded to 2 decimals": Habit(1e-2),
-    "rounded to 3 decimals": Habit(1e-3),
-    "rounded to 4 decimals": Habit(1e-4),
-    "rounded to 3 digits": Habit(0.0, 3),
-    "rounded to 4 digits": Habit(0.0, 4),
-    "cut off after 2 decimals": Habit(1e-2, cuts=True),
-    "cut off after 3 decimals": Habit(1e-3, cuts=True),
-    "cut off after 4 decimals": Habit(1e-4, cuts=True),
-}
-"""How people round what they do not show, in words."""
-
 MOST_UNITS = 2.5
 """So many units of its last digit a number may be off by several roundings on the way."""
 
 MOST_UNMOVED = 5
 """At most so many rows may be right, for each that is off, where a rounding moves all of them."""
-
-MOST_DECIMALS = 4
-"""An input with more decimals, such as 1/3, is perhaps rounded where it is used."""
 
 
 class Early(Record):
@@ -66,15 +41,6 @@ class Early(Record):
 
     cells: Array
     words: str
-
-
-class Way(Record):
-    """One way to round: constants of steps, and the values of some steps or inputs."""
-
-    words: str
-    change: Change = NO_CHANGE
-    names: frozenset[str] = frozenset()
-    habit: Habit = Habit(0.0)
 
 
 def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) -> Early:
@@ -96,8 +62,8 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing
     hidden = standing.not_shown_before(step)
-    constants = list(_constants((step, *hidden)))
-    names = [*_long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
+    constants = list(constants_of((step, *hidden)))
+    names = [*long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
     best = nothing
     for early in chain(
         _of_one_way(standing, judged, constants, names, forgives),
@@ -112,7 +78,11 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
 
 
 def _of_one_way(
-    standing: Standing, judged: Compared, constants: list[Way], names: list[str], forgives: Array
+    standing: Standing,
+    judged: Compared,
+    constants: list[Rounding],
+    names: list[str],
+    forgives: Array,
 ) -> Iterator[Early]:
     """Yield the numbers of calculations in which all that was rounded was rounded alike."""
     asked = (judged.codes == status.WRONG) | (judged.codes == status.LAST_DIGIT)
@@ -122,7 +92,7 @@ def _of_one_way(
     may_be_halves = forgives & ~known_cells(carried, judged.unit, judged.written.share)
     may_be_halves &= (judged.codes == status.WRONG).any()  # else every last digit is explained
     best = Early(np.zeros(asked.shape, bool), "")
-    for way in _ways(constants, names):
+    for way in roundings(constants, names):
         found = _replayed(standing, judged.step, way)
         fits = _fits(judged, found, way.habit.cuts, forgives)
         fits |= _mostly(fits) & judged.agrees(found, CUT_OFF) & may_be_halves
@@ -202,12 +172,14 @@ def _is_cut_off(judged: Compared) -> bool:
     return bool((is_cut < 0.01 * unit + 1e-9)[known].all())
 
 
-def _is_likely(standing: Standing, judged: Compared, constants: list[Way], asked: Array) -> bool:
+def _is_likely(
+    standing: Standing, judged: Compared, constants: list[Rounding], asked: Array
+) -> bool:
     """Return whether numbers may come of the coarsest roundings that people use, all at once.
 
     Their ranges hold all that the single ways give, so where a row does not lie in them, none of
     them need be tried. And what is rounded on the way is so for many rows: where it moves numbers
-    in three times as many rows as are off, they are off for another reason.
+    in many more rows than are off, those are off for another reason.
     """
     found = []
     for change in (NO_CHANGE, *_extremes(constants)):
@@ -219,15 +191,15 @@ def _is_likely(standing: Standing, judged: Compared, constants: list[Way], asked
     return bool(few and MOST_UNMOVED * few >= many)
 
 
-def _extremes(constants: list[Way]) -> list[Change]:
+def _extremes(constants: list[Rounding]) -> list[Change]:
     """Return the changes that take a constant as the least and as the largest of its roundings."""
-    by_name: dict[str, list[Way]] = {}
+    by_name: dict[str, list[Rounding]] = {}
     for way in constants:
-        by_name.setdefault(way.words.partition(" taken as ")[0], []).append(way)
+        by_name.setdefault(way.constant, []).append(way)
     return [way.change for ways in by_name.values() for way in (ways[0], ways[-1])]
 
 
-def _replayed(standing: Standing, step: Step, way: Way) -> Values:
+def _replayed(standing: Standing, step: Step, way: Rounding) -> Values:
     """Return what a step becomes; what comes before the first rounding is not worked again."""
 
     def settled(source: Step, found: Values) -> Values:
@@ -238,99 +210,3 @@ def _replayed(standing: Standing, step: Step, way: Way) -> Values:
     before = takewhile(lambda source: source.name not in touched, standing.not_shown_before(step))
     worked = {source.name: standing.carried(source) for source in before} if is_of_steps else {}
     return standing.wide(settled, {**standing.together, **way.change}, worked=worked).result(step)
-
-
-def _ways(constants: list[Way], names: list[str]) -> Iterator[Way]:
-    """Yield the ways to round, the simpler first."""
-    yield from constants
-    every = frozenset(names)
-    for words, habit in HABITS.items() if names else ():
-        listed = _listed(names) if len(names) <= 3 else "the steps that are not shown"
-        yield Way(f"{listed} {words}", names=every, habit=habit)
-    for name in names if len(names) > 1 else ():
-        for words, habit in HABITS.items():
-            yield Way(f"{name} {words}", names=frozenset((name,)), habit=habit)
-    for constant in constants if names else ():
-        for words, habit in HABITS.items():
-            yield replace(
-                constant,
-                words=f"{constant.words}, and the steps that are not shown {words}",
-                names=every,
-                habit=habit,
-            )
-
-
-def _listed(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
-
-
-def _long_inputs(steps: Iterable[Step]) -> list[str]:
-    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out."""
-    found = {}
-    for step in steps:
-        for node in walk(step.operation) if step.operation is not None else ():
-            if isinstance(node, Step) and node.operation is None:
-                short = np.round(node.array, MOST_DECIMALS)
-                finite = np.isfinite(node.array)
-                if (np.abs(node.array - short)[finite] > 1e-9).any():
-                    found[node.name] = True
-    return list(found)
-
-
-def _constants(steps: Iterable[Step]) -> Iterator[Way]:
-    """Yield the ways in which the constants of steps may be rounded, from the least value up."""
-    found: dict[tuple[str, float], dict[str, Expression]] = {}
-    for step in steps:
-        made = step.operation
-        if not isinstance(made, Operation):
-            continue
-        for node in walk(made):
-            for name, value, instead in _roundings(node):
-                change = found.setdefault((name, value), {})
-                change[step.name] = everywhere(made, node, instead)
-    for (name, value), change in sorted(found.items(), key=lambda pair: pair[0][1]):
-        yield Way(f"{name} taken as {value:g}", change)
-
-
-def _roundings(node: Expression) -> Iterator[tuple[str, float, Expression]]:
-    """Yield a constant's name, the value that it is taken as, and the operation with that."""
-    if isinstance(node, Scale):
-        own = node.over if node.times == 1 else node.times / node.over
-        name = _name(own) if node.times == 1 or node.symbol is None else text(node.symbol)
-        for value in _rounded(own):
-            over, times = (value, 1.0) if node.times == 1 else (1.0, value)
-            yield name, value, replace(node, over=over, times=times)
-        if node.times == 1:
-            for value in _rounded(1 / own):
-                yield f"1/{name}", value, replace(node, over=1.0, times=value)
-    elif isinstance(node, Exp):
-        if node.base == np.e:
-            for value in _rounded(np.e):
-                yield "e", value, replace(node, base=value)
-        for value in _rounded(node.temperature):
-            yield _name(node.temperature), value, replace(node, temperature=value)
-
-
-def _name(value: float) -> str:
-    """Return what a constant is called: √3, or its digits."""
-    square = value * value
-    is_root = abs(square - round(square)) < 1e-9 * square
-    return f"√{round(square)}" if is_root else f"{value:.6g}"
-
-
-def _rounded(value: float) -> Iterator[float]:
-    """Yield a constant rounded and cut off to a few decimals, where that changes it."""
-    seen = []
-    for decimals in DECIMALS:
-        for round_ in (round, _cut):
-            found = round_(value, decimals)
-            digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
-            if digits >= FEWEST_DIGITS and abs(found - value) > 1e-9 and found not in seen:
-                seen.append(found)
-                yield found
-
-
-def _cut(value: float, decimals: int) -> float:
-    power: int = 10**decimals
-    return round(int(round(value * power, 9)) / power, decimals)
