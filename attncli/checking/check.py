@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.asked import answered_by, behind, with_step_names
 from attncli.checking.diagnosis import diagnose
@@ -153,10 +155,13 @@ class AnswerKey:
         traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
         with located(sheet.locate):
             given = read_submission(sheet, traces[0])
-        way, judge = likeliest(Way(traces, given), sheet)
-        if judge.trace is self.trace:
-            judge.tried = self._tried
-        steps, findings = self._marked(judge)
+        # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
+        # all, fits no right number and so needs no warning.
+        with np.errstate(all="ignore"):
+            way, judge = likeliest(Way(traces, given), sheet)
+            if judge.trace is self.trace:
+                judge.tried = self._tried
+            steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
         found = [name for name in way.given if name not in given]
         renamed = dict(zip(lost, found, strict=False))
