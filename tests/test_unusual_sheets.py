@@ -50,3 +50,44 @@ def test_huge_numbers_are_wrong_and_nothing_more(step: str, huge: str) -> None:
     if abs(float(huge)) > 1:
         assert report.first_wrong_step == step
         assert report.findings[step].id != "decimal_point_slip"
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({1: 2}, "must be the name of a step, not 1"),
+        ({None: SCORES}, "must be the name of a step, not None"),
+        ({("a",): SCORES}, "must be the name of a step, not ('a',)"),
+        ({b"scores": SCORES}, "must be the name of a step, not b'scores'"),
+        ({"answers": {1: SCORES}}, "must be the name of a step, not 1"),
+        ([], "answers must be a mapping of step names to matrices"),
+        (5, "answers must be a mapping of step names to matrices"),
+        (np.ones((3, 3)), "answers must be a mapping of step names to matrices"),
+        ("sheet.yaml", "load_answers reads a file"),
+        (Path("sheet.yaml"), "load_answers reads a file"),
+        ({"scores": ENDLESS}, "a list may not contain itself"),
+        ({"scores": [[1, 2, 3], [1, 2, 3], ENDLESS]}, "a list may not contain itself"),
+    ],
+)
+def test_what_python_may_hand_over(answers: object, said: str) -> None:
+    assert said in misread(answers)
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", {"X": [[1]]}])
+def test_a_problem_must_be_one(given: Any) -> None:
+    for marking in (None, {"ask": ["weights"]}):
+        with pytest.raises(attncli.InputError, match="a problem is taken here"):
+            attncli.check(given, {"scores": SCORES}, marking=marking)
+
+
+def test_an_answer_key_takes_plain_matrices() -> None:
+    assert attncli.AnswerKey(problem()).check({"scores": SCORES}).verdict == "correct"
+    with pytest.raises(attncli.InputError, match="must be a mapping"):
+        attncli.AnswerKey(problem()).check(SCORES)  # type: ignore[arg-type]  # on purpose
+    assert check({"scores": SCORES, "comment": ENDLESS}).verdict == "correct"
+    with pytest.raises(attncli.InputError, match="may not contain itself"):
+        problem(X=ENDLESS)

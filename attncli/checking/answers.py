@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
@@ -209,8 +210,13 @@ def submission_of(
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
 
     Raises:
-        InputError: for results or answers that are no mapping.
+        InputError: for results or answers that are no mapping, or none of names.
     """
+    if not isinstance(values, Mapping):
+        message = "answers must be a mapping of step names to matrices"
+        is_file = isinstance(values, str | os.PathLike)
+        hint = "load_answers reads a file, and check takes each sheet of it"
+        raise fail(message, hint=hint if is_file else SUCH_AS)
     matrices: Any = values
     prefix = tuple(key for key in ("steps", "answers") if key in values)[:1]
     if prefix:
@@ -218,6 +224,10 @@ def submission_of(
         if not isinstance(matrices, Mapping):
             message = f"{prefix[0]} must be a mapping of step names to matrices"
             raise fail(message, *prefix, hint=SUCH_AS)
+    for key in matrices:
+        if not isinstance(key, str):
+            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
+            raise fail(message, hint=SUCH_AS)
     inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
     plain = {key: raw["value"] if key in inner else raw for key, raw in matrices.items()}
 
@@ -237,5 +247,5 @@ def submission_of(
 def _said(raw: object) -> str:
     """Return text, also of several lines in a list; nothing where it is something else."""
     if isinstance(raw, list | tuple):
-        return "\n".join(filter(None, map(_said, raw)))
+        return "\n".join(filter(None, (_said(one) for one in raw if not isinstance(one, list | tuple))))
     return str(raw).strip() if isinstance(raw, str | int | float) else ""

@@ -143,14 +143,15 @@ class AnswerKey:
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
-    def check(self, sheet: Submission, strict: bool = False) -> Report:
-        """Judge one student's answers.
+    def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
+        """Judge one student's answers: a sheet that was read, or matrices by step name.
 
         Strictly, a number that is off in its last digit, or was rounded early, is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
         """
+        sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         names = named_steps(sheet.matrices, self.trace)
         traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
         with located(sheet.locate):
@@ -218,10 +219,10 @@ def check(
     >>> report.verdict, report.first_wrong_step, report.findings["scores"].message
     ('wrong', 'scores', 'scores[3, 3] is wrong: perhaps 1·1 was counted twice.')
     """
-    problem = problem if marking is None else problem.marked(marking)
-    if not isinstance(answers, Submission):
-        answers = own_submission(problem) if answers is None else submission_of(answers, "answers")
-    return AnswerKey(problem).check(answers, strict)
+    if marking is not None and isinstance(problem, Problem):  # else the key refuses it
+        problem = problem.marked(marking)
+    key = AnswerKey(problem)
+    return key.check(own_submission(problem) if answers is None else answers, strict)
 
 
 def own_submission(problem: Problem) -> Submission:

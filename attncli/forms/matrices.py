@@ -32,13 +32,16 @@ LARGEST_COUNT = 2**31
 EXCERPT = 40
 
 
-def plain(raw: Any, path: KeyPath) -> Any:
+def plain(raw: Any, path: KeyPath, depth: int = 0) -> Any:
     """Return a raw value in which the arrays of other libraries are NumPy's.
 
     What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
     objects become nested lists, whose cells are read one by one. An InputError tells of an array
-    that NumPy cannot read.
+    that NumPy cannot read, and of lists that contain themselves.
     """
+    if depth > MAX_DEPTH:
+        message = f"{dotted(path[:1])} has more than {MAX_DEPTH} lists inside each other"
+        raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         try:
             array = np.asarray(raw)
@@ -47,9 +50,9 @@ def plain(raw: Any, path: KeyPath) -> Any:
             raise fail(message, *path) from None
         return array.tolist() if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
-        return {key: plain(part, (*path, key)) for key, part in raw.items()}
+        return {key: plain(part, (*path, key), depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        parts = [plain(part, path) for part in raw]
+        parts = [plain(part, path, depth + 1) for part in raw]
         return [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
     return raw
 
