@@ -91,3 +91,10 @@ def test_an_answer_key_takes_plain_matrices() -> None:
     assert check({"scores": SCORES, "comment": ENDLESS}).verdict == "correct"
     with pytest.raises(attncli.InputError, match="may not contain itself"):
         problem(X=ENDLESS)
+
+
+def test_a_file_name_that_is_not_utf_8(attn: Attn, tmp_path: Path) -> None:
+    sheet = tmp_path / "Zo\udceb.yaml"
+    sheet.write_text(f"scores: {SCORES}\n")
+    found = json.loads(attn("check", SCALED, sheet, "-f", "json").out)
+    assert found["name"].endswith("Zo\\udceb.yaml")

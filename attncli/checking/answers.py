@@ -247,5 +247,6 @@ def submission_of(
 def _said(raw: object) -> str:
     """Return text, also of several lines in a list; nothing where it is something else."""
     if isinstance(raw, list | tuple):
-        return "\n".join(filter(None, (_said(one) for one in raw if not isinstance(one, list | tuple))))
+        lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
+        return "\n".join(filter(None, lines))
     return str(raw).strip() if isinstance(raw, str | int | float) else ""
