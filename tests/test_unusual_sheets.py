@@ -16,13 +16,21 @@ from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import Attn
 
-SCALED = "sample_inputs/integers_scaled.yaml"
+PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"
 SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
 
 
 def problem(**given: Any) -> attncli.Problem:
     words = {"X": [[1, 3, 2], [1, 1, 3], [1, 2, 1]], "score": "dot"}
     return attncli.Problem(**(words | given))
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """Return the file of a problem, whose scores are SCORES."""
+    path = tmp_path / "plain.yaml"
+    path.write_text(PLAIN)
+    return path
 
 
 def check(answers: object, **given: Any) -> Report:
@@ -93,8 +101,128 @@ def test_an_answer_key_takes_plain_matrices() -> None:
         problem(X=ENDLESS)
 
 
-def test_a_file_name_that_is_not_utf_8(attn: Attn, tmp_path: Path) -> None:
+def test_a_file_name_that_is_not_utf_8(attn: Attn, plain: Path, tmp_path: Path) -> None:
     sheet = tmp_path / "Zo\udceb.yaml"
     sheet.write_text(f"scores: {SCORES}\n")
-    found = json.loads(attn("check", SCALED, sheet, "-f", "json").out)
+    found = json.loads(attn("check", plain, sheet, "-f", "json").out)
     assert found["name"].endswith("Zo\\udceb.yaml")
+
+
+WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts", "said"),
+    [
+        (
+            f"{WIDE}Ann,0,14,0,43,0,43\nBen,14,10\n",
+            ["unreadable", "correct"],
+            "2:10: this row has 7 cells, the headings 3",
+        ),
+        (f"{WIDE}Ben,2,4,5\nAnn,14,10\n", ["unreadable", "correct"], "quote numbers with a comma"),
+        (
+            "student,step,row,column,value\nAnn,scores,1,1,14\nBen,scores,,2,10\nCy,scores,1,1,14\n",
+            ["correct", "unreadable", "correct"],
+            ":3:12: this line tells the column of scores, but no row",
+        ),
+        (
+            "student,step,row,column,value\nAnn,scores,1,1,14\nBen,scores,1,1,14\n"
+            "Ann,scores,1,1,10\n",
+            ["unreadable", "correct"],
+            ":4:16: scores[1, 1] stands twice; it stood in line 2 already",
+        ),
+        (
+            "student,step,row,column,value\nAnn,,1,1,14\nBen,scores,1,1,14\n",
+            ["unreadable", "correct"],
+            "this line does not tell of which step",
+        ),
+        (
+            'name,"scroes[1,1]","scores[1,2]"\nAnn,14,10\nBen,14,10\n',
+            ["unreadable", "unreadable"],
+            ":1:6: there is no step scroes",
+        ),
+    ],
+)
+def test_a_table_of_a_class_with_faults(
+    attn: Attn, plain: Path, tmp_path: Path, text: str, verdicts: list[str], said: str
+) -> None:
+    table = tmp_path / "class.csv"
+    table.write_text(text)
+    result = attn("check", plain, table, "-f", "json")
+    assert [json.loads(line)["verdict"] for line in result.out.splitlines()] == verdicts
+    assert result.err.count(said) == 1
+    assert result.err.count(f"{table}:") == 1  # each fault is told once
+    assert result.status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts", "said"),
+    [
+        (
+            '[{"scores": [[14, 10, 9]]}, 7, {"scores[1]": [14, 10, 9]}]',
+            ["wrong", "unreadable", "correct"],
+            "sheet 2 of the list",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\nscores: [14\n---\nscores[2]: [10, 11, 6]\n",
+            ["correct", "unreadable", "correct"],
+            ":4:1: a bracket is not closed",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\njust words\n---\nscores[2]: [10, 11, 6]\n",
+            ["correct", "unreadable", "correct"],
+            "not: just words",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\n[[1, 2]]\n---\nscores: '\n---\nx: 1",
+            ["correct", "unreadable", "unreadable", "unreadable"],
+            "do not tell of which step they are",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\nanswers: [1]\n",
+            ["correct", "unreadable"],
+            "answers must be a mapping",
+        ),
+    ],
+)
+def test_a_bad_sheet_costs_only_itself(
+    attn: Attn, plain: Path, tmp_path: Path, text: str, verdicts: list[str], said: str
+) -> None:
+    sheets = tmp_path / "sheets.yaml"
+    sheets.write_text(text)
+    result = attn("check", plain, sheets, "-f", "json")
+    assert [json.loads(line)["verdict"] for line in result.out.splitlines()] == verdicts
+    assert said in result.err
+    with pytest.raises(attncli.InputError):
+        attncli.load_answers(sheets)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", "{}"),
+        ("a.yaml", ""),
+        ("a.csv", ""),
+        ("a.yaml", "# nothing yet\n"),
+        ("a.yaml", "student: Eve\n"),
+        ("a.yaml", "scores: null\n"),
+        ("a.yaml", "student: Eve\nanswers: {}\n"),
+        ("a.json", '{"student": "Eve", "scores": null}'),
+        ("a.csv", 'name,"scores[1,1]"\nEve,\n'),
+        ("a.csv", "student,step,row,value\nEve,scores,1,\n"),
+    ],
+)
+def test_a_sheet_that_gives_nothing_is_empty(
+    attn: Attn, plain: Path, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = attn("check", plain, tmp_path / name)
+    assert (result.status, result.err) == (1, "")
+    assert "empty: nothing was given" in result.out
+    for format_ in ("json", "csv", "markdown", "html"):
+        assert "empty" in attn("check", plain, tmp_path / name, "-f", format_).out
+
+
+def test_nothing_from_python_is_empty() -> None:
+    for nothing in ({}, {"student": "Eve"}, {"scores": None}):
+        assert check(nothing).verdict == "empty"

@@ -17,7 +17,7 @@ from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any
 from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
-from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
+from attncli.errors import Fault, KeyPath, Place, collected, fail, located, refuse
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -51,6 +51,7 @@ class Submission(Record):
         ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
         labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
         comment: what was said beside the matrices.
+        heading: gives the place of a step's name, where that is the heading of a column.
     """
 
     name: str
@@ -59,6 +60,7 @@ class Submission(Record):
     ragged: bool = False
     labels: Mapping[str, Labels] = NO_LABELS
     comment: str = ""
+    heading: Locate = nowhere
 
 
 class Written(Record):
@@ -104,24 +106,22 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     the order.
 
     Raises:
-        InputError: for an unknown step or label, a cell that stands twice or is no number, a sheet
-            without any step. A matrix of the wrong shape raises nothing.
+        InputError: for an unknown step or label, a cell that stands twice or is no number. A matrix
+            of the wrong shape raises nothing.
     """
     faults: list[Fault] = []
     pieces: dict[str, list[Piece]] = {}
     for word, raw in sheet.matrices.items():
         with collected(faults):
-            if word not in ABOUT or word in trace:
-                step, at = find_answer(word, trace)
+            if raw is not None and (word not in ABOUT or word in trace):
+                with located(sheet.heading):
+                    step, at = find_answer(word, trace)
                 pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
     found: dict[str, Written | ShapeMismatch] = {}
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
-    if not found:
-        hint = f"{SUCH_AS}; the steps are {', '.join(trace.steps)}"
-        raise fail("there are no answers", hint=hint)
     return _of_one_computer(found)
 
 
@@ -199,6 +199,7 @@ def submission_of(
     locate: Locate = nowhere,
     ragged: bool = False,
     labels: Mapping[str, Labels] = NO_LABELS,
+    heading: Locate | None = None,
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
@@ -208,6 +209,7 @@ def submission_of(
         locate: gives the place of a key path of the values.
         ragged: as of `Submission`.
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
+        heading: gives the place of a key that is the heading of a column.
 
     Raises:
         InputError: for results or answers that are no mapping, or none of names.
@@ -241,7 +243,8 @@ def submission_of(
     said = matrices if prefix == ("steps",) else {**values, **matrices}
     comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
     names = (_said(values.get(key)) for key in NAMES)
-    return Submission(next(filter(None, names), name), plain, place, ragged, own, comment)
+    student = next(filter(None, names), name)
+    return Submission(student, plain, place, ragged, own, comment, heading or nowhere)
 
 
 def _said(raw: object) -> str:

@@ -35,19 +35,21 @@ MISSING: Any = object()
 """Stands for a key without a value."""
 
 
-def documents(text: str, name: str) -> list[Raw]:
-    """Return the value of each document of a stream that is not empty.
+def documents_until(text: str, name: str) -> tuple[list[Raw], InputError | None]:
+    """Return the value of each document of a stream that is not empty, up to an error, and that.
 
-    Raises:
-        InputError: with its place, for whatever is no YAML, or more of it than a person writes.
+    It tells, with its place, of whatever is no YAML, or more of it than a person writes.
     """
     builder = _Builder(text, name)
+    error: InputError | None = None
     try:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
-    except yaml.YAMLError as error:
-        raise _syntax_error(error, text, name) from None
-    return builder.documents
+    except yaml.YAMLError as refused:
+        error = _syntax_error(refused, text, name)
+    except InputError as refused:
+        error = refused
+    return builder.documents, error
 
 
 def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
