@@ -16,8 +16,7 @@ import attncli
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
-from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION
-from attncli.files.yaml_text import documents_until
+from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION, documents_until
 from attncli.files.yaml_text import locate as yaml_locate
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)

@@ -12,6 +12,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
+from attncli.checking.numerals import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import Attn
@@ -226,3 +227,30 @@ def test_a_sheet_that_gives_nothing_is_empty(
 def test_nothing_from_python_is_empty() -> None:
     for nothing in ({}, {"student": "Eve"}, {"scores": None}):
         assert check(nothing).verdict == "empty"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit"),
+    [
+        ("16/1.73", 16 / 1.725 - 16 / 1.735),
+        ("2.7·10^-1", 0.01),
+        ("1.83×10^4", 100),
+        ("-2.718/10.107", 0.001 / 10.107 + 2.718 * (1 / 10.1065 - 1 / 10.1075)),
+        ("1/3", 0),
+        ("sqrt(2)", 0),
+        ("4/sqrt(3)", 0),
+        ("e^2/(e^2 + pi)", 0),
+        ("1.5e-2", 0.001),
+    ],
+)
+def test_an_expression_is_as_exact_as_its_decimals(written: str, unit: float) -> None:
+    _, units, _ = numbers_of(np.array([[written]], object), "weights")
+    assert units[0, 0] == pytest.approx(unit, rel=1e-6)
+
+
+def test_a_quotient_of_rounded_numbers_is_right() -> None:
+    """exp(14 − 14), exp(10 − 14) and exp(9 − 14) to four decimals, and their sum."""
+    row = ["1.0000/1.0250", "0.0183/1.0250", "0.0067/1.0250"]
+    report = check({"weights[1]": row})
+    assert (report.verdict, report.counts["correct"]) == ("correct", 3)
+    assert check({"weights[1]": [row[1], row[0], row[2]]}).verdict == "wrong"

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from attncli.errors import Fault, collected, fail, refuse
 from attncli.forms.matrices import cell_words, written_number
 from attncli.notation.blocks import whole_number
 from attncli.notation.parser import NumberError
-from attncli.notation.written import normalized
+from attncli.notation.tree import Formula, Number, parts, substituted
+from attncli.notation.written import NumberAsWritten, evaluate, normalized
 from attncli.text.escapes import visible
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
@@ -60,7 +62,8 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
             if decimal := decimal_of(plain):
                 numbers[place], units[place] = decimal
                 continue
-            numbers[place] = written_number(plain, (word,), place)
+            number = written_number(plain, (word,), place)
+            numbers[place], units[place] = number, _unit_implied(number)
             if numbers[place] == np.inf:
                 hint = "only −inf is a number here, in a cell that is blocked"
                 raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
@@ -78,6 +81,44 @@ def _plain(text: str, word: str, place: Sequence[int]) -> str:
         return normalized(whole_number(text))
     except NumberError as error:
         raise fail(f"{cell}: {error}", word, *place) from None
+
+
+def _unit_implied(number: float) -> float:
+    """Return how far an expression of rounded decimals reaches: of 16/1.73, from 1.725 to 1.735.
+
+    A decimal number is good to half a unit of its last digit. What is written without a point, as
+    in 1/3 and 2·sqrt(2), is exact.
+    """
+    if not isinstance(number, NumberAsWritten):
+        return 0.0
+    reach = 0.0
+    for part in _leaves(number.formula):
+        decimal = decimal_of(part.text) if "." in part.text else None
+        if decimal is None:
+            continue
+        ends = [_with_part(number, part, decimal[0] + half * decimal[1]) for half in (-0.5, 0.5)]
+        reach += abs(ends[1] - ends[0])
+    return reach if isfinite(reach) else 0.0
+
+
+def _with_part(number: NumberAsWritten, part: Number, value: float) -> float:
+    """Return what an expression gives with another value in the place of one of its numbers."""
+
+    def rule(node: Formula) -> Formula | None:
+        return Number(repr(value)) if node is part else None
+
+    try:
+        return evaluate(substituted(number.formula, rule))
+    except NumberError:  # 1/0.0, or the root of a number below 0
+        return float(number)
+
+
+def _leaves(formula: Formula) -> Iterator[Number]:
+    """Yield the numbers that an expression is made of."""
+    if isinstance(formula, Number):
+        yield formula
+    for part in parts(formula):
+        yield from _leaves(part)
 
 
 def numbers_if_any(texts: Array) -> tuple[Array, Array]:

@@ -36,8 +36,8 @@ def read(
 ) -> list[Document]:
     """Read every document of a file; some words are options in a CSV file.
 
-    With `of_class`, for answers, a CSV table may hold those of a class, each of which is a document;
-    a document may be empty, and one that cannot be read holds its error.
+    With `of_class`, for answers, a CSV table may hold those of a class, each of which is a
+    document; a document may be empty, and one that cannot be read holds its error.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
