@@ -12,6 +12,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
+from attncli.checking.judged import Given
 from attncli.checking.numerals import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
@@ -254,3 +255,27 @@ def test_a_quotient_of_rounded_numbers_is_right() -> None:
     report = check({"weights[1]": row})
     assert (report.verdict, report.counts["correct"]) == ("correct", 3)
     assert check({"weights[1]": [row[1], row[0], row[2]]}).verdict == "wrong"
+
+
+@pytest.mark.parametrize(("kind", "decimals"), [("f2", 2), ("f4", 2), ("f4", 4)])
+def test_short_floats_that_were_rounded_are_decimals(kind: str, decimals: int) -> None:
+    weights = attncli.compute(problem())["weights"].value
+    rounded = np.round(weights.astype(kind), decimals)
+    for given in (rounded, list(rounded), [list(row) for row in rounded]):
+        report = check({"weights": given})
+        assert report.counts["correct"] == 9
+        judged = report.steps["weights"]
+        assert isinstance(judged, Given)
+        assert judged.written.texts[0, 0, 0, 1] == f"{weights[0, 1]:.{decimals}f}".rstrip("0")
+        assert judged.written.dtype == ""
+    one_off = rounded.copy()
+    one_off[0, 0] -= 0.05
+    assert check({"weights": one_off}).first_wrong_step == "weights"
+
+
+def test_float32_with_all_its_digits_is_float32() -> None:
+    weights = attncli.compute(problem())["weights"].value.astype("f4")
+    judged = check({"weights": weights}).steps["weights"]
+    assert isinstance(judged, Given)
+    assert (judged.status, judged.written.dtype) == ("correct", "float32")
+    assert judged.written.texts[0, 0, 0, 0] == "0.97555876"

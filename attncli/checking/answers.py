@@ -14,7 +14,13 @@ from attncli.checking.agreement import SHARE, SHARES
 from attncli.checking.digits import LIKE_BLOCKED
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
-from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any
+from attncli.checking.numerals import (
+    FLOATS,
+    dtype_of,
+    dtype_of_texts,
+    is_rounded,
+    numbers_if_any,
+)
 from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, KeyPath, Place, collected, fail, located, refuse
@@ -147,7 +153,9 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
     }
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
-    return Piece(word, at, texts, beside(texts.shape, labels), dtype_of(raw))
+    dtype = dtype_of(raw)
+    dtype = "" if is_rounded(texts.flat, dtype) else dtype
+    return Piece(word, at, texts, beside(texts.shape, labels), dtype)
 
 
 def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:

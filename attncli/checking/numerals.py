@@ -26,6 +26,9 @@ TRUTHS = ("true", "false")
 FLOATS = ("float16", "float32", "float64")
 """What numbers may be that a computer worked out, the coarsest first."""
 
+HAND_DIGITS = {"float16": 3, "float32": 5}
+"""With no more significant digits, the floats of an array were rounded by whoever wrote them."""
+
 LONG = 7
 """Numbers with as many significant digits may be those that a program prints."""
 
@@ -138,6 +141,17 @@ def dtype_of(raw: Any) -> str:
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+
+
+def is_rounded(texts: Iterable[str], dtype: str) -> bool:
+    """Whether numbers were rounded in an array: decimals that have fewer digits than its type has.
+
+    >>> is_rounded(["0.84", "1"], "float32"), is_rounded(["0.8437951"], "float32")
+    (True, False)
+    """
+    decimals = [text for text in texts if "." in text]
+    most = max(map(_digits_of, decimals), default=0)
+    return 0 < most <= HAND_DIGITS.get(dtype, 0)
 
 
 def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:

@@ -53,8 +53,15 @@ def plain(raw: Any, path: KeyPath, depth: int = 0) -> Any:
         return {key: plain(part, (*path, key), depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
         parts = [plain(part, path, depth + 1) for part in raw]
-        return [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
+        return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     return raw
+
+
+def _listed(array: Array) -> list[Any]:
+    """Return an array as lists; a number that is shorter than Python's own floats stays one."""
+    if array.ndim == 0 or array.dtype.kind != "f" or array.dtype.itemsize >= 8:
+        return array.tolist()  # type: ignore[no-any-return]
+    return list(map(_listed, array)) if array.ndim > 1 else list(array)
 
 
 def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
