@@ -91,7 +91,7 @@ def read_bytes(
                     raise one.error
         else:
             found = _of_class(text, name, folder) if of_class else []
-            found = found or _csv(text, name, folder, options or {})
+            found = found or _csv(text, name, folder, options or {}, of_class)
         if not found and of_class:
             return [Document(name, folder, {}, lambda _: place)]
         if not found:
@@ -222,16 +222,27 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
     return _unread(error, name, folder)
 
 
-def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]:
-    from attncli.files.csv_text import locate, tables
+def _csv(
+    text: str, name: str, folder: Path, options: Options, named: bool = False
+) -> list[Document]:
+    """Return the documents of CSV; a word in the corner of a matrix without a key may name it."""
+    from attncli.files.csv_text import Table, locate, tables
 
-    return [
-        Document(
-            *(name, folder, table.values, partial(locate, text, name, table), table.labels),
-            bare=("X",) in table.blocks and not table.blocks[("X",)].header,
+    def document(table: Table) -> Document:
+        place = partial(locate, text, name, table)
+        block = table.blocks.get(("X",))
+        bare = block is not None and not block.header
+        if block is None or not (bare and named and block.corner):
+            return Document(name, folder, table.values, place, table.labels, bare=bare)
+        key = block.corner
+        values = {key if word == "X" else word: raw for word, raw in table.values.items()}
+        return Document(
+            *(name, folder, values),
+            lambda path: place(("X", *path[1:]) if path[:1] == (key,) else path),
+            {key: block.labels},
         )
-        for table in tables(text, name, options)
-    ]
+
+    return [document(table) for table in tables(text, name, options)]
 
 
 def _of_class(text: str, name: str, folder: Path) -> list[Document]:
