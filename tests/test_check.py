@@ -293,7 +293,7 @@ def test_answers_that_cannot_be_read() -> None:
     assert "row 1, column 1 of weights is infinite" in misread({"weights": infinite})
     assert "1e400 is too large" in misread({"weights": [["1e400", 0, 0]] * 3})
     assert "nan is not a number" in misread({"weights": [["nan", 0, 0]] * 3})
-    assert "stands twice" in misread({"A": PUBLISHED, "weights": PUBLISHED})
+    assert "A and weights are the same step" in misread({"A": PUBLISHED, "weights": PUBLISHED})
     assert "scores must be a matrix" in misread({"scores": {"a": 1}})
     assert "the problem has no answers" in misread(None)
     heads = attncli.load(SAMPLES / "heads_cut.yaml")

@@ -12,7 +12,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import Report
-from attncli.checking.judged import Given
+from attncli.checking.judged import Given, Misshapen
 from attncli.checking.numerals import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
@@ -279,3 +279,102 @@ def test_float32_with_all_its_digits_is_float32() -> None:
     assert isinstance(judged, Given)
     assert (judged.status, judged.written.dtype) == ("correct", "float32")
     assert judged.written.texts[0, 0, 0, 0] == "0.97555876"
+
+
+@pytest.mark.parametrize("words", ["foo", "n/a", "true", "I do not know", "see page 2"])
+def test_words_are_no_matrix_of_any_shape(words: str) -> None:
+    said = misread({"scores": words})
+    first = words.partition(" ")[0]
+    assert said.startswith(f"row 1, column 1 of scores: {first} is not a number")
+    assert said.count("is not a number") == 1
+    assert "2024-01-01 is a date" in misread({"scores": "2024-01-01"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[14,10,9],[10,11,6],[9,6,6]]",
+        "14 10 9; 10 11 6; 9 6 6",
+        "[14, 10, 9; 10, 11, 6; 9, 6, 6]",
+        "[[14. 10.  9.]\n [10. 11.  6.]\n [ 9.  6.  6.]]",
+        "array([[14., 10., 9.],\n       [10., 11., 6.],\n       [9., 6., 6.]], dtype=float32)",
+        "tensor([[14., 10., 9.], [10., 11., 6.], [9., 6., 6.]], device='cuda:0')",
+        "14;10;9\n10;11;6\n9;6;6",
+        "14,0;10,0;9,0\n10,0;11,0;6,0\n9,0;6,0;6,0",
+    ],
+)
+def test_a_matrix_in_a_text(text: str) -> None:
+    assert check({"scores": text}).counts["correct"] == 9
+    assert attncli.Problem(X=text).X.tolist() == SCORES  # type: ignore[union-attr]  # it is given
+
+
+def test_lists_in_a_text_have_commas_between_numbers() -> None:
+    assert attncli.Problem(X="[[1,0],[0,1]]").X.tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+    assert "several matrices" in misread({"scores": "[[[14, 10, 9]]]"})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scores: [[4,,,],[1,0,,]]", "1:13: a cell is empty"),
+        ("scores: [[4,,,],[1,0,,]]", "an empty cell is written ~"),
+        ("scores: [[-, 1, 2]]", "write -inf, or ~ for a cell that is left out"),
+        ("scores: [[- , 1, 2]]", "write -inf, or ~ for a cell that is left out"),
+        ("S: [[1, 2, 3]]\nscores: [[1, 2, 3]]", "S and scores are the same step"),
+    ],
+)
+def test_what_may_have_been_meant(attn: Attn, plain: Path, text: str, said: str) -> None:
+    sheet = plain.with_name("sheet.yaml")
+    sheet.write_text(f"{text}\n")
+    result = attn("check", plain, sheet)
+    assert result.status == 2
+    assert said in result.err
+
+
+def test_a_list_with_decimal_commas() -> None:
+    judged = check({"weights": [["0", "27", "0", "73", "0", "00"]] * 3}).steps["weights"]
+    assert isinstance(judged, Misshapen)
+    assert judged.mismatch.fault.hint == "are these decimal commas? write 0.27"
+
+
+def test_a_step_in_the_corner_of_its_labels(attn: Attn, tmp_path: Path) -> None:
+    problem_ = tmp_path / "labelled.yaml"
+    problem_.write_text(PLAIN.replace("{X", "{tokens: [a, b, c], X"))
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("scores,c,a,b\nb,6,10,11\na,9,14,10\nc,6,9,6\n")
+    result = attn("check", problem_, sheet)
+    assert (result.status, result.err) == (0, "")
+    sheet.write_text("scores,c,a,b\nb,6,10,11\na,9,x,10\nc,6,9,6\n")
+    assert "sheet.csv:3:5: " in attn("check", problem_, sheet).err
+
+
+def test_truths_in_an_array_are_told_once() -> None:
+    said = misread({"scores": np.ones((3, 3), bool)})
+    assert "scores holds true and false, not numbers" in said
+    assert len(said.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("marking", "said"),
+    [
+        ("decimals: true", "marking.decimals must be a number"),
+        ("decimals: 18", "marking.decimals must be at most 17"),
+        ("decimals: -1", "marking.decimals must be a whole number of at least 0"),
+        ("points: {scores: 1e7}", "marking.points.scores must be at most 1,000,000"),
+        ("points: {scores: inf}", "marking.points.scores must be a finite number"),
+        ("ask: ','", "marking.ask names no step"),
+    ],
+)
+def test_a_marking_out_of_bounds(attn: Attn, plain: Path, marking: str, said: str) -> None:
+    plain.write_text(PLAIN.replace("}", f", marking: {{{marking}}}}}"))
+    result = attn("check", plain)
+    assert result.status == 2
+    assert said in result.err
+    assert "names no step" in attn("check", plain, "--ask", ",").err
+
+
+def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
+    plain.write_text(PLAIN.replace("}", ", marking: {ask: [scores]}}"))
+    given = attncli.load(plain)
+    with pytest.raises(attncli.InputError, match=r"^there is no step nonsense"):
+        attncli.check(given, {"scores": SCORES}, marking={"ask": ["nonsense"]})

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -20,10 +21,11 @@ from attncli.checking.numerals import (
     dtype_of_texts,
     is_rounded,
     numbers_if_any,
+    numbers_of,
 )
 from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
-from attncli.errors import Fault, KeyPath, Place, collected, fail, located, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -165,6 +167,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     texts, taken = np.full(shape, "", object), np.zeros(shape, bool)
     for piece in pieces:
         if taken[piece.at].any():
+            if not piece.at and not pieces[0].at:
+                words = f"{visible(pieces[0].word)} and {visible(piece.word)}"
+                hint = "leave one of them out"
+                raise fail(f"{words} are the same step, {step.name}", piece.word, hint=hint)
             message = f"{visible(piece.word)} is {step.name}, which stands twice"
             raise fail(message, piece.word, hint="leave one of them out")
         taken[piece.at] = True
@@ -172,6 +178,8 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         wanted = texts[piece.at].shape
         cells = cells_of(step, piece, wanted)
         if cells is None:
+            with _first_alone():  # words are no matrix of any shape
+                numbers_of(piece.texts, piece.word)
             return _mismatch(step, piece, wanted, sheet)
         values[piece.at], units[piece.at] = cells.values, cells.unit
         texts[piece.at] = cells.texts
@@ -181,6 +189,15 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
     share = SHARES.get(dtype, SHARES.get(str(right.dtype), SHARE))
     return Written(own, unit, step.from_paper(texts), share, dtype)
+
+
+@contextmanager
+def _first_alone() -> Iterator[None]:
+    """Keep the first fault of an `InputError` raised inside."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.faults[0]) from None
 
 
 def _mismatch(
@@ -197,8 +214,20 @@ def _mismatch(
         hint = "the shape must be that of the cells that it names"
     elif is_transposed:
         hint = "rows and columns have changed places"
+    elif _may_have_commas(piece.texts, wanted):
+        first, second = piece.texts.ravel()[:2]
+        hint = f"are these decimal commas? write {first}.{second}"
     fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
     return ShapeMismatch(piece.texts, fault, is_transposed)
+
+
+def _may_have_commas(texts: Array, wanted: tuple[int, ...]) -> bool:
+    """Whether a matrix is twice as wide as its step because 0,27 was read as two numbers."""
+    if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
+        return False
+    whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
+    is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)
+    return is_whole and all(re.fullmatch(r"\d+", text) for text in decimals)
 
 
 def submission_of(

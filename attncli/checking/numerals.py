@@ -21,6 +21,9 @@ from attncli.text.escapes import visible
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
 
+DASHES = ("-", "−", "–", "—")
+"""Alone they may stand for a blocked cell, or for one that is left out."""
+
 TRUTHS = ("true", "false")
 
 FLOATS = ("float16", "float32", "float64")
@@ -80,6 +83,9 @@ def _plain(text: str, word: str, place: Sequence[int]) -> str:
     if text.casefold() in TRUTHS:
         hint = "write a number, such as 1 or 0"
         raise fail(f"{cell}: {visible(text)} is not a number", word, *place, hint=hint)
+    if text in DASHES:
+        hint = "write -inf, or ~ for a cell that is left out"
+        raise fail(f"{cell}: {text} is not a number", word, *place, hint=hint)
     try:
         return normalized(whole_number(text))
     except NumberError as error:

@@ -32,8 +32,9 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     if hasattr(raw, "dtype"):
         array = np.asarray(raw)
         _refuse_depth(array.ndim, path)
-        if array.dtype.kind not in "fiubOU":
-            raise fail(f"{name} holds no numbers", *path, hint=EXAMPLE)
+        if array.dtype.kind not in "fiuOU":
+            what = "true and false, not numbers" if array.dtype.kind == "b" else "no numbers"
+            raise fail(f"{name} holds {what}", *path, hint=EXAMPLE)
         is_short = array.dtype.kind == "f" and array.dtype.itemsize < 8
         flat = array.ravel()
         return np.atleast_1d(_array(list(flat) if is_short else flat.tolist(), array.shape))

@@ -261,6 +261,10 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif opening and "quoted" in context and "end of stream" in problem:
         place = _place(text, name, opening.line, opening.column)
         problem = "a quotation mark is not closed"
+    elif "flow" in context and re.search(r"[\[,]\s*,", place.text[: place.column]):
+        problem, hint = "a cell is empty", "an empty cell is written ~"
+    elif "flow" in context and re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
+        problem, hint = "- is not a number", "write -inf, or ~ for a cell that is left out"
     elif "cannot start any token" in problem:
         problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
         hint = "put it between quotes"
