@@ -154,11 +154,11 @@ class AnswerKey:
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         names = named_steps(sheet.matrices, self.trace)
         traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
-        with located(sheet.locate):
-            given = read_submission(sheet, traces[0])
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
+            with located(sheet.locate):
+                given = read_submission(sheet, traces[0])
             way, judge = likeliest(Way(traces, given), sheet)
             if judge.trace is self.trace:
                 judge.tried = self._tried
