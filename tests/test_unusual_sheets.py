@@ -185,6 +185,12 @@ def test_a_table_of_a_class_with_faults(
             ["correct", "unreadable"],
             "answers must be a mapping",
         ),
+        (
+            '{"scores[1]": [14, 10, 9]}\n{"scores": [[14, 10}\n{"scores[2]": [10, 11, 6]}\n'
+            '{"scores": [[14, 10\n{"scores[3]": [9, 6, 6]}\n{"scores[3]": [9, 6, 6]}\n',
+            ["correct", "unreadable", "correct", "unreadable", "correct", "correct"],
+            ":2:20: ",
+        ),
     ],
 )
 def test_a_bad_sheet_costs_only_itself(

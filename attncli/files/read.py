@@ -147,29 +147,28 @@ def _decoded(data: bytes) -> str:
 
 
 def _yaml(text: str, name: str, folder: Path) -> list[Document]:
-    """YAML, and JSON, which is tried first where the text looks like it: it is much faster."""
-    if text.lstrip()[:1] in ("{", "["):
-        from attncli.files import json_text
+    """YAML, and JSON, which is tried first where the text looks like it: it is much faster.
 
-        found, at = json_text.documents(text)
-        if at == len(text) or text[at] in "{[":
-            documents = [
-                _document(raw, name, folder, partial(_locate_json, text, name, start, end))
-                for raw, start, end in found
-            ]
-            rest = _blanked(text, at)
-            return documents + _yaml_only(rest, name, folder) if at < len(text) else documents
-    return _yaml_only(text, name, folder)
+    A document that cannot be read holds its error, and those that follow it are read.
+    """
+    from attncli.files import json_text, yaml_text
 
-
-def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
-    from attncli.files import yaml_text
-
-    if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
-        text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
     documents: list[Document] = []
     begin = -1
     while True:
+        is_json = text.lstrip()[:1] in ("{", "[")
+        if is_json:
+            values, at = json_text.documents(text)
+            if at == len(text) or text[at] in "{[":
+                documents += [
+                    _document(raw, name, folder, partial(_locate_json, text, name, start, end))
+                    for raw, start, end in values
+                ]
+                text = _blanked(text, at)
+                if not text.strip():
+                    return documents
+        if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
+            text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
         found, error = yaml_text.documents_until(text, name)
         documents += [
             _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
@@ -178,11 +177,13 @@ def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
         if error is None:
             return documents
         documents.append(_unread(error, name, folder))
-        # What follows the next line of dashes, which may be what the error is about, is another.
+        # What follows the next line of dashes, or starts as an object of JSON does, is another; the
+        # error may be about that line itself.
         place = error.faults[0].place or Place(name)
         lines = text.splitlines(keepends=True)[: place.line - (place.column == 1)]
         start = max(len("".join(lines)), begin + 1)
-        after = re.compile(r"^---(?=\s)", re.MULTILINE).search(text, start)
+        dashes = r"^(---(?=\s)|\{)" if is_json else r"^---(?=\s)"
+        after = re.compile(dashes, re.MULTILINE).search(text, start)
         if after is None:
             return documents
         begin = after.start()
