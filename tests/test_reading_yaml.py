@@ -16,8 +16,7 @@ import attncli
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
-from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION
-from attncli.files.yaml_text import documents as yaml_documents
+from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION, documents_until
 from attncli.files.yaml_text import locate as yaml_locate
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
@@ -407,7 +406,7 @@ def test_other_encodings_are_refused(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert values(text, suffix) == right
-    (plain,) = yaml_documents(text, "f")
+    ((plain,), _) = documents_until(text, "f")
     assert (plain if isinstance(plain, dict) else {"X": plain}) == right
 
 
@@ -436,7 +435,7 @@ def paths(value: Any, before: KeyPath = ()) -> Iterator[KeyPath]:
 def test_json_is_read_as_yaml(value: dict[str, Any], indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     (document,) = documents(text, ".json")
-    (plain,) = yaml_documents(text, "f.json")
+    ((plain,), _) = documents_until(text, "f.json")
     assert document.values == plain
     for path in paths(document.values):
         assert position(document.locate(path)) == position(yaml_locate(text, "f.json", 0, path))

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -13,10 +15,17 @@ from attncli.checking.agreement import SHARE, SHARES
 from attncli.checking.digits import LIKE_BLOCKED
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
-from attncli.checking.numerals import FLOATS, dtype_of, dtype_of_texts, numbers_if_any
+from attncli.checking.numerals import (
+    FLOATS,
+    dtype_of,
+    dtype_of_texts,
+    is_rounded,
+    numbers_if_any,
+    numbers_of,
+)
 from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
-from attncli.errors import Fault, KeyPath, Place, collected, fail, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -50,6 +59,7 @@ class Submission(Record):
         ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
         labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
         comment: what was said beside the matrices.
+        heading: gives the place of a step's name, where that is the heading of a column.
     """
 
     name: str
@@ -58,6 +68,7 @@ class Submission(Record):
     ragged: bool = False
     labels: Mapping[str, Labels] = NO_LABELS
     comment: str = ""
+    heading: Locate = nowhere
 
 
 class Written(Record):
@@ -103,24 +114,22 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     the order.
 
     Raises:
-        InputError: for an unknown step or label, a cell that stands twice or is no number, a sheet
-            without any step. A matrix of the wrong shape raises nothing.
+        InputError: for an unknown step or label, a cell that stands twice or is no number. A matrix
+            of the wrong shape raises nothing.
     """
     faults: list[Fault] = []
     pieces: dict[str, list[Piece]] = {}
     for word, raw in sheet.matrices.items():
         with collected(faults):
-            if word not in ABOUT or word in trace:
-                step, at = find_answer(word, trace)
+            if raw is not None and (word not in ABOUT or word in trace):
+                with located(sheet.heading):
+                    step, at = find_answer(word, trace)
                 pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
     found: dict[str, Written | ShapeMismatch] = {}
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
-    if not found:
-        hint = f"{SUCH_AS}; the steps are {', '.join(trace.steps)}"
-        raise fail("there are no answers", hint=hint)
     return _of_one_computer(found)
 
 
@@ -146,7 +155,9 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
     }
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
-    return Piece(word, at, texts, beside(texts.shape, labels), dtype_of(raw))
+    dtype = dtype_of(raw)
+    dtype = "" if is_rounded(texts.flat, dtype) else dtype
+    return Piece(word, at, texts, beside(texts.shape, labels), dtype)
 
 
 def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:
@@ -156,6 +167,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     texts, taken = np.full(shape, "", object), np.zeros(shape, bool)
     for piece in pieces:
         if taken[piece.at].any():
+            if not piece.at and not pieces[0].at:
+                words = f"{visible(pieces[0].word)} and {visible(piece.word)}"
+                hint = "leave one of them out"
+                raise fail(f"{words} are the same step, {step.name}", piece.word, hint=hint)
             message = f"{visible(piece.word)} is {step.name}, which stands twice"
             raise fail(message, piece.word, hint="leave one of them out")
         taken[piece.at] = True
@@ -163,6 +178,8 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         wanted = texts[piece.at].shape
         cells = cells_of(step, piece, wanted)
         if cells is None:
+            with _first_alone():  # words are no matrix of any shape
+                numbers_of(piece.texts, piece.word)
             return _mismatch(step, piece, wanted, sheet)
         values[piece.at], units[piece.at] = cells.values, cells.unit
         texts[piece.at] = cells.texts
@@ -172,6 +189,15 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
     share = SHARES.get(dtype, SHARES.get(str(right.dtype), SHARE))
     return Written(own, unit, step.from_paper(texts), share, dtype)
+
+
+@contextmanager
+def _first_alone() -> Iterator[None]:
+    """Keep the first fault of an `InputError` raised inside."""
+    try:
+        yield
+    except InputError as error:
+        raise InputError(error.faults[0]) from None
 
 
 def _mismatch(
@@ -188,8 +214,20 @@ def _mismatch(
         hint = "the shape must be that of the cells that it names"
     elif is_transposed:
         hint = "rows and columns have changed places"
+    elif _may_have_commas(piece.texts, wanted):
+        first, second = piece.texts.ravel()[:2]
+        hint = f"are these decimal commas? write {first}.{second}"
     fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
     return ShapeMismatch(piece.texts, fault, is_transposed)
+
+
+def _may_have_commas(texts: Array, wanted: tuple[int, ...]) -> bool:
+    """Whether a matrix is twice as wide as its step because 0,27 was read as two numbers."""
+    if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
+        return False
+    whole, decimals = texts[..., ::2].ravel(), texts[..., 1::2].ravel()
+    is_whole = all(re.fullmatch(r"[-+−]?\d+", text) for text in whole)
+    return is_whole and all(re.fullmatch(r"\d+", text) for text in decimals)
 
 
 def submission_of(
@@ -198,6 +236,7 @@ def submission_of(
     locate: Locate = nowhere,
     ragged: bool = False,
     labels: Mapping[str, Labels] = NO_LABELS,
+    heading: Locate | None = None,
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
@@ -207,10 +246,16 @@ def submission_of(
         locate: gives the place of a key path of the values.
         ragged: as of `Submission`.
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
+        heading: gives the place of a key that is the heading of a column.
 
     Raises:
-        InputError: for results or answers that are no mapping.
+        InputError: for results or answers that are no mapping, or none of names.
     """
+    if not isinstance(values, Mapping):
+        message = "answers must be a mapping of step names to matrices"
+        is_file = isinstance(values, str | os.PathLike)
+        hint = "load_answers reads a file, and check takes each sheet of it"
+        raise fail(message, hint=hint if is_file else SUCH_AS)
     matrices: Any = values
     prefix = tuple(key for key in ("steps", "answers") if key in values)[:1]
     if prefix:
@@ -218,6 +263,10 @@ def submission_of(
         if not isinstance(matrices, Mapping):
             message = f"{prefix[0]} must be a mapping of step names to matrices"
             raise fail(message, *prefix, hint=SUCH_AS)
+    for key in matrices:
+        if not isinstance(key, str):
+            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
+            raise fail(message, hint=SUCH_AS)
     inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
     plain = {key: raw["value"] if key in inner else raw for key, raw in matrices.items()}
 
@@ -231,11 +280,13 @@ def submission_of(
     said = matrices if prefix == ("steps",) else {**values, **matrices}
     comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
     names = (_said(values.get(key)) for key in NAMES)
-    return Submission(next(filter(None, names), name), plain, place, ragged, own, comment)
+    student = next(filter(None, names), name)
+    return Submission(student, plain, place, ragged, own, comment, heading or nowhere)
 
 
 def _said(raw: object) -> str:
     """Return text, also of several lines in a list; nothing where it is something else."""
     if isinstance(raw, list | tuple):
-        return "\n".join(filter(None, map(_said, raw)))
+        lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
+        return "\n".join(filter(None, lines))
     return str(raw).strip() if isinstance(raw, str | int | float) else ""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 from attncli.checking.answers import Submission, read_submission, submission_of
 from attncli.checking.asked import answered_by, behind, with_step_names
 from attncli.checking.diagnosis import diagnose
@@ -141,22 +143,26 @@ class AnswerKey:
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
-    def check(self, sheet: Submission, strict: bool = False) -> Report:
-        """Judge one student's answers.
+    def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
+        """Judge one student's answers: a sheet that was read, or matrices by step name.
 
         Strictly, a number that is off in its last digit, or was rounded early, is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
         """
+        sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
         names = named_steps(sheet.matrices, self.trace)
         traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
-        with located(sheet.locate):
-            given = read_submission(sheet, traces[0])
-        way, judge = likeliest(Way(traces, given), sheet)
-        if judge.trace is self.trace:
-            judge.tried = self._tried
-        steps, findings = self._marked(judge)
+        # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
+        # all, fits no right number and so needs no warning.
+        with np.errstate(all="ignore"):
+            with located(sheet.locate):
+                given = read_submission(sheet, traces[0])
+            way, judge = likeliest(Way(traces, given), sheet)
+            if judge.trace is self.trace:
+                judge.tried = self._tried
+            steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
         found = [name for name in way.given if name not in given]
         renamed = dict(zip(lost, found, strict=False))
@@ -213,10 +219,10 @@ def check(
     >>> report.verdict, report.first_wrong_step, report.findings["scores"].message
     ('wrong', 'scores', 'scores[3, 3] is wrong: perhaps 1·1 was counted twice.')
     """
-    problem = problem if marking is None else problem.marked(marking)
-    if not isinstance(answers, Submission):
-        answers = own_submission(problem) if answers is None else submission_of(answers, "answers")
-    return AnswerKey(problem).check(answers, strict)
+    if marking is not None and isinstance(problem, Problem):  # else the key refuses it
+        problem = problem.marked(marking)
+    key = AnswerKey(problem)
+    return key.check(own_submission(problem) if answers is None else answers, strict)
 
 
 def own_submission(problem: Problem) -> Submission:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -13,16 +14,23 @@ from attncli.errors import Fault, collected, fail, refuse
 from attncli.forms.matrices import cell_words, written_number
 from attncli.notation.blocks import whole_number
 from attncli.notation.parser import NumberError
-from attncli.notation.written import normalized
+from attncli.notation.tree import Formula, Number, parts, substituted
+from attncli.notation.written import NumberAsWritten, evaluate, normalized
 from attncli.text.escapes import visible
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
 
+DASHES = ("-", "−", "–", "—")
+"""Alone they may stand for a blocked cell, or for one that is left out."""
+
 TRUTHS = ("true", "false")
 
 FLOATS = ("float16", "float32", "float64")
 """What numbers may be that a computer worked out, the coarsest first."""
+
+HAND_DIGITS = {"float16": 3, "float32": 5}
+"""With no more significant digits, the floats of an array were rounded by whoever wrote them."""
 
 LONG = 7
 """Numbers with as many significant digits may be those that a program prints."""
@@ -60,7 +68,8 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
             if decimal := decimal_of(plain):
                 numbers[place], units[place] = decimal
                 continue
-            numbers[place] = written_number(plain, (word,), place)
+            number = written_number(plain, (word,), place)
+            numbers[place], units[place] = number, _unit_implied(number)
             if numbers[place] == np.inf:
                 hint = "only −inf is a number here, in a cell that is blocked"
                 raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
@@ -74,10 +83,51 @@ def _plain(text: str, word: str, place: Sequence[int]) -> str:
     if text.casefold() in TRUTHS:
         hint = "write a number, such as 1 or 0"
         raise fail(f"{cell}: {visible(text)} is not a number", word, *place, hint=hint)
+    if text in DASHES:
+        hint = "write -inf, or ~ for a cell that is left out"
+        raise fail(f"{cell}: {text} is not a number", word, *place, hint=hint)
     try:
         return normalized(whole_number(text))
     except NumberError as error:
         raise fail(f"{cell}: {error}", word, *place) from None
+
+
+def _unit_implied(number: float) -> float:
+    """Return how far an expression of rounded decimals reaches: of 16/1.73, from 1.725 to 1.735.
+
+    A decimal number is good to half a unit of its last digit. What is written without a point, as
+    in 1/3 and 2·sqrt(2), is exact.
+    """
+    if not isinstance(number, NumberAsWritten):
+        return 0.0
+    reach = 0.0
+    for part in _leaves(number.formula):
+        decimal = decimal_of(part.text) if "." in part.text else None
+        if decimal is None:
+            continue
+        ends = [_with_part(number, part, decimal[0] + half * decimal[1]) for half in (-0.5, 0.5)]
+        reach += abs(ends[1] - ends[0])
+    return reach if isfinite(reach) else 0.0
+
+
+def _with_part(number: NumberAsWritten, part: Number, value: float) -> float:
+    """Return what an expression gives with another value in the place of one of its numbers."""
+
+    def rule(node: Formula) -> Formula | None:
+        return Number(repr(value)) if node is part else None
+
+    try:
+        return evaluate(substituted(number.formula, rule))
+    except NumberError:  # 1/0.0, or the root of a number below 0
+        return float(number)
+
+
+def _leaves(formula: Formula) -> Iterator[Number]:
+    """Yield the numbers that an expression is made of."""
+    if isinstance(formula, Number):
+        yield formula
+    for part in parts(formula):
+        yield from _leaves(part)
 
 
 def numbers_if_any(texts: Array) -> tuple[Array, Array]:
@@ -97,6 +147,17 @@ def dtype_of(raw: Any) -> str:
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
+
+
+def is_rounded(texts: Iterable[str], dtype: str) -> bool:
+    """Whether numbers were rounded in an array: decimals that have fewer digits than its type has.
+
+    >>> is_rounded(["0.84", "1"], "float32"), is_rounded(["0.8437951"], "float32")
+    (True, False)
+    """
+    decimals = [text for text in texts if "." in text]
+    most = max(map(_digits_of, decimals), default=0)
+    return 0 < most <= HAND_DIGITS.get(dtype, 0)
 
 
 def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:

@@ -32,9 +32,12 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     if hasattr(raw, "dtype"):
         array = np.asarray(raw)
         _refuse_depth(array.ndim, path)
-        if array.dtype.kind not in "fiubOU":
-            raise fail(f"{name} holds no numbers", *path, hint=EXAMPLE)
-        return np.atleast_1d(_array(array.ravel().tolist(), array.shape))
+        if array.dtype.kind not in "fiuOU":
+            what = "true and false, not numbers" if array.dtype.kind == "b" else "no numbers"
+            raise fail(f"{name} holds {what}", *path, hint=EXAMPLE)
+        is_short = array.dtype.kind == "f" and array.dtype.itemsize < 8
+        flat = array.ravel()
+        return np.atleast_1d(_array(list(flat) if is_short else flat.tolist(), array.shape))
     if isinstance(raw, str):
         raw = block_rows(raw, path)
     elif isinstance(raw, int | float):
@@ -60,7 +63,12 @@ def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
 
 
 def _text(cell: object) -> str:
-    """Return a cell as text; of a float that is whole, the whole number."""
+    """Return a cell as text; of a float that is whole, the whole number.
+
+    Of a shorter float it is the shortest number that is this float: 0.84, not 0.8399999737739563.
+    """
+    if isinstance(cell, np.floating) and not isinstance(cell, float):
+        return "" if np.isnan(cell) else str(cell).removesuffix(".0")
     if isinstance(cell, float):
         return "" if np.isnan(cell) else repr(float(cell)).removesuffix(".0")
     return "" if cell is None else str(cell).strip()

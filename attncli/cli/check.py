@@ -9,7 +9,7 @@ from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
-from attncli.errors import fail
+from attncli.errors import InputError, fail
 
 
 def check(
@@ -71,11 +71,15 @@ def check(
 
         write_lines([weaknesses(one, selection.digits) for one in problems], color)
         return
-    graded = []
+    graded, told = [], set[str]()
     for one in grade_all(problems, answers or (), strict, shared.standard_input()):
         graded.append(one)
         if isinstance(one, Unread):
-            shared.complain(one.error)
+            # A wrong heading is told once, not for each student below it.
+            faults = [fault for fault in one.error.faults if str(fault) not in told]
+            told.update(map(str, faults))
+            if faults:
+                shared.complain(InputError(*faults))
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 

@@ -9,10 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attncli.errors import KeyPath, Place
+from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Raw, error_at
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.text.escapes import visible
 
 STUDENT = ("student", "name", "title")
@@ -30,16 +30,24 @@ CELL = re.compile(r"\w.*\[.*\]")
 
 
 class Sheet(Record):
-    """The answers of one student: numbers by the names of their cells, and their places."""
+    """The answers of one student: numbers by the names of their cells, and their places.
+
+    Attributes:
+        heading: gives the place of a heading, where the cells are named in a first line.
+        error: what is wrong with the lines of this student.
+    """
 
     values: dict[str, Raw]
     locate: Callable[[KeyPath], Place]
+    heading: Callable[[KeyPath], Place] | None = None
+    error: InputError | None = None
 
 
 class Entry(Record):
     """One cell of a table: whose it is, the name of the cell of a step, and what is written.
 
     Entries of the same group are of the same sheet. The line counts from 1, the column from 0.
+    With a fault, the entry stands for a line that is no answer.
     """
 
     group: object
@@ -47,13 +55,14 @@ class Entry(Record):
     written: str
     line: int
     column: int
+    fault: Fault | None = None
 
 
 def sheets(text: str, name: str) -> list[Sheet]:
     """Return the sheets of a table of a class; none where the CSV text of a file is no such table.
 
     Raises:
-        InputError: for a cell that stands twice, or a line without a step.
+        InputError: for a heading that stands twice. What is wrong with a line stands in its sheet.
     """
     delimiter, skip = delimiter_of(text)
     header, *rest = rows_of(text, name, delimiter, skip) or [Row(1, [])]
@@ -61,31 +70,63 @@ def sheets(text: str, name: str) -> list[Sheet]:
     words = [" ".join(cell.casefold().split()) for cell in cells]
     meant = [LONG.get(word, "") for word in words]
     if set(meant) >= NEEDED:
-        entries = _long(meant, rest, text, name)
-    elif set(words) & set(STUDENT) and any(map(CELL.fullmatch, cells)):
-        entries = _wide(cells, words, rest)
-    else:
+        return _sheets(_long(meant, rest), text, name)
+    if not set(words) & set(STUDENT) or not any(map(CELL.fullmatch, cells)):
         return []
-    return _sheets(entries, text, name)
+    columns = _columns(cells, words)
+    headings = {key: Entry(None, key, "", header.line, i) for i, key in columns.items()}
+    if twice := [i for i, key in columns.items() if headings[key].column != i]:
+        heading = Entry(None, "", "", header.line, twice[0])
+        message = f"the heading {visible(columns[twice[0]])} stands twice"
+        raise error_at(_place(text, name, heading), message, "keep one of them")
+
+    def place(path: KeyPath) -> Place:
+        heading = headings.get(str(path[0])) if path else None
+        return _place(text, name, heading) if heading else Place("")
+
+    found = _sheets(_wide(columns, len(cells), rest), text, name)
+    return [replace(sheet, heading=place) for sheet in found]
+
+
+def _columns(cells: Sequence[str], words: Sequence[str]) -> dict[int, str]:
+    """Return the keys of the columns of a wide table that say something, by their numbers.
+
+    The exports of forms begin with such as the time and an address.
+    """
+    names = [index for index, word in enumerate(words) if word in STUDENT][:1]
+    columns = dict.fromkeys(names, "student")
+    for index, (cell, word) in enumerate(zip(cells, words, strict=True)):
+        if word in COMMENT or (index not in names and CELL.fullmatch(cell)):
+            columns[index] = word if word in COMMENT else cell
+    return columns
 
 
 def _sheets(entries: Iterator[Entry], text: str, name: str) -> list[Sheet]:
     found: dict[object, dict[str, Entry]] = {}
+    errors: dict[object, list[Fault]] = {}
     for entry in entries:
         own = found.setdefault(entry.group, {})
-        if (known := own.get(entry.key)) is None:
-            own[entry.key] = entry
-        elif entry.key not in STUDENT:
+        fault = entry.fault
+        if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
             message = f"{visible(entry.key)} stands twice; it stood in line {known.line} already"
-            raise error_at(_place(text, name, entry), message, "keep one of them")
-    return [_sheet(own, text, name) for own in found.values()]
+            fault = None if entry.key in STUDENT else Fault(message, hint="keep one of them")
+        if fault:
+            place = _place(text, name, entry)
+            errors.setdefault(entry.group, []).append(replace(fault, place=place))
+    return [
+        replace(_sheet(own, text, name), error=InputError(*errors[group]))
+        if group in errors
+        else _sheet(own, text, name)
+        for group, own in found.items()
+    ]
 
 
 def _sheet(own: Mapping[str, Entry], text: str, name: str) -> Sheet:
     def locate(path: KeyPath) -> Place:
         if path and path[0] in own:
             return _place(text, name, own[str(path[0])])
-        return place_of(text, name, next(iter(own.values())).line)
+        first = next(iter(own.values()), None)
+        return place_of(text, name, first.line if first else 1)
 
     return Sheet({key: entry.written for key, entry in own.items()}, locate)
 
@@ -96,34 +137,42 @@ def _place(text: str, name: str, entry: Entry) -> Place:
     return place_of(text, name, entry.line, column)
 
 
-def _wide(cells: Sequence[str], words: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
+def _wide(columns: Mapping[int, str], headings: int, rows: Sequence[Row]) -> Iterator[Entry]:
     """Yield the cells of a table with a row a student; columns that are no cells are passed over.
 
-    The exports of forms begin with such as the time and an address.
+    The columns are keys by number; there are so many headings.
     """
-    names = [index for index, word in enumerate(words) if word in STUDENT][:1]
     for row in rows:
-        for index, (cell, word) in enumerate(zip(cells, words, strict=True)):
+        for index, key in columns.items():
             written = row.cells[index] if index < len(row.cells) else ""
-            if index in names:
-                yield Entry(row.line, "student", written, row.line, index)
-            elif word in COMMENT or CELL.fullmatch(cell):
-                key = word if word in COMMENT else cell
-                yield Entry(row.line, key, written, row.line, index)
+            yield Entry(row.line, key, written, row.line, index)
+        if len(row.cells) > headings:
+            message = f"this row has {len(row.cells)} cells, the headings {headings}"
+            fault = Fault(message, hint='quote numbers with a comma: "0,14"')
+            yield Entry(row.line, "", "", row.line, headings, fault)
 
 
-def _long(meant: Sequence[str], rows: Sequence[Row], text: str, name: str) -> Iterator[Entry]:
+def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
     """Yield the cells of a table with a row a number."""
+    lines = []
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
-        own = {word: cell for word, cell in zip(meant, padded, strict=False) if word}
-        if not own["step"]:
-            message = "this line does not tell of which step its number is"
-            raise error_at(place_of(text, name, row.line), message, "write the step's name")
+        lines.append({word: cell for word, cell in zip(meant, padded, strict=False) if word})
+    with_rows = {own["step"] for own in lines if own["row"]}
+    for row, own in zip(rows, lines, strict=True):
         group = (own.get("student", ""), own.get("problem", ""))
         if group[0]:
             yield Entry(group, "student", group[0], row.line, meant.index("student"))
-        key = own["step"]
+        key, wrong = own["step"], None
+        if not key:
+            message = "this line does not tell of which step its number is"
+            wrong = ("step", Fault(message, hint="write the step's name"))
+        elif own.get("column", "") and not own["row"] and key in with_rows:
+            message = f"this line tells the column of {visible(key)}, but no row"
+            wrong = ("row", Fault(message, hint="write the row's number or label"))
+        if wrong:
+            yield Entry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
+            continue
         for axis in ("batch", "head"):
             if place := own.get(axis, ""):
                 key += f"[{axis} {place.removeprefix(axis).strip()}]"

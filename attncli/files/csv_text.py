@@ -28,6 +28,7 @@ class Block:
         self.labels: Labels = (None, None)
         self.left = 0  # how many cells of a line are labels
         self.top = 0  # how many lines are labels
+        self.corner = ""  # the word where the labels of rows and of columns meet
 
 
 class Table:
@@ -194,7 +195,7 @@ def _without_labels(block: Block) -> Any:
         words, rows = firsts, [row[1:] for row in rows]
         block.left = 1
         if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
-            columns = columns[1:]
+            block.corner, *columns = columns
     block.labels = (words, columns)
     return rows
 

@@ -37,6 +37,8 @@ class Document(Record):
         locate: gives the place of a key, of an item, or of the nearest thing around it.
         labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
         bare: whether it is a single matrix or list without a key, which stands under X.
+        heading: gives the place of the heading of a column, where keys are headings.
+        error: why it could not be read, where the documents beside it could.
     """
 
     name: str
@@ -45,6 +47,8 @@ class Document(Record):
     locate: Callable[[KeyPath], Place]
     labels: Mapping[str, Labels] = NO_LABELS
     bare: bool = False
+    heading: Callable[[KeyPath], Place] | None = None
+    error: InputError | None = None
 
 
 def error_at(place: Place, message: str, hint: str = "") -> InputError:

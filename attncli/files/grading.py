@@ -9,7 +9,7 @@ from attncli.checking.answers import Submission
 from attncli.checking.check import AnswerKey, Report, own_submission
 from attncli.errors import InputError, Place
 from attncli.files.document import error_at
-from attncli.files.load import load_answers
+from attncli.files.load import load_each_sheet
 from attncli.problem.problem import Problem
 from attncli.records import Record
 
@@ -49,7 +49,7 @@ def grade_all(
             yield _graded(key, own_submission(key.problem), strict)
     for source in sources:
         try:
-            sheets = load_answers(source, stdin)
+            sheets = load_each_sheet(source, stdin)
             if len(keys) > 1 and len(sheets) != len(keys):
                 sets = f"{len(sheets)} set{'s'[: len(sheets) != 1]} of answers"
                 message = f"there are {sets}, but {len(keys)} problems"
@@ -58,8 +58,11 @@ def grade_all(
         except InputError as error:
             yield Unread(source, error)
             continue
-        for number, sheet in enumerate(sheets):
-            yield _graded(keys[number if len(keys) > 1 else 0], sheet, strict)
+        for number, (name, sheet) in enumerate(sheets):
+            if isinstance(sheet, InputError):
+                yield Unread(name, sheet)
+            else:
+                yield _graded(keys[number if len(keys) > 1 else 0], sheet, strict)
 
 
 def _graded(key: AnswerKey, sheet: Submission, strict: bool) -> Graded:

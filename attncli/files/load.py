@@ -112,17 +112,40 @@ def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submissi
     Raises:
         InputError: for what cannot be read, with its place.
     """
+    sheets = [sheet for _, sheet in load_each_sheet(source, stdin)]
+    refuse([fault for one in sheets if isinstance(one, InputError) for fault in one.faults])
+    return [sheet for sheet in sheets if not isinstance(sheet, InputError)]
+
+
+def load_each_sheet(
+    source: Source, stdin: BinaryIO | None = None
+) -> list[tuple[str, Submission | InputError]]:
+    """Read every sheet of a file, each with its name: one that is wrong stands for its error.
+
+    Raises:
+        InputError: for a file that cannot be read at all.
+    """
     from attncli.checking.answers import ABOUT, submission_of
 
     found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=True)
     documents = [one for document in found for one in _sheets_of(document)]
-    sheets = []
+    sheets: list[tuple[str, Submission | InputError]] = []
     for number, document in enumerate(documents, 1):
         name = document.name if len(documents) == 1 else f"{document.name}, {number}"
-        with located(document.locate):
-            labels = document.labels
-            sheet = submission_of(document.values, name, document.locate, bool(labels), labels)
-            sheets.append(_with_matrix_files(sheet, document.folder))
+        try:
+            with located(document.locate):
+                labels = document.labels
+                sheet = submission_of(
+                    document.values, name, document.locate, bool(labels), labels, document.heading
+                )
+                name = sheet.name
+                if document.error:
+                    raise document.error
+                sheet = _with_matrix_files(sheet, document.folder)
+        except InputError as error:
+            sheets.append((name, error))
+        else:
+            sheets.append((name, sheet))
     return sheets
 
 
@@ -132,10 +155,10 @@ def _sheets_of(document: Document) -> list[Document]:
         return [document]
     raw = document.values["X"]
     if not isinstance(raw, list) or not any(isinstance(item, dict) for item in raw):
-        with located(document.locate):
-            message = "these numbers do not tell of which step they are"
-            hint = "write them under its name, such as weights: [[0.5, 0.5]]"
-            raise fail(message, hint=hint)
+        message = "these numbers do not tell of which step they are"
+        hint = "write them under its name, such as weights: [[0.5, 0.5]]"
+        error = InputError(Fault(message, hint=hint))
+        return [replace(document, values={}, bare=False, error=error)]
     return [_sheet_of(document, raw, index) for index in range(len(raw))]
 
 
@@ -143,10 +166,11 @@ def _sheet_of(document: Document, raw: list[Raw], index: int) -> Document:
     def locate(path: KeyPath) -> Place:
         return document.locate(("X", index, *path))
 
-    if not isinstance(raw[index], dict):
-        message = "a sheet of answers in a list must be a mapping of step names to matrices"
-        raise error_at(locate(()), message, "write such as {student: Ada, weights: [[0.5, 0.5]]}")
-    return replace(document, values=raw[index], locate=locate, bare=False)
+    if isinstance(raw[index], dict):
+        return replace(document, values=raw[index], locate=locate, bare=False)
+    message = f"sheet {index + 1} of the list must be a mapping of step names to matrices"
+    error = error_at(locate(()), message, "write such as {student: Ada, weights: [[0.5, 0.5]]}")
+    return replace(document, values={}, locate=locate, bare=False, error=error)
 
 
 def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:

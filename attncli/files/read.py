@@ -12,7 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import KeyPath, Place, fail, located
+from attncli.errors import InputError, KeyPath, Place, fail, located
 from attncli.files.document import Document, Options, Raw, Source, error_at
 from attncli.files.foreign import refused
 from attncli.records import replace
@@ -36,7 +36,8 @@ def read(
 ) -> list[Document]:
     """Read every document of a file; some words are options in a CSV file.
 
-    With `of_class`, a CSV table may hold the answers of a class, each of which is a document.
+    With `of_class`, for answers, a CSV table may hold those of a class, each of which is a
+    document; a document may be empty, and one that cannot be read holds its error.
 
     Raises:
         InputError: for whatever cannot be read, with its place.
@@ -85,9 +86,14 @@ def read_bytes(
             found = []
         elif suffix in YAML or (suffix not in CSV and _looks_like_yaml(text)):
             found = _yaml(text, name, folder)
+            for one in found:
+                if one.error and (not of_class or len(found) == 1):
+                    raise one.error
         else:
             found = _of_class(text, name, folder) if of_class else []
-            found = found or _csv(text, name, folder, options or {})
+            found = found or _csv(text, name, folder, options or {}, of_class)
+        if not found and of_class:
+            return [Document(name, folder, {}, lambda _: place)]
         if not found:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
@@ -141,30 +147,51 @@ def _decoded(data: bytes) -> str:
 
 
 def _yaml(text: str, name: str, folder: Path) -> list[Document]:
-    """YAML, and JSON, which is tried first where the text looks like it: it is much faster."""
-    if text.lstrip()[:1] in ("{", "["):
-        from attncli.files import json_text
+    """YAML, and JSON, which is tried first where the text looks like it: it is much faster.
 
-        found, at = json_text.documents(text)
-        if at == len(text) or text[at] in "{[":
-            documents = [
-                _document(raw, name, folder, partial(_locate_json, text, name, start, end))
-                for raw, start, end in found
-            ]
-            rest = _blanked(text, at)
-            return documents + _yaml_only(rest, name, folder) if at < len(text) else documents
-    return _yaml_only(text, name, folder)
+    A document that cannot be read holds its error, and those that follow it are read.
+    """
+    from attncli.files import json_text, yaml_text
+
+    documents: list[Document] = []
+    begin = -1
+    while True:
+        is_json = text.lstrip()[:1] in ("{", "[")
+        if is_json:
+            values, at = json_text.documents(text)
+            if at == len(text) or text[at] in "{[":
+                documents += [
+                    _document(raw, name, folder, partial(_locate_json, text, name, start, end))
+                    for raw, start, end in values
+                ]
+                text = _blanked(text, at)
+                if not text.strip():
+                    return documents
+        if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
+            text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
+        found, error = yaml_text.documents_until(text, name)
+        documents += [
+            _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
+            for number, raw in enumerate(found)
+        ]
+        if error is None:
+            return documents
+        documents.append(_unread(error, name, folder))
+        # What follows the next line of dashes, or starts as an object of JSON does, is another; the
+        # error may be about that line itself.
+        place = error.faults[0].place or Place(name)
+        lines = text.splitlines(keepends=True)[: place.line - (place.column == 1)]
+        start = max(len("".join(lines)), begin + 1)
+        dashes = r"^(---(?=\s)|\{)" if is_json else r"^---(?=\s)"
+        after = re.compile(dashes, re.MULTILINE).search(text, start)
+        if after is None:
+            return documents
+        begin = after.start()
+        text = _blanked(text, begin)
 
 
-def _yaml_only(text: str, name: str, folder: Path) -> list[Document]:
-    from attncli.files import yaml_text
-
-    if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
-        text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-    return [
-        _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
-        for number, raw in enumerate(yaml_text.documents(text, name))
-    ]
+def _unread(error: InputError, name: str, folder: Path) -> Document:
+    return Document(name, folder, {}, lambda _: Place(name), error=error)
 
 
 def _blanked(text: str, end: int) -> str:
@@ -192,25 +219,40 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
         return Document(name, folder, raw, locate)
     message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
     place = Place(name, locate(()).line)
-    raise error_at(place, message, "write such as X: [[1, 0], [0, 1]]")
+    error = error_at(place, message, "write such as X: [[1, 0], [0, 1]]")
+    return _unread(error, name, folder)
 
 
-def _csv(text: str, name: str, folder: Path, options: Options) -> list[Document]:
-    from attncli.files.csv_text import locate, tables
+def _csv(
+    text: str, name: str, folder: Path, options: Options, named: bool = False
+) -> list[Document]:
+    """Return the documents of CSV; a word in the corner of a matrix without a key may name it."""
+    from attncli.files.csv_text import Table, locate, tables
 
-    return [
-        Document(
-            *(name, folder, table.values, partial(locate, text, name, table), table.labels),
-            bare=("X",) in table.blocks and not table.blocks[("X",)].header,
+    def document(table: Table) -> Document:
+        place = partial(locate, text, name, table)
+        block = table.blocks.get(("X",))
+        bare = block is not None and not block.header
+        if block is None or not (bare and named and block.corner):
+            return Document(name, folder, table.values, place, table.labels, bare=bare)
+        key = block.corner
+        values = {key if word == "X" else word: raw for word, raw in table.values.items()}
+        return Document(
+            *(name, folder, values),
+            lambda path: place(("X", *path[1:]) if path[:1] == (key,) else path),
+            {key: block.labels},
         )
-        for table in tables(text, name, options)
-    ]
+
+    return [document(table) for table in tables(text, name, options)]
 
 
 def _of_class(text: str, name: str, folder: Path) -> list[Document]:
     from attncli.files.class_csv import sheets
 
-    return [Document(name, folder, one.values, one.locate) for one in sheets(text, name)]
+    return [
+        Document(name, folder, one.values, one.locate, heading=one.heading, error=one.error)
+        for one in sheets(text, name)
+    ]
 
 
 def _looks_like_yaml(text: str) -> bool:

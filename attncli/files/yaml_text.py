@@ -35,19 +35,21 @@ MISSING: Any = object()
 """Stands for a key without a value."""
 
 
-def documents(text: str, name: str) -> list[Raw]:
-    """Return the value of each document of a stream that is not empty.
+def documents_until(text: str, name: str) -> tuple[list[Raw], InputError | None]:
+    """Return the value of each document of a stream that is not empty, up to an error, and that.
 
-    Raises:
-        InputError: with its place, for whatever is no YAML, or more of it than a person writes.
+    It tells, with its place, of whatever is no YAML, or more of it than a person writes.
     """
     builder = _Builder(text, name)
+    error: InputError | None = None
     try:
         for event in yaml.parse(text, Loader=LOADER):
             builder.take(event)
-    except yaml.YAMLError as error:
-        raise _syntax_error(error, text, name) from None
-    return builder.documents
+    except yaml.YAMLError as refused:
+        error = _syntax_error(refused, text, name)
+    except InputError as refused:
+        error = refused
+    return builder.documents, error
 
 
 def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
@@ -259,6 +261,10 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif opening and "quoted" in context and "end of stream" in problem:
         place = _place(text, name, opening.line, opening.column)
         problem = "a quotation mark is not closed"
+    elif "flow" in context and re.search(r"[\[,]\s*,", place.text[: place.column]):
+        problem, hint = "a cell is empty", "an empty cell is written ~"
+    elif "flow" in context and re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
+        problem, hint = "- is not a number", "write -inf, or ~ for a cell that is left out"
     elif "cannot start any token" in problem:
         problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
         hint = "put it between quotes"

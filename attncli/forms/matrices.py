@@ -23,6 +23,9 @@ from attncli.text.escapes import visible
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
+PRINTED = re.compile(r"(?:[\w.]+\(\s*)?(\[.*\])(?:\s*,\s*\w+=[\w.':]+)*\s*\)?", re.DOTALL)
+"""A matrix in brackets, as it is or as NumPy and PyTorch print it."""
+
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
 """What a mask may be made of, too."""
 
@@ -32,13 +35,16 @@ LARGEST_COUNT = 2**31
 EXCERPT = 40
 
 
-def plain(raw: Any, path: KeyPath) -> Any:
+def plain(raw: Any, path: KeyPath, depth: int = 0) -> Any:
     """Return a raw value in which the arrays of other libraries are NumPy's.
 
     What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
     objects become nested lists, whose cells are read one by one. An InputError tells of an array
-    that NumPy cannot read.
+    that NumPy cannot read, and of lists that contain themselves.
     """
+    if depth > MAX_DEPTH:
+        message = f"{dotted(path[:1])} has more than {MAX_DEPTH} lists inside each other"
+        raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         try:
             array = np.asarray(raw)
@@ -47,11 +53,18 @@ def plain(raw: Any, path: KeyPath) -> Any:
             raise fail(message, *path) from None
         return array.tolist() if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
-        return {key: plain(part, (*path, key)) for key, part in raw.items()}
+        return {key: plain(part, (*path, key), depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        parts = [plain(part, path) for part in raw]
-        return [part.tolist() if isinstance(part, np.ndarray) else part for part in parts]
+        parts = [plain(part, path, depth + 1) for part in raw]
+        return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     return raw
+
+
+def _listed(array: Array) -> list[Any]:
+    """Return an array as lists; a number that is shorter than Python's own floats stays one."""
+    if array.ndim == 0 or array.dtype.kind != "f" or array.dtype.itemsize >= 8:
+        return array.tolist()  # type: ignore[no-any-return]
+    return list(map(_listed, array)) if array.ndim > 1 else list(array)
 
 
 def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
@@ -87,11 +100,33 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
     """Return the numbers of a text block, row by row; an InputError tells of a doubtful comma."""
+    lines = _bracketed(text, path) if "[" in text else text.splitlines()
+    if ";" in text and len(lines) == 1:  # as in 1 0; 0 1
+        lines = lines[0].split(";")
     try:
-        rows = rows_of(text.splitlines())
+        rows = rows_of([line.replace(";", " ") for line in lines])
     except NumberError as error:
         raise fail(f"{_name(path)}: {error}", *path) from None
     return [[word for _, word in row] for row in rows if row]
+
+
+def _bracketed(text: str, path: KeyPath) -> list[str]:
+    """Return the lines of a text such as [[1, 0], [0, 1]], [1 0; 0 1] or what NumPy prints."""
+    whole = PRINTED.fullmatch(text.strip())
+    if whole is None or whole[1].count("[") != whole[1].count("]"):
+        return text.splitlines()
+    if whole[1].replace(" ", "").replace("\n", "").startswith("[[["):
+        hint = "write the lists without quotes around them"
+        raise fail(f"{_name(path)} is a text of several matrices", *path, hint=hint)
+    inside = re.findall(r"\[([^\[\]]*)\]", whole[1])
+    between = re.sub(r"\[[^\[\]]*\]", "", whole[1])
+    if not re.fullmatch(r"\[?[\s,;]*\]?", between):
+        return text.splitlines()
+    if len(inside) == 1:
+        return [line for line in re.split(r"[;\n]", inside[0]) if line.strip()]
+    if "," in between:  # in lists a comma parts numbers, as YAML reads it too
+        inside = [row.replace(",", ", ") for row in inside]
+    return [row.replace("\n", " ") for row in inside]
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:
@@ -107,7 +142,8 @@ def to_number(raw: object, path: KeyPath) -> float:
     """Return one number, written or given; raise an InputError where it is none, or not finite."""
     if isinstance(raw, np.ndarray) and raw.ndim == 0:
         raw = raw.item()
-    if isinstance(raw, bool) or not isinstance(raw, str | int | float | np.number):
+    is_truth = isinstance(raw, bool) or (isinstance(raw, str) and raw.strip() in TRUTHS)
+    if is_truth or not isinstance(raw, str | int | float | np.number):
         raise fail(f"{_name(path)} must be a number", *path)
     value = _element(raw, path)
     if not np.isfinite(value):

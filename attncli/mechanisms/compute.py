@@ -52,6 +52,9 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
     >>> trace["scores"].formula
     'scores = Q Kᵀ'
     """
+    if not isinstance(problem, Problem):
+        hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
+        raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     wanted = None if only is None else frozenset(only)
     unrounded: Trace | None = None
     settle: Rounding | None = None

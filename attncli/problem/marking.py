@@ -6,10 +6,13 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attncli.errors import KeyPath, fail
-from attncli.forms.form import STRING, WORDS, Form, as_text, count, known_parts, number, read_parts
-from attncli.forms.matrices import dotted
+from attncli.forms.form import STRING, WORDS, Form, as_text, known_parts, number, read_parts
+from attncli.forms.matrices import dotted, to_count
 from attncli.records import Record
 from attncli.text.escapes import visible
+
+MOST_DECIMALS = 17
+MOST_POINTS = 1_000_000
 
 NO_POINTS: Mapping[str, float] = {}
 
@@ -54,7 +57,10 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
     names = (as_text(word, (*path, index)).strip() for index, word in enumerate(words))
-    return tuple(dict.fromkeys(filter(None, names)))
+    found = tuple(dict.fromkeys(filter(None, names)))
+    if words and not found:
+        raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
+    return found
 
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
@@ -75,7 +81,22 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
                 f"{dotted(path)} has {visible(word)} twice", *path, hint="leave one of them out"
             )
         found[word] = value
-    return {name: NUMBER.read(value, (*path, name)) for name, value in found.items()}
+    return {name: _amount(value, (*path, name)) for name, value in found.items()}
+
+
+def _amount(raw: object, path: KeyPath) -> float:
+    points: float = NUMBER.read(raw, path)
+    if points > MOST_POINTS:
+        raise fail(f"{dotted(path)} must be at most {MOST_POINTS:,}", *path)
+    return points
+
+
+def _decimals(raw: object, path: KeyPath) -> int:
+    decimals = to_count(raw, path, 0)
+    if decimals > MOST_DECIMALS:
+        hint = "no float has more digits"
+        raise fail(f"{dotted(path)} must be at most {MOST_DECIMALS}", *path, hint=hint)
+    return decimals
 
 
 def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
@@ -87,7 +108,7 @@ def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
 
 def _parts() -> dict[str, Form]:
     return {
-        "decimals": count(0),
+        "decimals": Form(_decimals, ({"type": "integer", "minimum": 0, "maximum": MOST_DECIMALS},)),
         "tolerance": NUMBER,
         "ask": Form(_ask, (WORDS, STRING)),
         "points": Form(

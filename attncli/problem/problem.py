@@ -144,11 +144,18 @@ class Problem:
             InputError: for a key that a marking has not, or a value that is none of it.
         """
         read = read_marking(marking, ("marking",))
+        given = [*Marking.fields]
         if not isinstance(marking, Marking):
             given = [key for key, value in marking.items() if value is not None]
             read = replace(self.marking, **{key: getattr(read, key) for key in given})
+
+        def source(path: KeyPath) -> Place:
+            """Return no place of what stands in no file."""
+            is_given = path[:1] == ("marking",) and (*path, "")[1] in given
+            return Place("") if is_given else self.source(path)
+
         changed = Problem.__new__(Problem)
-        changed.__dict__.update(self.__dict__, marking=read)
+        changed.__dict__.update(self.__dict__, marking=read, source=source)
         return changed
 
     def __setattr__(self, name: str, value: object) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 from collections.abc import Callable, Iterable, Sequence
 from math import isinf
 from typing import Any
@@ -25,7 +26,11 @@ def as_json(traces: Sequence[Trace], selection: Selection) -> bytes:
 def json_lines(records: Iterable[Any]) -> bytes:
     """Return values as JSON, one a line."""
     texts = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
-    return "".join(f"{text}\n" for text in texts).encode()
+    data = "".join(f"{text}\n" for text in texts)
+    try:
+        return data.encode()
+    except UnicodeEncodeError:  # halves of characters, as in names of files that are not in UTF-8
+        return re.sub("[\ud800-\udfff]", lambda half: rf"\\u{ord(half[0]):x}", data).encode()
 
 
 def as_yaml(traces: Sequence[Trace], selection: Selection) -> bytes:

@@ -109,12 +109,15 @@ def _is_point_moved(wrong: WrongStep, place: Index) -> bool:
     Its last digit moves with the point, or a 0 was put behind it: 32 is no 3 whose point was moved.
     """
     given, unit = wrong.given, wrong.judged.unit
-    for moved, factor in ((given * 10.0**-power, 10.0**-power) for power in POWERS_OF_TEN):
+    for factor in (10.0**-power for power in POWERS_OF_TEN):
+        moved, units = given * factor, unit * factor
+        if not np.isfinite([moved[place], units[place]]).all():
+            continue  # an infinite unit would let anything round to it
         kept = float(moved[place] / unit[place]) if unit[place] else 0.0
-        is_padded = factor < 1 <= abs(kept) and abs(kept - round(kept)) < 1e-6
+        is_padded = factor < 1 <= abs(kept) < np.inf and abs(kept - round(kept)) < 1e-6
         if is_padded and wrong.would_be_right(moved):
             return True
-        if wrong.would_be_right(moved, unit=unit * factor):
+        if wrong.would_be_right(moved, unit=units):
             return bool(abs(given[place]) > unit[place])
     return False
 
@@ -123,7 +126,8 @@ def _digits_swapped(wrong: WrongStep) -> Iterator[float]:
     """Yield the one wrong number with two neighbouring digits exchanged: 14 for 41."""
     (place,) = wrong.cells
     unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
-    digits = f"0{round(abs(given) / unit):d}" if unit else ""  # 0.41 may be 4.01
+    count = abs(given) / unit if unit else np.inf
+    digits = f"0{round(count):d}" if np.isfinite(count) else ""  # 0.41 may be 4.01
     for i in range(len(digits) - 1):
         other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
         if other != digits:

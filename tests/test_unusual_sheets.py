@@ -1,0 +1,386 @@
+"""Answers that people, spreadsheets and programs write otherwise than was thought of."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.checking.check import Report
+from attncli.checking.judged import Given, Misshapen
+from attncli.checking.numerals import numbers_of
+from attncli.rendering.formats import FORMATS
+from attncli.rendering.selection import Selection
+from tests.conftest import Attn
+
+PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"
+SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
+
+
+def problem(**given: Any) -> attncli.Problem:
+    words = {"X": [[1, 3, 2], [1, 1, 3], [1, 2, 1]], "score": "dot"}
+    return attncli.Problem(**(words | given))
+
+
+@pytest.fixture
+def plain(tmp_path: Path) -> Path:
+    """Return the file of a problem, whose scores are SCORES."""
+    path = tmp_path / "plain.yaml"
+    path.write_text(PLAIN)
+    return path
+
+
+def check(answers: object, **given: Any) -> Report:
+    return attncli.check(problem(**given), answers)  # type: ignore[arg-type]  # also others
+
+
+def misread(answers: object, **given: Any) -> str:
+    with pytest.raises(attncli.InputError) as caught:
+        check(answers, **given)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize("huge", ["1e308", "-1e308", "-inf", "1e-320", "9" * 300])
+@pytest.mark.parametrize("step", ["K", "scores", "exp", "sum", "weights", "output"])
+def test_huge_numbers_are_wrong_and_nothing_more(step: str, huge: str) -> None:
+    right = attncli.compute(problem(W_k=[[1, 0, 0], [0, 1, 0], [0, 0, 1]]))[step].value
+    cells = [[f"{number:.3f}" for number in row] for row in right]
+    cells[0][-1] = huge
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        report = check({step: cells}, W_k=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
+        for row in FORMATS.values():
+            if row.reports:
+                row.reports([report], Selection())
+    if abs(float(huge)) > 1:
+        assert report.first_wrong_step == step
+        assert report.findings[step].id != "decimal_point_slip"
+
+
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
+
+
+@pytest.mark.parametrize(
+    ("answers", "said"),
+    [
+        ({1: 2}, "must be the name of a step, not 1"),
+        ({None: SCORES}, "must be the name of a step, not None"),
+        ({("a",): SCORES}, "must be the name of a step, not ('a',)"),
+        ({b"scores": SCORES}, "must be the name of a step, not b'scores'"),
+        ({"answers": {1: SCORES}}, "must be the name of a step, not 1"),
+        ([], "answers must be a mapping of step names to matrices"),
+        (5, "answers must be a mapping of step names to matrices"),
+        (np.ones((3, 3)), "answers must be a mapping of step names to matrices"),
+        ("sheet.yaml", "load_answers reads a file"),
+        (Path("sheet.yaml"), "load_answers reads a file"),
+        ({"scores": ENDLESS}, "a list may not contain itself"),
+        ({"scores": [[1, 2, 3], [1, 2, 3], ENDLESS]}, "a list may not contain itself"),
+    ],
+)
+def test_what_python_may_hand_over(answers: object, said: str) -> None:
+    assert said in misread(answers)
+
+
+@pytest.mark.parametrize("given", [None, 5, "x", {"X": [[1]]}])
+def test_a_problem_must_be_one(given: Any) -> None:
+    for marking in (None, {"ask": ["weights"]}):
+        with pytest.raises(attncli.InputError, match="a problem is taken here"):
+            attncli.check(given, {"scores": SCORES}, marking=marking)
+
+
+def test_an_answer_key_takes_plain_matrices() -> None:
+    assert attncli.AnswerKey(problem()).check({"scores": SCORES}).verdict == "correct"
+    with pytest.raises(attncli.InputError, match="must be a mapping"):
+        attncli.AnswerKey(problem()).check(SCORES)  # type: ignore[arg-type]  # on purpose
+    assert check({"scores": SCORES, "comment": ENDLESS}).verdict == "correct"
+    with pytest.raises(attncli.InputError, match="may not contain itself"):
+        problem(X=ENDLESS)
+
+
+def test_a_file_name_that_is_not_utf_8(attn: Attn, plain: Path, tmp_path: Path) -> None:
+    sheet = tmp_path / "Zo\udceb.yaml"
+    sheet.write_text(f"scores: {SCORES}\n")
+    found = json.loads(attn("check", plain, sheet, "-f", "json").out)
+    assert found["name"].endswith("Zo\\udceb.yaml")
+
+
+WIDE = 'name,"scores[1,1]","scores[1,2]"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts", "said"),
+    [
+        (
+            f"{WIDE}Ann,0,14,0,43,0,43\nBen,14,10\n",
+            ["unreadable", "correct"],
+            "2:10: this row has 7 cells, the headings 3",
+        ),
+        (f"{WIDE}Ben,2,4,5\nAnn,14,10\n", ["unreadable", "correct"], "quote numbers with a comma"),
+        (
+            "student,step,row,column,value\nAnn,scores,1,1,14\nBen,scores,,2,10\nCy,scores,1,1,14\n",
+            ["correct", "unreadable", "correct"],
+            ":3:12: this line tells the column of scores, but no row",
+        ),
+        (
+            "student,step,row,column,value\nAnn,scores,1,1,14\nBen,scores,1,1,14\n"
+            "Ann,scores,1,1,10\n",
+            ["unreadable", "correct"],
+            ":4:16: scores[1, 1] stands twice; it stood in line 2 already",
+        ),
+        (
+            "student,step,row,column,value\nAnn,,1,1,14\nBen,scores,1,1,14\n",
+            ["unreadable", "correct"],
+            "this line does not tell of which step",
+        ),
+        (
+            'name,"scroes[1,1]","scores[1,2]"\nAnn,14,10\nBen,14,10\n',
+            ["unreadable", "unreadable"],
+            ":1:6: there is no step scroes",
+        ),
+    ],
+)
+def test_a_table_of_a_class_with_faults(
+    attn: Attn, plain: Path, tmp_path: Path, text: str, verdicts: list[str], said: str
+) -> None:
+    table = tmp_path / "class.csv"
+    table.write_text(text)
+    result = attn("check", plain, table, "-f", "json")
+    assert [json.loads(line)["verdict"] for line in result.out.splitlines()] == verdicts
+    assert result.err.count(said) == 1
+    assert result.err.count(f"{table}:") == 1  # each fault is told once
+    assert result.status == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "verdicts", "said"),
+    [
+        (
+            '[{"scores": [[14, 10, 9]]}, 7, {"scores[1]": [14, 10, 9]}]',
+            ["wrong", "unreadable", "correct"],
+            "sheet 2 of the list",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\nscores: [14\n---\nscores[2]: [10, 11, 6]\n",
+            ["correct", "unreadable", "correct"],
+            ":4:1: a bracket is not closed",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\njust words\n---\nscores[2]: [10, 11, 6]\n",
+            ["correct", "unreadable", "correct"],
+            "not: just words",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\n[[1, 2]]\n---\nscores: '\n---\nx: 1",
+            ["correct", "unreadable", "unreadable", "unreadable"],
+            "do not tell of which step they are",
+        ),
+        (
+            "scores[1]: [14, 10, 9]\n---\nanswers: [1]\n",
+            ["correct", "unreadable"],
+            "answers must be a mapping",
+        ),
+        (
+            '{"scores[1]": [14, 10, 9]}\n{"scores": [[14, 10}\n{"scores[2]": [10, 11, 6]}\n'
+            '{"scores": [[14, 10\n{"scores[3]": [9, 6, 6]}\n{"scores[3]": [9, 6, 6]}\n',
+            ["correct", "unreadable", "correct", "unreadable", "correct", "correct"],
+            ":2:20: ",
+        ),
+    ],
+)
+def test_a_bad_sheet_costs_only_itself(
+    attn: Attn, plain: Path, tmp_path: Path, text: str, verdicts: list[str], said: str
+) -> None:
+    sheets = tmp_path / "sheets.yaml"
+    sheets.write_text(text)
+    result = attn("check", plain, sheets, "-f", "json")
+    assert [json.loads(line)["verdict"] for line in result.out.splitlines()] == verdicts
+    assert said in result.err
+    with pytest.raises(attncli.InputError):
+        attncli.load_answers(sheets)
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.json", "{}"),
+        ("a.yaml", ""),
+        ("a.csv", ""),
+        ("a.yaml", "# nothing yet\n"),
+        ("a.yaml", "student: Eve\n"),
+        ("a.yaml", "scores: null\n"),
+        ("a.yaml", "student: Eve\nanswers: {}\n"),
+        ("a.json", '{"student": "Eve", "scores": null}'),
+        ("a.csv", 'name,"scores[1,1]"\nEve,\n'),
+        ("a.csv", "student,step,row,value\nEve,scores,1,\n"),
+    ],
+)
+def test_a_sheet_that_gives_nothing_is_empty(
+    attn: Attn, plain: Path, tmp_path: Path, name: str, text: str
+) -> None:
+    (tmp_path / name).write_text(text)
+    result = attn("check", plain, tmp_path / name)
+    assert (result.status, result.err) == (1, "")
+    assert "empty: nothing was given" in result.out
+    for format_ in ("json", "csv", "markdown", "html"):
+        assert "empty" in attn("check", plain, tmp_path / name, "-f", format_).out
+
+
+def test_nothing_from_python_is_empty() -> None:
+    for nothing in ({}, {"student": "Eve"}, {"scores": None}):
+        assert check(nothing).verdict == "empty"
+
+
+@pytest.mark.parametrize(
+    ("written", "unit"),
+    [
+        ("16/1.73", 16 / 1.725 - 16 / 1.735),
+        ("2.7·10^-1", 0.01),
+        ("1.83×10^4", 100),
+        ("-2.718/10.107", 0.001 / 10.107 + 2.718 * (1 / 10.1065 - 1 / 10.1075)),
+        ("1/3", 0),
+        ("sqrt(2)", 0),
+        ("4/sqrt(3)", 0),
+        ("e^2/(e^2 + pi)", 0),
+        ("1.5e-2", 0.001),
+    ],
+)
+def test_an_expression_is_as_exact_as_its_decimals(written: str, unit: float) -> None:
+    _, units, _ = numbers_of(np.array([[written]], object), "weights")
+    assert units[0, 0] == pytest.approx(unit, rel=1e-6)
+
+
+def test_a_quotient_of_rounded_numbers_is_right() -> None:
+    """exp(14 − 14), exp(10 − 14) and exp(9 − 14) to four decimals, and their sum."""
+    row = ["1.0000/1.0250", "0.0183/1.0250", "0.0067/1.0250"]
+    report = check({"weights[1]": row})
+    assert (report.verdict, report.counts["correct"]) == ("correct", 3)
+    assert check({"weights[1]": [row[1], row[0], row[2]]}).verdict == "wrong"
+
+
+@pytest.mark.parametrize(("kind", "decimals"), [("f2", 2), ("f4", 2), ("f4", 4)])
+def test_short_floats_that_were_rounded_are_decimals(kind: str, decimals: int) -> None:
+    weights = attncli.compute(problem())["weights"].value
+    rounded = np.round(weights.astype(kind), decimals)
+    for given in (rounded, list(rounded), [list(row) for row in rounded]):
+        report = check({"weights": given})
+        assert report.counts["correct"] == 9
+        judged = report.steps["weights"]
+        assert isinstance(judged, Given)
+        assert judged.written.texts[0, 0, 0, 1] == f"{weights[0, 1]:.{decimals}f}".rstrip("0")
+        assert judged.written.dtype == ""
+    one_off = rounded.copy()
+    one_off[0, 0] -= 0.05
+    assert check({"weights": one_off}).first_wrong_step == "weights"
+
+
+def test_float32_with_all_its_digits_is_float32() -> None:
+    weights = attncli.compute(problem())["weights"].value.astype("f4")
+    judged = check({"weights": weights}).steps["weights"]
+    assert isinstance(judged, Given)
+    assert (judged.status, judged.written.dtype) == ("correct", "float32")
+    assert judged.written.texts[0, 0, 0, 0] == "0.97555876"
+
+
+@pytest.mark.parametrize("words", ["foo", "n/a", "true", "I do not know", "see page 2"])
+def test_words_are_no_matrix_of_any_shape(words: str) -> None:
+    said = misread({"scores": words})
+    first = words.partition(" ")[0]
+    assert said.startswith(f"row 1, column 1 of scores: {first} is not a number")
+    assert said.count("is not a number") == 1
+    assert "2024-01-01 is a date" in misread({"scores": "2024-01-01"})
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[[14,10,9],[10,11,6],[9,6,6]]",
+        "14 10 9; 10 11 6; 9 6 6",
+        "[14, 10, 9; 10, 11, 6; 9, 6, 6]",
+        "[[14. 10.  9.]\n [10. 11.  6.]\n [ 9.  6.  6.]]",
+        "array([[14., 10., 9.],\n       [10., 11., 6.],\n       [9., 6., 6.]], dtype=float32)",
+        "tensor([[14., 10., 9.], [10., 11., 6.], [9., 6., 6.]], device='cuda:0')",
+        "14;10;9\n10;11;6\n9;6;6",
+        "14,0;10,0;9,0\n10,0;11,0;6,0\n9,0;6,0;6,0",
+    ],
+)
+def test_a_matrix_in_a_text(text: str) -> None:
+    assert check({"scores": text}).counts["correct"] == 9
+    assert attncli.Problem(X=text).X.tolist() == SCORES  # type: ignore[union-attr]  # it is given
+
+
+def test_lists_in_a_text_have_commas_between_numbers() -> None:
+    assert attncli.Problem(X="[[1,0],[0,1]]").X.tolist() == [[1, 0], [0, 1]]  # type: ignore[union-attr]
+    assert "several matrices" in misread({"scores": "[[[14, 10, 9]]]"})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("scores: [[4,,,],[1,0,,]]", "1:13: a cell is empty"),
+        ("scores: [[4,,,],[1,0,,]]", "an empty cell is written ~"),
+        ("scores: [[-, 1, 2]]", "write -inf, or ~ for a cell that is left out"),
+        ("scores: [[- , 1, 2]]", "write -inf, or ~ for a cell that is left out"),
+        ("S: [[1, 2, 3]]\nscores: [[1, 2, 3]]", "S and scores are the same step"),
+    ],
+)
+def test_what_may_have_been_meant(attn: Attn, plain: Path, text: str, said: str) -> None:
+    sheet = plain.with_name("sheet.yaml")
+    sheet.write_text(f"{text}\n")
+    result = attn("check", plain, sheet)
+    assert result.status == 2
+    assert said in result.err
+
+
+def test_a_list_with_decimal_commas() -> None:
+    judged = check({"weights": [["0", "27", "0", "73", "0", "00"]] * 3}).steps["weights"]
+    assert isinstance(judged, Misshapen)
+    assert judged.mismatch.fault.hint == "are these decimal commas? write 0.27"
+
+
+def test_a_step_in_the_corner_of_its_labels(attn: Attn, tmp_path: Path) -> None:
+    problem_ = tmp_path / "labelled.yaml"
+    problem_.write_text(PLAIN.replace("{X", "{tokens: [a, b, c], X"))
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text("scores,c,a,b\nb,6,10,11\na,9,14,10\nc,6,9,6\n")
+    result = attn("check", problem_, sheet)
+    assert (result.status, result.err) == (0, "")
+    sheet.write_text("scores,c,a,b\nb,6,10,11\na,9,x,10\nc,6,9,6\n")
+    assert "sheet.csv:3:5: " in attn("check", problem_, sheet).err
+
+
+def test_truths_in_an_array_are_told_once() -> None:
+    said = misread({"scores": np.ones((3, 3), bool)})
+    assert "scores holds true and false, not numbers" in said
+    assert len(said.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("marking", "said"),
+    [
+        ("decimals: true", "marking.decimals must be a number"),
+        ("decimals: 18", "marking.decimals must be at most 17"),
+        ("decimals: -1", "marking.decimals must be a whole number of at least 0"),
+        ("points: {scores: 1e7}", "marking.points.scores must be at most 1,000,000"),
+        ("points: {scores: inf}", "marking.points.scores must be a finite number"),
+        ("ask: ','", "marking.ask names no step"),
+    ],
+)
+def test_a_marking_out_of_bounds(attn: Attn, plain: Path, marking: str, said: str) -> None:
+    plain.write_text(PLAIN.replace("}", f", marking: {{{marking}}}}}"))
+    result = attn("check", plain)
+    assert result.status == 2
+    assert said in result.err
+    assert "names no step" in attn("check", plain, "--ask", ",").err
+
+
+def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
+    plain.write_text(PLAIN.replace("}", ", marking: {ask: [scores]}}"))
+    given = attncli.load(plain)
+    with pytest.raises(attncli.InputError, match=r"^there is no step nonsense"):
+        attncli.check(given, {"scores": SCORES}, marking={"ask": ["nonsense"]})
