@@ -439,3 +439,23 @@ def test_every_sentence_is_filled_in() -> None:
         for candidate in candidates(judge, step):
             found = candidate.finding(step)
             assert "{" not in found.message + found.advice
+
+
+# ---- one number among many
+
+
+def test_one_wrong_number_tells_nothing_of_a_hidden_step() -> None:
+    """Swapped digits come first, and no mistake in another step explains a number by chance."""
+    trace = attncli.compute(attncli.Problem(**SELF))
+    for row, column in np.ndindex(3, 3):
+        for off in range(5, 50):
+            text = f"{trace['weights'].value[row, column] + off / 100:.2f}"
+            weights = with_cell(trace["weights"].value.round(4), row, column, text)
+            found = finding(SELF, weights=weights)
+            assert found is not None
+            assert f"weights[{row + 1}, {column + 1}] is wrong" in found.message
+
+
+def test_mask_is_not_blamed_for_numbers_that_it_lets_through() -> None:
+    report = checked(CAUSAL, masked=[[5, 7, "-inf"], [9, 1, "-inf"], [4, 6, 7]])
+    assert "mask_slip" not in named(report.findings.get("masked"))

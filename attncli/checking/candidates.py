@@ -36,13 +36,14 @@ class Candidate(Record):
         return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
 
 
-def candidates(judge: Judge, step: Step) -> Iterator[Candidate]:
-    """Yield what may have been done wrong in a step, or in those left out before it.
+def candidates(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[Candidate]:
+    """Yield what may have been done wrong in a step, or, unless alone, in those left out before it.
 
     What was done in the step itself comes first. The order is that of the catalogue, and for each
     mistake in a step before it the nearest step comes first.
     """
-    for places in ([step], judge.ranges.unknown_before(step)[::-1]):
+    before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
+    for places in ([step], before):
         by_place = {place.name: _tried(judge, place) for place in places}
         for id_ in MISTAKES:
             for found in by_place.values():

@@ -20,7 +20,7 @@ from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, M
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
-from attncli.checking.slips.search import slip
+from attncli.checking.slips.search import copied_wrongly, slip
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
 from attncli.records import replace
@@ -44,7 +44,9 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
     wrong = WrongStep(judge, judged)
-    if found := once_each(_findings(judge, judged)):
+    if wrong.is_alone and (found_alone := copied_wrongly(wrong)):
+        return found_alone
+    if found := once_each(_findings(judge, judged, wrong.is_alone)):
         first = with_others(_perhaps(judged, found[0]), found[1:])
         return with_worked(first, wrong) if len(wrong.cells) == 1 else first
     return slip(wrong)
@@ -63,15 +65,16 @@ def _perhaps(judged: Compared, finding: Finding) -> Finding:
     return replace(finding, message=guess[0].upper() + guess[1:])
 
 
-def _findings(judge: Judge, judged: Compared) -> Iterator[Finding]:
+def _findings(judge: Judge, judged: Compared, is_alone: bool = False) -> Iterator[Finding]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
-    First of all comes what is also seen in another step that was given.
+    First of all comes what is also seen in another step that was given. One number that is wrong
+    alone tells nothing of steps that were left out.
     """
     seen: list[Finding] = []
     whole: list[Finding] = []
     partly: list[Finding] = []
-    for candidate in candidates(judge, judged.step):
+    for candidate in candidates(judge, judged.step, is_alone):
         fits = _fits(judge, judged, candidate.change)
         if not fits[judged.codes == WRONG].all():
             continue
