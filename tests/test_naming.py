@@ -459,3 +459,27 @@ def test_one_wrong_number_tells_nothing_of_a_hidden_step() -> None:
 def test_mask_is_not_blamed_for_numbers_that_it_lets_through() -> None:
     report = checked(CAUSAL, masked=[[5, 7, "-inf"], [9, 1, "-inf"], [4, 6, 7]])
     assert "mask_slip" not in named(report.findings.get("masked"))
+
+
+# ---- one number everywhere
+
+
+@pytest.mark.parametrize("text", ["0", "1", "0.5", "0.00"])
+@pytest.mark.parametrize("step", ["scores", "scaled", "masked", "exp", "weights", "output"])
+def test_a_step_filled_with_one_number_is_said_to_be(step: str, text: str) -> None:
+    problem = SELF | {"score": "scaled_dot", "mask": "causal"}
+    found = finding(problem, **{step: [[text] * 3] * 3})
+    assert found is not None
+    assert (found.id, found.message, found.also) == (
+        "all_the_same",
+        f"Every number of {step} is {text}.",
+        (),
+    )
+    assert found.advice == "Work each number out."
+
+
+def test_right_numbers_may_all_be_the_same() -> None:
+    """With equal scores, a mask that was forgotten leaves every number the same."""
+    even = {"X": [[1, 1], [1, 1], [1, 1]], "score": "dot", "mask": "causal"}
+    assert named(finding(even, masked=[[2, 2, 2]] * 3))[0] == "mask_missing"
+    assert "all_the_same" not in named(finding(SELF, scores=[[5, 5, 3], *SCORES[1:].tolist()]))

@@ -20,6 +20,7 @@ from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, M
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
+from attncli.checking.slips.hollow import all_the_same
 from attncli.checking.slips.search import copied_wrongly, slip
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
@@ -44,6 +45,8 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
     wrong = WrongStep(judge, judged)
+    if hollow := all_the_same(wrong):
+        return hollow
     if wrong.is_alone and (found_alone := copied_wrongly(wrong)):
         return found_alone
     if found := once_each(_findings(judge, judged, wrong.is_alone)):
