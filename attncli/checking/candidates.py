@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attncli.checking.judged import Finding
+from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
@@ -12,6 +12,9 @@ from attncli.records import Record, replace
 from attncli.tape.replay import Change
 from attncli.tape.step import Step
 from attncli.text.sentences import small
+
+SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
+"""The mistakes that two steps are taken for each other, and the steps."""
 
 
 class Candidate(Record):
@@ -60,6 +63,12 @@ def _tried(judge: Judge, place: Step) -> dict[str, list[Candidate]]:
         judge.tried[place.name] = found
     known: dict[str, list[Candidate]] = judge.tried[place.name]
     return known
+
+
+def is_spoken_against(judge: Judge, candidate: Candidate) -> bool:
+    """Return whether what is said to have changed places was given, and is right where it is."""
+    steps = (judge.judged.get(name) for name in SWAPPED.get(candidate.mistake.id, ()))
+    return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
 
 def once_each(findings: Iterable[Finding]) -> list[Finding]:

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,8 +15,15 @@ from attncli.arithmetic.intervals import interval
 from attncli.attention.normalizers import Sum
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
-from attncli.checking.candidates import candidates, once_each, with_others
-from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.candidates import (
+    SWAPPED,
+    Candidate,
+    candidates,
+    is_spoken_against,
+    once_each,
+    with_others,
+)
+from attncli.checking.judged import CORRECT, MISSING, WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
@@ -34,6 +41,17 @@ from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
 
 
+SAME = (
+    {"key_not_transposed", "step_transposed"},
+    {"scores_transposed", "swapped_q_k"},
+    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
+)
+"""Two names of one mistake, of which the first that fits says it all."""
+
+SAME_BY_NUMBERS = {"earlier_step_used"}
+"""Who skips a step takes the one before it: the same, where the numbers are the very same."""
+
+
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     """Return the simplest mistake that gives the numbers of a step, None for one that is not wrong.
 
@@ -49,8 +67,11 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return hollow
     if wrong.is_alone and (found_alone := copied_wrongly(wrong)):
         return found_alone
-    if found := once_each(_findings(judge, judged, wrong.is_alone)):
-        first = with_others(_perhaps(judged, found[0]), found[1:])
+    if named := list(_named(judge, judged, wrong.is_alone)):
+        found = once_each(one for one, _ in named)
+        again = _named_again(judge, judged, named)
+        others = [one for one in found[1:] if one.id not in again]
+        first = with_others(_perhaps(judged, found[0]), others)
         return with_worked(first, wrong) if len(wrong.cells) == 1 else first
     return slip(wrong)
 
@@ -68,15 +89,18 @@ def _perhaps(judged: Compared, finding: Finding) -> Finding:
     return replace(finding, message=guess[0].upper() + guess[1:])
 
 
-def _findings(judge: Judge, judged: Compared, is_alone: bool = False) -> Iterator[Finding]:
+def _named(
+    judge: Judge, judged: Compared, is_alone: bool
+) -> Iterator[tuple[Finding, Candidate]]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
-    First of all comes what is also seen in another step that was given. One number that is wrong
-    alone tells nothing of steps that were left out.
+    First of all comes what is also seen in another step that was given, and last what numbers that
+    are right speak against. One number that is wrong alone tells nothing of steps that were left
+    out.
     """
-    seen: list[Finding] = []
-    whole: list[Finding] = []
-    partly: list[Finding] = []
+    seen: list[tuple[Finding, Candidate]] = []
+    whole: list[tuple[Finding, Candidate]] = []
+    partly: list[tuple[Finding, Candidate]] = []
     for candidate in candidates(judge, judged.step, is_alone):
         fits = _fits(judge, judged, candidate.change)
         if not fits[judged.codes == WRONG].all():
@@ -85,10 +109,34 @@ def _findings(judge: Judge, judged: Compared, is_alone: bool = False) -> Iterato
         if is_seen is False:
             continue
         if fits.all():
-            (seen if is_seen else whole).append(candidate.finding(judged.step))
+            kept = seen if is_seen else whole
+            kept.append((candidate.finding(judged.step), candidate))
         elif where := _whole_lines(judged, fits):
-            partly.append(candidate.finding(judged.step, where))
-    yield from (*seen, *whole, *partly)
+            partly.append((candidate.finding(judged.step, where), candidate))
+    yield from sorted((*seen, *whole, *partly), key=lambda one: is_spoken_against(judge, one[1]))
+
+
+def _named_again(
+    judge: Judge, judged: Compared, named: Sequence[tuple[Finding, Candidate]]
+) -> set[str]:
+    """Return the ids that say no more than the first does, or what right numbers speak against."""
+    (first, made), *others = named
+    found = set()
+    for finding, candidate in others:
+        pair = {first.id, finding.id}
+        is_same = pair in SAME or (
+            pair & SAME_BY_NUMBERS and _is_same_work(judge, judged.step, made, candidate)
+        )
+        if is_same or is_spoken_against(judge, candidate):
+            found.add(finding.id)
+    return found
+
+
+def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) -> bool:
+    """Return whether two mistakes give the very same numbers."""
+    ways = (fitted(judge.midpoints.changed(step, x.change), step) for x in (one, other))
+    left, right = ways
+    return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-12))
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
@@ -169,13 +217,17 @@ def _is_near(judged: Compared, midpoints: Array) -> bool:
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return whether what is made otherwise in several steps at once is seen in the others.
 
-    None where no other of them was given.
+    None where no other of them was given. A step that is right was not made otherwise, even where
+    that would give the same numbers.
     """
     seen = None
     for name, expression in change.items():
         given = judge.given.get(name)
         if name == step.name or not isinstance(given, Written):
             continue
+        known = judge.judged.get(name)
+        if known is not None and (known.codes == CORRECT).all():
+            return False
         found = evaluate(expression, judge.midpoints)
         if found.shape != given.values.shape:
             return False
