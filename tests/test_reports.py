@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +21,12 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import LAST_DIGIT, Compared
 from attncli.files.grading import Unread
+from attncli.records import replace
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
+from attncli.rendering.remarks import last_digits
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import verdict
 from attncli.text.escapes import visible
@@ -288,3 +292,32 @@ def test_cells_and_labels_with_marks_are_shown_as_they_are() -> None:
     assert {len(row) for row in table} == {3}
     assert [shown(row[1]) for row in table[2:]] == ["1/3 ✗", "sqrt(4)*3 ✗", "2*3*5 ✗"]
     assert not re.search("<(em|i)>", str(MarkdownIt("commonmark").render(text)))
+
+
+# Last digits
+
+
+def test_a_last_digit_is_that_of_the_numbers_it_was_judged_by() -> None:
+    """The student's own where those lead to it, with the unit of the matrix."""
+    trace = attncli.compute(problem())
+    scores = [[14, 10, 9], [10, 20, 6], [9, 6, 6]]
+    weights = [["0.98", "0.02", "0"], ["0", "0.99", "0"], ["0.91", "0.05", "0.05"]]
+    report = attncli.check(problem(), {"scores": scores, "weights": weights})
+    judged = report.steps["weights"]
+    assert isinstance(judged, Compared)
+    codes = np.full_like(judged.codes, LAST_DIGIT)
+    said = list(last_digits(replace(judged, codes=codes)))
+    assert "weights[2, 2] is 0.99, should be 1.00" in said
+    assert trace["weights"].value[1, 1] < 0.74
+    assert "weights[1, 3] is 0, should be 0.01" in said
+
+
+def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
+    report = attncli.check(problem(), {"scores": [[41, 10, 9], *SCORES[1:]]})
+    judged = report.steps["scores"]
+    codes = judged.codes.copy()
+    codes[..., 2, 2] = LAST_DIGIT
+    near = replace(report, steps={**report.steps, "scores": replace(judged, codes=codes)})
+    assert "scores" in near.findings
+    assert "last digit" not in render(near)
+    assert "last digit" in render(replace(near, findings={}))

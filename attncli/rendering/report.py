@@ -142,6 +142,8 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
     counts = judged.step.name in report.wrong_steps
+    # Beside what went wrong in a step its last digits are nothing to speak of.
+    tells_digits = judged.has(LAST_DIGIT) and not (finding and judged.has(WRONG))
     return Remark(
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
@@ -152,7 +154,7 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
         finding,
         tuple(unexplained(judged, finding, report.marking.decimals or 0)),
         early_words(judged, report.strict) if isinstance(judged, Compared) else "",
-        tuple(last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
+        tuple(last_digits(judged)) if tells_digits and isinstance(judged, Given) else (),
     )
 
 
