@@ -321,3 +321,30 @@ def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
     assert "scores" in near.findings
     assert "last digit" not in render(near)
     assert "last digit" in render(replace(near, findings={}))
+
+
+# A class in HTML
+
+
+def test_a_class_page_keeps_the_order_and_begins_with_a_summary(
+    attn: Attn, tmp_path: Path
+) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("nothing: [[1]]\n")
+    ada, bo = (SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml"))
+    points = ("--points", "weights: 4")
+    page = attn("check", SCALED, bad, bo, bad, ada, bad, *points, "-f", "html").out
+    said = re.findall(r'<p class="verdict" dir="auto">(.) (\S+):', page)
+    assert [sign for sign, _ in said] == list("?✗?✓?")
+    assert [name for _, name in said if name in ("Bo", "Ada")] == ["Bo", "Ada"]
+    top = page.partition('class="verdict"')[0]
+    assert "<p>5 answers: 1 correct, 1 wrong, 3 could not be read</p>" in top
+    for line in (
+        "points: 4 of 4 on average",
+        "commonest mistakes: 1 × scaled_by_d_k",
+        "first wrong step: 1 × scaled",
+    ):
+        assert f"<p>{line}</p>" in top
+    ElementTree.fromstring(page.partition("\n")[2])
+    assert "answers:" not in attn("check", SCALED, bo, "-f", "html").out
+    assert attn("check", SCALED, bad, bad, "-f", "html").out.count("could not be read") == 1
