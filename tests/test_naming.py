@@ -483,3 +483,34 @@ def test_right_numbers_may_all_be_the_same() -> None:
     even = {"X": [[1, 1], [1, 1], [1, 1]], "score": "dot", "mask": "causal"}
     assert named(finding(even, masked=[[2, 2, 2]] * 3))[0] == "mask_missing"
     assert "all_the_same" not in named(finding(SELF, scores=[[5, 5, 3], *SCORES[1:].tolist()]))
+
+
+# ---- the same mistake by another name
+
+PROJECTED: dict[str, Any] = {
+    "X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]],
+    "W_q": [[1, 2], [0, 1], [2, 1]],
+    "W_k": [[2, 0], [1, 1], [0, 3]],
+    "W_v": [[1, 0], [0, 1], [1, 1]],
+}
+
+
+def test_a_mistake_is_not_told_again_by_another_name() -> None:
+    trace = attncli.compute(attncli.Problem(**PROJECTED))
+    q, k, v = (trace[name].value for name in "QKV")
+    assert named(finding(PROJECTED, Q=k)) == ["wrong_weight_matrix"]
+    assert named(finding(PROJECTED, Q=k, K=q)) == ["swapped_q_k"]
+    assert named(finding(PROJECTED, scores=k @ q.T)) == ["scores_transposed"]
+    assert named(finding(PROJECTED, Q=q, K=k, scores=k @ q.T)) == ["scores_transposed"]
+    assert named(finding(PROJECTED, Q=q, K=k, V=v, scores=q @ v.T)) == ["swapped_k_v"]
+    small = PROJECTED | {"X": [[0.1, 0, 0.2], [0.3, 0.1, 0.1], [0.2, 0.2, 0]]}
+    exp = np.exp(attncli.compute(attncli.Problem(**small))["scores"].value)
+    weights = exp / exp.sum(axis=1, keepdims=True)
+    assert named(finding(small, weights=weights)) == ["not_scaled"]
+
+
+def test_what_else_gives_the_numbers_is_said_with_its_step() -> None:
+    other = Finding("b", "In scaled: the scale was left out.", "")
+    assert list(Finding("a", "", "", (other,)).others) == [
+        ("Another mistake, in scaled, gives the same numbers: the scale was left out.", "b")
+    ]

@@ -16,6 +16,16 @@ from attncli.text.sentences import small
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
 """The mistakes that two steps are taken for each other, and the steps."""
 
+SKIPPED = "earlier_step_used"
+"""Who skips a step takes the one before it."""
+
+ALIKE = (
+    {"key_not_transposed", "step_transposed"},
+    {"scores_transposed", "swapped_q_k"},
+    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
+)
+"""Two names of one mistake, where they give the very same numbers."""
+
 
 class Candidate(Record):
     """A mistake that may have been made, and what would have been calculated instead.
@@ -63,6 +73,11 @@ def _tried(judge: Judge, place: Step) -> dict[str, list[Candidate]]:
         judge.tried[place.name] = found
     known: dict[str, list[Candidate]] = judge.tried[place.name]
     return known
+
+
+def is_like(one: str, other: str) -> bool:
+    """Return whether two ids may be names of one mistake, of which the first says it all."""
+    return SKIPPED in (one, other) or {one, other} in ALIKE
 
 
 def is_spoken_against(judge: Judge, candidate: Candidate) -> bool:

@@ -16,14 +16,14 @@ from attncli.attention.normalizers import Sum
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
 from attncli.checking.candidates import (
-    SWAPPED,
     Candidate,
     candidates,
+    is_like,
     is_spoken_against,
     once_each,
     with_others,
 )
-from attncli.checking.judged import CORRECT, MISSING, WRONG, Compared, Finding, Judged, Misshapen
+from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
@@ -39,17 +39,6 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
-
-
-SAME = (
-    {"key_not_transposed", "step_transposed"},
-    {"scores_transposed", "swapped_q_k"},
-    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
-)
-"""Two names of one mistake, of which the first that fits says it all."""
-
-SAME_BY_NUMBERS = {"earlier_step_used"}
-"""Who skips a step takes the one before it: the same, where the numbers are the very same."""
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
@@ -123,9 +112,8 @@ def _named_again(
     (first, made), *others = named
     found = set()
     for finding, candidate in others:
-        pair = {first.id, finding.id}
-        is_same = pair in SAME or (
-            pair & SAME_BY_NUMBERS and _is_same_work(judge, judged.step, made, candidate)
+        is_same = is_like(first.id, finding.id) and _is_same_work(
+            judge, judged.step, made, candidate
         )
         if is_same or is_spoken_against(judge, candidate):
             found.add(finding.id)
@@ -136,7 +124,7 @@ def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) ->
     """Return whether two mistakes give the very same numbers."""
     ways = (fitted(judge.midpoints.changed(step, x.change), step) for x in (one, other))
     left, right = ways
-    return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-12))
+    return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
@@ -217,17 +205,13 @@ def _is_near(judged: Compared, midpoints: Array) -> bool:
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return whether what is made otherwise in several steps at once is seen in the others.
 
-    None where no other of them was given. A step that is right was not made otherwise, even where
-    that would give the same numbers.
+    None where no other of them was given.
     """
     seen = None
     for name, expression in change.items():
         given = judge.given.get(name)
         if name == step.name or not isinstance(given, Written):
             continue
-        known = judge.judged.get(name)
-        if known is not None and (known.codes == CORRECT).all():
-            return False
         found = evaluate(expression, judge.midpoints)
         if found.shape != given.values.shape:
             return False
