@@ -514,3 +514,16 @@ def test_what_else_gives_the_numbers_is_said_with_its_step() -> None:
     assert list(Finding("a", "", "", (other,)).others) == [
         ("Another mistake, in scaled, gives the same numbers: the scale was left out.", "b")
     ]
+
+
+def test_of_several_rows_that_fit_the_nearest_is_named() -> None:
+    """Rows 1 and 2 may both be meant by few digits."""
+    problem = {
+        "X": [["1.04", "2.03"], ["1.00", "2.00"], ["5.1", "7.2"]],
+        "W_q": [[1, 0], [0, 1]],
+        "W_k": [[1, 0], [0, 1]],
+        "W_v": [[1, 0], [0, 1]],
+    }
+    assert message(problem, Q=[["1.04", "2.03"], ["1.00", "2.00"], ["1", "2"]]).endswith(
+        "it holds the numbers of row 2."
+    )
