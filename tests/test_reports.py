@@ -21,7 +21,7 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import LAST_DIGIT, Compared
+from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
 from attncli.files.grading import Unread
 from attncli.records import replace
 from attncli.rendering.formats import render
@@ -348,3 +348,29 @@ def test_a_class_page_keeps_the_order_and_begins_with_a_summary(
     ElementTree.fromstring(page.partition("\n")[2])
     assert "answers:" not in attn("check", SCALED, bo, "-f", "html").out
     assert attn("check", SCALED, bad, bad, "-f", "html").out.count("could not be read") == 1
+
+
+# What is left out
+
+
+def test_a_long_name_widens_no_table() -> None:
+    reports = [
+        replace(attncli.check(problem(), {"scores": SCORES}), name=name)
+        for name in ("Ada", "b" * 100_000)
+    ]
+    for form in ("table", "markdown"):
+        page = render(reports, form)
+        assert len(page) < 2000
+        assert "b" * 39 + "…" in page
+    assert "b" * 100_000 in render(reports, "csv")
+
+
+def test_numbers_that_are_the_same_in_the_written_digits_are_not_shown_twice() -> None:
+    scores = [[14, 10, 9], [10, "11.01", 6], [9, 6, 6]]
+    for text, shows in (("0.5", False), ("0.50000", True)):
+        weights = [["0.98", "0.02", "0.01"], ["0.27", text, "0.00"], ["0.91", "0.05", "0.05"]]
+        report = attncli.check(problem(), {"scores": scores, "weights": weights})
+        assert report.steps["weights"].has(WRONG)
+        page = render(report).partition("weights =")[2]
+        assert "right" in page
+        assert ("from your numbers" in page) == shows

@@ -12,6 +12,7 @@ from attncli.rendering import report, verdicts
 from attncli.rendering.blocks import Layout, Line, heading_line, plain
 from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.selection import Selection
+from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
@@ -106,7 +107,7 @@ def _sentences(finding: Finding) -> Iterator[Line]:
 
 def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
     """Yield a line a student, then the summary."""
-    names = _padded([visible(one.name) for one in graded])
+    names = _padded([visible(shortened(one.name)) for one in graded])
     points = _padded(["" if isinstance(one, Unread) else verdicts.points_of(one) for one in graded])
     for one, name, earned in zip(graded, names, points, strict=True):
         padded = (f"{name}  {earned}" if earned else name, "")
@@ -125,7 +126,7 @@ def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
     for one in graded:
         if not isinstance(one, Unread) and one.comment:
             words = " ".join(report.comment_lines(one))
-            yield [(f"{visible(one.name)} says: “{words}”", "faint")]
+            yield [(f"{visible(shortened(one.name))} says: “{words}”", "faint")]
 
 
 def _padded(words: Sequence[str]) -> list[str]:
@@ -137,4 +138,4 @@ def _padded(words: Sequence[str]) -> list[str]:
 def _verdict_line(graded: Graded, several: bool) -> Line:
     """Return only what is said of a student, after the name where there are several."""
     said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
-    return [(f"{visible(graded.name)}: {said}" if several else said, "")]
+    return [(f"{visible(shortened(graded.name))}: {said}" if several else said, "")]
