@@ -24,9 +24,11 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
 from attncli.files.grading import Unread
 from attncli.records import replace
+from attncli.rendering.blocks import plain_text
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
 from attncli.rendering.remarks import last_digits
+from attncli.rendering.report_table import pages
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import verdict
 from attncli.text.escapes import visible
@@ -326,9 +328,7 @@ def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
 # A class in HTML
 
 
-def test_a_class_page_keeps_the_order_and_begins_with_a_summary(
-    attn: Attn, tmp_path: Path
-) -> None:
+def test_a_class_page_keeps_the_order_and_begins_with_a_summary(attn: Attn, tmp_path: Path) -> None:
     bad = tmp_path / "bad.yaml"
     bad.write_text("nothing: [[1]]\n")
     ada, bo = (SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml"))
@@ -374,3 +374,20 @@ def test_numbers_that_are_the_same_in_the_written_digits_are_not_shown_twice() -
         page = render(report).partition("weights =")[2]
         assert "right" in page
         assert ("from your numbers" in page) == shows
+
+
+# Sentences on a terminal
+
+
+def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None:
+    sheet = {"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 7]]}
+    report = replace(attncli.check(problem(), sheet), comment="I am not sure. " * 20)
+    shown = {}
+    for width in (None, 44):
+        (page,) = pages([report], Selection(), width)
+        shown[width] = [plain_text(line) for line in page]
+    assert max(map(len, shown[44])) <= 44 < max(map(len, shown[None]))
+    assert " ".join(" ".join(shown[44]).split()) == " ".join(" ".join(shown[None]).split())
+    assert [line for line in shown[44] if line[2:3] in "⎡⎢⎣"][:3] == [
+        line for line in shown[None] if line[2:3] in "⎡⎢⎣"
+    ][:3]
