@@ -78,9 +78,7 @@ def _perhaps(judged: Compared, finding: Finding) -> Finding:
     return replace(finding, message=guess[0].upper() + guess[1:])
 
 
-def _named(
-    judge: Judge, judged: Compared, is_alone: bool
-) -> Iterator[tuple[Finding, Candidate]]:
+def _named(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Finding, Candidate]]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
     First of all comes what is also seen in another step that was given, and last what numbers that

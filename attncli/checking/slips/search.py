@@ -10,6 +10,7 @@ from attncli.checking.slips.of_matrices import of_exchange, of_factor, of_other_
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
 
+
 def copied_wrongly(wrong: WrongStep) -> Finding | None:
     """Return what happened to the one wrong number when it was written down, such as a moved point.
 
