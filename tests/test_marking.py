@@ -205,6 +205,18 @@ def test_a_wrong_shape_earns_nothing() -> None:
     assert (report.verdict, report.total) == ("wrong", 0)
 
 
+def test_points_of_steps_that_are_not_asked_do_not_count() -> None:
+    every = {"scores": 3, "weights": 4, "output": 3}
+    marking = {"ask": "output", "points": every}
+    report = attncli.check(problem(), {"scores": SCORES}, marking=marking)
+    assert (report.points, report.marking.possible) == ({"output": 0}, 3)
+    assert "points: 0 of 3 (output 0 of 3)" in attncli.render(report)
+    report = attncli.check(problem(), {"scores": SCORES}, marking={"ask": "Q", "points": every})
+    assert "points" not in attncli.render(report)
+    asked = {"ask": "output", "points": {"concat": 2}}  # another name of the same
+    assert attncli.check(problem(), {"scores": SCORES}, marking=asked).marking.possible == 2
+
+
 def test_points_are_in_every_report(attn: Attn) -> None:
     flag = ("--points", "scores: 3, weights: 4, Z: 3, Q: 0.5")
     said = "points: 10 of 10.5 (scores 3 of 3, weights 4 of 4, output 3 of 3, Q 0 of 0.5)"

@@ -19,6 +19,7 @@ import pytest
 
 import attncli
 from attncli.checking.answers import submission_of
+from attncli.checking.candidates import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.oracles.handwriting import HABITS, Habit, Numbers
@@ -547,6 +548,11 @@ def examined(
     assert finding is not None, told
     named = [finding.id, *(other.id for other in finding.also)]
     assert len(named) <= 2
+    if named == ["all_the_same"]:  # whoever wrote one number everywhere may not have calculated
+        assert np.ptp(work.own[at]) <= 2 * half.max(), told
+        return [id_]
+    if is_like(named[0], id_):
+        return [id_]
     assert id_ in named or (len(named) == 2 and set(named) <= set(MISTAKES)), f"{named}: {told}"
     for name in named:
         if name in MISTAKES:
@@ -724,7 +730,8 @@ def test_mistakes_in_steps_that_were_left_out_are_found(
                 work = weights_alone(paper, cases[0], id_, habit)
                 if work is not None:
                     said = named_in_weights(work, key)
-                    found = "named" if id_ in said else f"{id_} missed, {habit}"
+                    is_named = id_ in said or (said and is_like(said[0], id_))
+                    found = "named" if is_named else f"{id_} missed, {habit}"
                     named["two others" if found != "named" and len(said) == 2 else found] += 1
     assert named["named"] > 200
     assert named["named"] + named["two others"] >= 0.98 * named.total()

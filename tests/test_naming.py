@@ -439,3 +439,91 @@ def test_every_sentence_is_filled_in() -> None:
         for candidate in candidates(judge, step):
             found = candidate.finding(step)
             assert "{" not in found.message + found.advice
+
+
+# ---- one number among many
+
+
+def test_one_wrong_number_tells_nothing_of_a_hidden_step() -> None:
+    """Swapped digits come first, and no mistake in another step explains a number by chance."""
+    trace = attncli.compute(attncli.Problem(**SELF))
+    for row, column in np.ndindex(3, 3):
+        for off in range(5, 50):
+            text = f"{trace['weights'].value[row, column] + off / 100:.2f}"
+            weights = with_cell(trace["weights"].value.round(4), row, column, text)
+            found = finding(SELF, weights=weights)
+            assert found is not None
+            assert f"weights[{row + 1}, {column + 1}] is wrong" in found.message
+
+
+def test_mask_is_not_blamed_for_numbers_that_it_lets_through() -> None:
+    report = checked(CAUSAL, masked=[[5, 7, "-inf"], [9, 1, "-inf"], [4, 6, 7]])
+    assert "mask_slip" not in named(report.findings.get("masked"))
+
+
+# ---- one number everywhere
+
+
+@pytest.mark.parametrize("text", ["0", "1", "0.5", "0.00"])
+@pytest.mark.parametrize("step", ["scores", "scaled", "masked", "exp", "weights", "output"])
+def test_a_step_filled_with_one_number_is_said_to_be(step: str, text: str) -> None:
+    problem = SELF | {"score": "scaled_dot", "mask": "causal"}
+    found = finding(problem, **{step: [[text] * 3] * 3})
+    assert found is not None
+    assert (found.id, found.message, found.also) == (
+        "all_the_same",
+        f"Every number of {step} is {text}.",
+        (),
+    )
+    assert found.advice == "Work each number out."
+
+
+def test_right_numbers_may_all_be_the_same() -> None:
+    """With equal scores, a mask that was forgotten leaves every number the same."""
+    even = {"X": [[1, 1], [1, 1], [1, 1]], "score": "dot", "mask": "causal"}
+    assert named(finding(even, masked=[[2, 2, 2]] * 3))[0] == "mask_missing"
+    assert "all_the_same" not in named(finding(SELF, scores=[[5, 5, 3], *SCORES[1:].tolist()]))
+
+
+# ---- the same mistake by another name
+
+PROJECTED: dict[str, Any] = {
+    "X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]],
+    "W_q": [[1, 2], [0, 1], [2, 1]],
+    "W_k": [[2, 0], [1, 1], [0, 3]],
+    "W_v": [[1, 0], [0, 1], [1, 1]],
+}
+
+
+def test_a_mistake_is_not_told_again_by_another_name() -> None:
+    trace = attncli.compute(attncli.Problem(**PROJECTED))
+    q, k, v = (trace[name].value for name in "QKV")
+    assert named(finding(PROJECTED, Q=k)) == ["wrong_weight_matrix"]
+    assert named(finding(PROJECTED, Q=k, K=q)) == ["swapped_q_k"]
+    assert named(finding(PROJECTED, scores=k @ q.T)) == ["scores_transposed"]
+    assert named(finding(PROJECTED, Q=q, K=k, scores=k @ q.T)) == ["scores_transposed"]
+    assert named(finding(PROJECTED, Q=q, K=k, V=v, scores=q @ v.T)) == ["swapped_k_v"]
+    small = PROJECTED | {"X": [[0.1, 0, 0.2], [0.3, 0.1, 0.1], [0.2, 0.2, 0]]}
+    exp = np.exp(attncli.compute(attncli.Problem(**small))["scores"].value)
+    weights = exp / exp.sum(axis=1, keepdims=True)
+    assert named(finding(small, weights=weights)) == ["not_scaled"]
+
+
+def test_what_else_gives_the_numbers_is_said_with_its_step() -> None:
+    other = Finding("b", "In scaled: the scale was left out.", "")
+    assert list(Finding("a", "", "", (other,)).others) == [
+        ("Another mistake, in scaled, gives the same numbers: the scale was left out.", "b")
+    ]
+
+
+def test_of_several_rows_that_fit_the_nearest_is_named() -> None:
+    """Rows 1 and 2 may both be meant by few digits."""
+    problem = {
+        "X": [["1.04", "2.03"], ["1.00", "2.00"], ["5.1", "7.2"]],
+        "W_q": [[1, 0], [0, 1]],
+        "W_k": [[1, 0], [0, 1]],
+        "W_v": [[1, 0], [0, 1]],
+    }
+    assert message(problem, Q=[["1.04", "2.03"], ["1.00", "2.00"], ["1", "2"]]).endswith(
+        "it holds the numbers of row 2."
+    )

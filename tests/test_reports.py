@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -20,9 +21,14 @@ from markdown_it import MarkdownIt
 import attncli
 from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
+from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
 from attncli.files.grading import Unread
+from attncli.records import replace
+from attncli.rendering.blocks import plain_text
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
+from attncli.rendering.remarks import last_digits
+from attncli.rendering.report_table import pages
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import verdict
 from attncli.text.escapes import visible
@@ -288,3 +294,100 @@ def test_cells_and_labels_with_marks_are_shown_as_they_are() -> None:
     assert {len(row) for row in table} == {3}
     assert [shown(row[1]) for row in table[2:]] == ["1/3 ✗", "sqrt(4)*3 ✗", "2*3*5 ✗"]
     assert not re.search("<(em|i)>", str(MarkdownIt("commonmark").render(text)))
+
+
+# Last digits
+
+
+def test_a_last_digit_is_that_of_the_numbers_it_was_judged_by() -> None:
+    """The student's own where those lead to it, with the unit of the matrix."""
+    trace = attncli.compute(problem())
+    scores = [[14, 10, 9], [10, 20, 6], [9, 6, 6]]
+    weights = [["0.98", "0.02", "0"], ["0", "0.99", "0"], ["0.91", "0.05", "0.05"]]
+    report = attncli.check(problem(), {"scores": scores, "weights": weights})
+    judged = report.steps["weights"]
+    assert isinstance(judged, Compared)
+    codes = np.full_like(judged.codes, LAST_DIGIT)
+    said = list(last_digits(replace(judged, codes=codes)))
+    assert "weights[2, 2] is 0.99, should be 1.00" in said
+    assert trace["weights"].value[1, 1] < 0.74
+    assert "weights[1, 3] is 0, should be 0.01" in said
+
+
+def test_last_digits_are_not_told_beside_what_went_wrong() -> None:
+    report = attncli.check(problem(), {"scores": [[41, 10, 9], *SCORES[1:]]})
+    judged = report.steps["scores"]
+    codes = judged.codes.copy()
+    codes[..., 2, 2] = LAST_DIGIT
+    near = replace(report, steps={**report.steps, "scores": replace(judged, codes=codes)})
+    assert "scores" in near.findings
+    assert "last digit" not in render(near)
+    assert "last digit" in render(replace(near, findings={}))
+
+
+# A class in HTML
+
+
+def test_a_class_page_keeps_the_order_and_begins_with_a_summary(attn: Attn, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("nothing: [[1]]\n")
+    ada, bo = (SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml"))
+    points = ("--points", "weights: 4")
+    page = attn("check", SCALED, bad, bo, bad, ada, bad, *points, "-f", "html").out
+    said = re.findall(r'<p class="verdict" dir="auto">(.) (\S+):', page)
+    assert [sign for sign, _ in said] == list("?✗?✓?")
+    assert [name for _, name in said if name in ("Bo", "Ada")] == ["Bo", "Ada"]
+    top = page.partition('class="verdict"')[0]
+    assert "<p>5 answers: 1 correct, 1 wrong, 3 could not be read</p>" in top
+    for line in (
+        "points: 4 of 4 on average",
+        "commonest mistakes: 1 × scaled_by_d_k",
+        "first wrong step: 1 × scaled",
+    ):
+        assert f"<p>{line}</p>" in top
+    ElementTree.fromstring(page.partition("\n")[2])
+    assert "answers:" not in attn("check", SCALED, bo, "-f", "html").out
+    assert attn("check", SCALED, bad, bad, "-f", "html").out.count("could not be read") == 1
+
+
+# What is left out
+
+
+def test_a_long_name_widens_no_table() -> None:
+    reports = [
+        replace(attncli.check(problem(), {"scores": SCORES}), name=name)
+        for name in ("Ada", "b" * 100_000)
+    ]
+    for form in ("table", "markdown"):
+        page = render(reports, form)
+        assert len(page) < 2000
+        assert "b" * 39 + "…" in page
+    assert "b" * 100_000 in render(reports, "csv")
+
+
+def test_numbers_that_are_the_same_in_the_written_digits_are_not_shown_twice() -> None:
+    scores = [[14, 10, 9], [10, "11.01", 6], [9, 6, 6]]
+    for text, shows in (("0.5", False), ("0.50000", True)):
+        weights = [["0.98", "0.02", "0.01"], ["0.27", text, "0.00"], ["0.91", "0.05", "0.05"]]
+        report = attncli.check(problem(), {"scores": scores, "weights": weights})
+        assert report.steps["weights"].has(WRONG)
+        page = render(report).partition("weights =")[2]
+        assert "right" in page
+        assert ("from your numbers" in page) == shows
+
+
+# Sentences on a terminal
+
+
+def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None:
+    sheet = {"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 7]]}
+    report = replace(attncli.check(problem(), sheet), comment="I am not sure. " * 20)
+    shown = {}
+    for width in (None, 44):
+        (page,) = pages([report], Selection(), width)
+        shown[width] = [plain_text(line) for line in page]
+    assert max(map(len, shown[44])) <= 44 < max(map(len, shown[None]))
+    assert " ".join(" ".join(shown[44]).split()) == " ".join(" ".join(shown[None]).split())
+    assert [line for line in shown[44] if line[2:3] in "⎡⎢⎣"][:3] == [
+        line for line in shown[None] if line[2:3] in "⎡⎢⎣"
+    ][:3]

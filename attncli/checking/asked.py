@@ -18,6 +18,8 @@ from attncli.text.escapes import visible
 def with_step_names(marking: Marking, trace: Trace) -> Marking:
     """Return a marking whose words for steps, such as `alpha`, are the names of the steps.
 
+    Where some steps are asked, only their points count.
+
     Raises:
         InputError: for a word that means no step, or only a part of one, and for points that a
             step is given twice; of all of them at once.
@@ -37,6 +39,10 @@ def with_step_names(marking: Marking, trace: Trace) -> Marking:
                 raise fail(message, *path, hint="leave one of them out")
             points[name] = value
     refuse(faults)
+    if asked:
+        same = equal_steps(trace)
+        counting = {same.get(name, name) for name in asked}
+        points = {name: n for name, n in points.items() if same.get(name, name) in counting}
     return replace(marking, ask=tuple(asked), points=points)
 
 

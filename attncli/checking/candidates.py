@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from attncli.checking.judged import Finding
+from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
@@ -12,6 +12,19 @@ from attncli.records import Record, replace
 from attncli.tape.replay import Change
 from attncli.tape.step import Step
 from attncli.text.sentences import small
+
+SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
+"""The mistakes that two steps are taken for each other, and the steps."""
+
+SKIPPED = "earlier_step_used"
+"""Who skips a step takes the one before it."""
+
+ALIKE = (
+    {"key_not_transposed", "step_transposed"},
+    {"scores_transposed", "swapped_q_k"},
+    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
+)
+"""Two names of one mistake, where they give the very same numbers."""
 
 
 class Candidate(Record):
@@ -36,13 +49,14 @@ class Candidate(Record):
         return Finding(self.mistake.id, sentence, self.mistake.advice.format(**words))
 
 
-def candidates(judge: Judge, step: Step) -> Iterator[Candidate]:
-    """Yield what may have been done wrong in a step, or in those left out before it.
+def candidates(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[Candidate]:
+    """Yield what may have been done wrong in a step, or, unless alone, in those left out before it.
 
     What was done in the step itself comes first. The order is that of the catalogue, and for each
     mistake in a step before it the nearest step comes first.
     """
-    for places in ([step], judge.ranges.unknown_before(step)[::-1]):
+    before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
+    for places in ([step], before):
         by_place = {place.name: _tried(judge, place) for place in places}
         for id_ in MISTAKES:
             for found in by_place.values():
@@ -59,6 +73,17 @@ def _tried(judge: Judge, place: Step) -> dict[str, list[Candidate]]:
         judge.tried[place.name] = found
     known: dict[str, list[Candidate]] = judge.tried[place.name]
     return known
+
+
+def is_like(one: str, other: str) -> bool:
+    """Return whether two ids may be names of one mistake, of which the first says it all."""
+    return SKIPPED in (one, other) or {one, other} in ALIKE
+
+
+def is_spoken_against(judge: Judge, candidate: Candidate) -> bool:
+    """Return whether what is said to have changed places was given, and is right where it is."""
+    steps = (judge.judged.get(name) for name in SWAPPED.get(candidate.mistake.id, ()))
+    return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
 
 def once_each(findings: Iterable[Finding]) -> list[Finding]:

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -15,12 +15,20 @@ from attncli.arithmetic.intervals import interval
 from attncli.attention.normalizers import Sum
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
-from attncli.checking.candidates import candidates, once_each, with_others
+from attncli.checking.candidates import (
+    Candidate,
+    candidates,
+    is_like,
+    is_spoken_against,
+    once_each,
+    with_others,
+)
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
-from attncli.checking.slips.search import slip
+from attncli.checking.slips.hollow import all_the_same
+from attncli.checking.slips.search import copied_wrongly, slip
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
 from attncli.records import replace
@@ -44,8 +52,15 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
     wrong = WrongStep(judge, judged)
-    if found := once_each(_findings(judge, judged)):
-        first = with_others(_perhaps(judged, found[0]), found[1:])
+    if hollow := all_the_same(wrong):
+        return hollow
+    if wrong.is_alone and (found_alone := copied_wrongly(wrong)):
+        return found_alone
+    if named := list(_named(judge, judged, wrong.is_alone)):
+        found = once_each(one for one, _ in named)
+        again = _named_again(judge, judged, named)
+        others = [one for one in found[1:] if one.id not in again]
+        first = with_others(_perhaps(judged, found[0]), others)
         return with_worked(first, wrong) if len(wrong.cells) == 1 else first
     return slip(wrong)
 
@@ -63,15 +78,17 @@ def _perhaps(judged: Compared, finding: Finding) -> Finding:
     return replace(finding, message=guess[0].upper() + guess[1:])
 
 
-def _findings(judge: Judge, judged: Compared) -> Iterator[Finding]:
+def _named(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Finding, Candidate]]:
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
-    First of all comes what is also seen in another step that was given.
+    First of all comes what is also seen in another step that was given, and last what numbers that
+    are right speak against. One number that is wrong alone tells nothing of steps that were left
+    out.
     """
-    seen: list[Finding] = []
-    whole: list[Finding] = []
-    partly: list[Finding] = []
-    for candidate in candidates(judge, judged.step):
+    seen: list[tuple[Finding, Candidate]] = []
+    whole: list[tuple[Finding, Candidate]] = []
+    partly: list[tuple[Finding, Candidate]] = []
+    for candidate in candidates(judge, judged.step, is_alone):
         fits = _fits(judge, judged, candidate.change)
         if not fits[judged.codes == WRONG].all():
             continue
@@ -79,10 +96,33 @@ def _findings(judge: Judge, judged: Compared) -> Iterator[Finding]:
         if is_seen is False:
             continue
         if fits.all():
-            (seen if is_seen else whole).append(candidate.finding(judged.step))
+            kept = seen if is_seen else whole
+            kept.append((candidate.finding(judged.step), candidate))
         elif where := _whole_lines(judged, fits):
-            partly.append(candidate.finding(judged.step, where))
-    yield from (*seen, *whole, *partly)
+            partly.append((candidate.finding(judged.step, where), candidate))
+    yield from sorted((*seen, *whole, *partly), key=lambda one: is_spoken_against(judge, one[1]))
+
+
+def _named_again(
+    judge: Judge, judged: Compared, named: Sequence[tuple[Finding, Candidate]]
+) -> set[str]:
+    """Return the ids that say no more than the first does, or what right numbers speak against."""
+    (first, made), *others = named
+    found = set()
+    for finding, candidate in others:
+        is_same = is_like(first.id, finding.id) and _is_same_work(
+            judge, judged.step, made, candidate
+        )
+        if is_same or is_spoken_against(judge, candidate):
+            found.add(finding.id)
+    return found
+
+
+def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) -> bool:
+    """Return whether two mistakes give the very same numbers."""
+    ways = (fitted(judge.midpoints.changed(step, x.change), step) for x in (one, other))
+    left, right = ways
+    return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:

@@ -113,6 +113,10 @@ class Finding(Record):
     def others(self) -> Iterator[tuple[str, str]]:
         """The sentences, with their ids, that tell what else gives the same numbers."""
         for other in self.also:
-            said = f"Another mistake gives the same numbers: {small(other.message)}"
+            place, colon, rest = other.message.partition(": ")
+            if colon and place.startswith("In "):
+                said = f"Another mistake, {small(place)}, gives the same numbers: {rest}"
+            else:
+                said = f"Another mistake gives the same numbers: {small(other.message)}"
             # A wrong shape is no other mistake, but what one led to.
             yield other.message if other.id in SHAPES else said, other.id

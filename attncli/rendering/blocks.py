@@ -6,6 +6,7 @@ into colours, or drops them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
@@ -99,6 +100,10 @@ class Layout(Record):
         """Return whether there is room for a block."""
         return block.width <= (self.width or PAPER_WIDTH) - self.indent
 
+    def prose(self, line: Line) -> list[Line]:
+        """Return a line of sentences in as many as it needs; off a terminal that is one."""
+        return wrapped(line, self.width)
+
     def row(self, parts: Sequence[Matrix | str]) -> Block:
         """Return matrices and signs side by side."""
         return _beside([p if isinstance(p, str) else _block(p, p.columns) for p in parts])
@@ -131,6 +136,36 @@ def heading_line(step: Step, shapes: str = "") -> Line:
     """Return the formula, what its letters stand for, and the shapes."""
     asides = filter(None, (as_text(step.note) if step.note else "", shapes))
     return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
+
+
+def wrapped(line: Line, width: int | None) -> list[Line]:
+    """Return a line of prose in as many as a terminal needs; without a width it stays as it is.
+
+    It is parted at blanks; what goes on below is indented as the line itself is.
+
+    >>> line = [("  the mask ", "name"), ("is left out", "")]
+    >>> [plain_text(part) for part in wrapped(line, 12)]
+    ['  the mask', '  is left', '  out']
+    """
+    if width is None or sum(cell_width(text) for text, _ in line) <= width:
+        return [line]
+    whole = plain_text(line)
+    margin = whole[: len(whole) - len(whole.lstrip())]
+    start: Line = [(margin, "")] if margin else []
+    lines: list[Line] = [[*start]]
+    used, blanks = cell_width(margin), ""
+    is_first = True
+    for text, style in line:
+        for word in re.findall(r"\s+|\S+", text):
+            if word.isspace():
+                blanks = "" if is_first else word
+                continue
+            if not is_first and used + cell_width(blanks + word) > width:
+                lines.append([*start])
+                used, blanks = cell_width(margin), ""
+            lines[-1].append((blanks + word, style))
+            used, blanks, is_first = used + cell_width(blanks + word), "", False
+    return lines
 
 
 def plain(pages: Iterable[Iterable[Line]]) -> bytes:

@@ -44,36 +44,52 @@ def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
     from attncli.rendering.report import report_page
 
     found = [one for one in graded if isinstance(one, Report)]
-    unread = "".join(_unread(one) for one in graded if isinstance(one, Unread))
+    between = [_summary(graded) if len(graded) > 1 else ""]
+    for one in graded:
+        if isinstance(one, Unread):
+            between[-1] += _unread(one)
+        else:
+            between.append("")
     if not found:
-        return whole_page("Answers", unread, {}).encode()
+        return whole_page("Answers", between[0], {}).encode()
     said = [report_page(report, selection) for report in found]
-    return traces([report.trace for report in found], selection, said, unread)
+    return traces([report.trace for report in found], selection, said, between)
+
+
+def _summary(graded: Sequence[Graded]) -> str:
+    from attncli.rendering.verdicts import summary
+
+    lines = "".join(f"<p>{text(line)}</p>\n" for line in summary(graded))
+    return f"<article>\n{lines}</article>\n"
 
 
 def _unread(one: Unread) -> str:
     first = str(one.error).partition("\n")[0]
-    return f'<p class="verdict">? {text(one.name)}: {text(first)}</p>\n'
+    line = f'<p class="verdict" dir="auto">? {text(one.name)}: {text(first)}</p>'
+    return f"<article>\n{line}\n</article>\n"
 
 
 def traces(
-    shown: Sequence[Trace], selection: Selection, said: Sequence[ReportPage] = (), unread: str = ""
+    shown: Sequence[Trace],
+    selection: Selection,
+    said: Sequence[ReportPage] = (),
+    between: Sequence[str] = (),
 ) -> bytes:
     """Return one page of all problems, which needs nothing else.
 
-    `said` is what is said of a student's answers to each problem; `unread` is markup that tells
-    of answers that could not be read.
+    `said` is what is said of a student's answers to each problem; `between` is markup that stands
+    before each problem, and after the last.
     """
     made: dict[int, Sequence[object]] = {}
-    articles = []
+    between = between or [""] * (len(shown) + 1)
+    body = [between[0]]
     title, count = "", 0
     for index, trace in enumerate(shown):
         writer = _Writer(trace, selection, index, count, said[index] if said else None)
-        parts = "".join(writer.parts("" if index else unread))
-        articles.append(f"<article>\n{parts}</article>\n")
+        body.append(f"<article>\n{''.join(writer.parts())}</article>\n{between[index + 1]}")
         made |= writer.explanations()
         title, count = title or writer.page.title, count + len(writer.shown)
-    return whole_page(title, "".join(articles), made).encode()
+    return whole_page(title, "".join(body), made).encode()
 
 
 class _Writer:
@@ -91,8 +107,8 @@ class _Writer:
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
         self.level = 3 if any(entry.group for entry in self.page.entries) else 2
 
-    def parts(self, unread: str) -> Iterator[str]:
-        """Yield the pieces of the article; `unread` tells of answers that could not be read."""
+    def parts(self) -> Iterator[str]:
+        """Yield the pieces of the article."""
         if self.page.title:
             yield f'<h1 dir="auto">{text(self.page.title)}</h1>\n'
         for line in self.page.notes.splitlines():
@@ -103,7 +119,6 @@ class _Writer:
             for line in filter(None, (said.points, *said.said, *said.missing)):
                 yield f"<p>{text(line)}</p>\n"
             yield from (f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in said.comment)
-        yield unread
         if not self.index:
             yield f'<p class="hint">{HINT}</p>\n'
         for entry in self.page.entries:

@@ -8,6 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import CUT_OFF
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
@@ -67,21 +68,31 @@ def early_words(judged: Compared, strict: bool) -> str:
 def last_digits(judged: Given) -> Iterator[str]:
     """Yield the cells that are off in their last digit, and how they came about."""
     step = judged.step
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    units, values = step.on_paper(judged.written.unit), step.on_paper(judged.written.values)
+    codes, texts = step.on_paper(judged.codes), written_texts(judged)
+    units, values = step.on_paper(judged.unit), step.on_paper(judged.written.values)
     found = places(codes == LAST_DIGIT)
+    expected = step.on_paper(_expected(judged))
     cut_off = all(
-        np.trunc(right[at] / units[at]) * units[at] - values[at] < 1e-9
-        and abs(values[at]) <= abs(right[at])
+        np.trunc(expected[at] / units[at]) * units[at] - values[at] < 1e-9
+        and abs(values[at]) <= abs(expected[at])
         for at in found
     )
     note = " (cut off, not rounded)" if cut_off else ""
     yield f"{_count(codes == LAST_DIGIT)} off in the last digit{note}:"
     for at in found[:MOST_CELLS]:
-        should_be = rounded_like(float(right[at]), float(units[at]))
+        should_be = rounded_like(float(expected[at]), float(units[at]))
         yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
     if len(found) > MOST_CELLS:
         yield f"… and {len(found) - MOST_CELLS} more"
+
+
+def _expected(judged: Given) -> Array:
+    """Return the right numbers, or what the student's own give where a number agrees with that."""
+    right: Array = judged.step.array
+    if not isinstance(judged, Compared):
+        return right
+    of_right, of_yours = (judged.agrees(numbers, CUT_OFF) for numbers in (right, judged.yours))
+    return np.where(of_yours & ~of_right, judged.yours, right)
 
 
 def rounded_like(value: float, unit: float) -> str:

@@ -142,6 +142,8 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
     counts = judged.step.name in report.wrong_steps
+    # Beside what went wrong in a step its last digits are nothing to speak of.
+    tells_digits = judged.has(LAST_DIGIT) and not (finding and judged.has(WRONG))
     return Remark(
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
@@ -152,7 +154,7 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
         finding,
         tuple(unexplained(judged, finding, report.marking.decimals or 0)),
         early_words(judged, report.strict) if isinstance(judged, Compared) else "",
-        tuple(last_digits(judged)) if isinstance(judged, Given) and judged.has(LAST_DIGIT) else (),
+        tuple(last_digits(judged)) if tells_digits and isinstance(judged, Given) else (),
     )
 
 
@@ -168,19 +170,31 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
     # Numbers that look the same when they are written need not be shown twice.
     if not np.allclose(from_yours, right, rtol=0, atol=0.5 * 10.0**-digits):
         shown = {"from your numbers": from_yours, "right": right}
+    differs = step.on_paper(_differs(judged))
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
             continue
+        is_other = not (part == WRONG).any() or (differs[place] & (part == WRONG)).any()
         others = (
             replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
             for name, v in shown.items()
+            if is_other or name == "right"
         )
         marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
         yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
         words = _slice_words(step, place)
         is_wrong = (part == WRONG) | ((part == ROUNDED_EARLY) & strict)
         yield Comparison(words, yours, tuple(others), bool(is_wrong.any()))
+
+
+def _differs(judged: Compared) -> Array:
+    """Return where the student's earlier numbers give another number in the written digits."""
+    unit = np.maximum(judged.unit, 1e-9)
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        yours, right = (np.round(x / unit) for x in (judged.yours, judged.step.array))
+        found: Array = yours != right
+    return found
 
 
 def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:

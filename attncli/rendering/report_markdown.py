@@ -11,6 +11,7 @@ from attncli.rendering.markdown import escaped, table
 from attncli.rendering.report import Remark, ReportPage, comment_lines, report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import points_of, summary
+from attncli.text.elision import shortened
 from attncli.text.escapes import visible
 
 
@@ -62,7 +63,8 @@ def _class(graded: Sequence[Graded]) -> Iterator[str]:
     heads, rows = ["student", "verdict", "first wrong step", "mistake"], []
     points = ["" if isinstance(one, Unread) else points_of(one) for one in graded]
     for one, earned in zip(graded, points, strict=True):
-        name, said, first, id_, message, *_ = map(visible, grade(one))
+        whole, *words = grade(one)
+        name, said, first, id_, message, *_ = map(visible, (shortened(whole), *words))
         told = f"{escaped(message)} (`{id_}`)" if id_ else escaped(message)
         more = [escaped(earned)] if any(points) else []
         rows.append([escaped(name), escaped(said), escaped(first), told, *more])
@@ -75,4 +77,4 @@ def _class(graded: Sequence[Graded]) -> Iterator[str]:
 def _comments(graded: Sequence[Graded]) -> Iterator[str]:
     for one in graded:
         if not isinstance(one, Unread) and one.comment:
-            yield f"{one.name} says: “{' '.join(comment_lines(one))}”"
+            yield f"{shortened(one.name)} says: “{' '.join(comment_lines(one))}”"

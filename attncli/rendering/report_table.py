@@ -12,6 +12,7 @@ from attncli.rendering import report, verdicts
 from attncli.rendering.blocks import Layout, Line, heading_line, plain
 from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.selection import Selection
+from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
@@ -30,7 +31,7 @@ def pages(
     if selection.quiet:
         yield (_verdict_line(one, len(graded) > 1) for one in graded)
     elif len(graded) > 1:
-        yield _class_lines(graded)
+        yield _class_lines(graded, Layout(width))
     else:
         layout = Layout(width, indent=2)
         reports = [one for one in graded if isinstance(one, Report)]
@@ -38,24 +39,29 @@ def pages(
 
 
 def _page(page: report.ReportPage, layout: Layout) -> Iterator[Line]:
-    yield [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
-    yield from ([(f"  “{line}”", "faint")] for line in page.comment)
+    yield from layout.prose(
+        [(page.name, "title"), (f"   {page.title}" if page.title else "", "faint")]
+    )
+    for line in page.comment:
+        yield from layout.prose([(f"  “{line}”", "faint")])
     yield []
     if page.said:
-        yield from ([(text, "")] for text in page.said)
+        for text in page.said:
+            yield from layout.prose([(text, "")])
         yield []
     for is_fine, remarks in groupby(page.remarks.values(), lambda one: one.sign in "✓→"):
         if is_fine:
-            yield from _fine(list(remarks))
+            yield from _fine(list(remarks), layout)
         else:
             for remark in remarks:
                 yield from _remark(remark, layout)
     if page.missing:
-        yield from ([(text, "faint")] for text in page.missing)
+        for text in page.missing:
+            yield from layout.prose([(text, "faint")])
         yield []
-    yield [(page.verdict, STYLES[page.sign])]
+    yield from layout.prose([(page.verdict, STYLES[page.sign])])
     if page.points:
-        yield [(page.points, "")]
+        yield from layout.prose([(page.points, "")])
 
 
 def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
@@ -66,7 +72,7 @@ def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
     if any(comparison.yours.is_cut for comparison in wrong):
         for cell in remark.cells[:MOST_CELLS]:
             text = f"{cell.name} is {label_text(cell.given)}, should be {cell.right}"
-            yield [(f"  {text}", "")]
+            yield from layout.prose([(f"  {text}", "")])
         if (more := len(remark.cells) - MOST_CELLS) > 0:
             yield [(f"  … and {more} more; --full shows all", "")]
     else:
@@ -76,22 +82,24 @@ def _remark(remark: report.Remark, layout: Layout) -> Iterator[Line]:
             for line in layout.together([comparison.yours, *comparison.others]):
                 yield [("  ", ""), *line]
     if remark.finding is not None:
-        yield from _sentences(remark.finding)
+        for line in _sentences(remark.finding):
+            yield from layout.prose(line)
     for text in filter(None, (*remark.unexplained, remark.early, *remark.last_digits)):
-        yield [(f"  {text}", "")]
+        yield from layout.prose([(f"  {text}", "")])
     yield []
 
 
-def _fine(remarks: Sequence[report.Remark]) -> Iterator[Line]:
+def _fine(remarks: Sequence[report.Remark], layout: Layout) -> Iterator[Line]:
     """Yield the steps in a row that are right, and those that follow, in a line each."""
     right = [remark.judged.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
-        yield [("✓ ", "right"), (", ".join(right), "")]
+        yield from layout.prose([("✓ ", "right"), (", ".join(right), "")])
     if following:
         names = ", ".join(remark.judged.step.name for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
-        yield [("→ ", "right"), (f"{names} {verb} from {following[0].follows}", "")]
+        said = f"{names} {verb} from {following[0].follows}"
+        yield from layout.prose([("→ ", "right"), (said, "")])
     yield []
 
 
@@ -104,9 +112,9 @@ def _sentences(finding: Finding) -> Iterator[Line]:
         yield [(f"  {visible(said)} ({id_})", "faint")]
 
 
-def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
+def _class_lines(graded: Sequence[Graded], layout: Layout) -> Iterator[Line]:
     """Yield a line a student, then the summary."""
-    names = _padded([visible(one.name) for one in graded])
+    names = _padded([visible(shortened(one.name)) for one in graded])
     points = _padded(["" if isinstance(one, Unread) else verdicts.points_of(one) for one in graded])
     for one, name, earned in zip(graded, names, points, strict=True):
         padded = (f"{name}  {earned}" if earned else name, "")
@@ -121,11 +129,12 @@ def _class_lines(graded: Sequence[Graded]) -> Iterator[Line]:
             yield [(f"{sign} ", STYLES[sign]), padded, said, *told]
     yield []
     for text in verdicts.summary(graded):
-        yield [(text, "")]
+        yield from layout.prose([(text, "")])
     for one in graded:
         if not isinstance(one, Unread) and one.comment:
             words = " ".join(report.comment_lines(one))
-            yield [(f"{visible(one.name)} says: “{words}”", "faint")]
+            said_by = f"{visible(shortened(one.name))} says: “{words}”"
+            yield from layout.prose([(said_by, "faint")])
 
 
 def _padded(words: Sequence[str]) -> list[str]:
@@ -137,4 +146,4 @@ def _padded(words: Sequence[str]) -> list[str]:
 def _verdict_line(graded: Graded, several: bool) -> Line:
     """Return only what is said of a student, after the name where there are several."""
     said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
-    return [(f"{visible(graded.name)}: {said}" if several else said, "")]
+    return [(f"{visible(shortened(graded.name))}: {said}" if several else said, "")]

@@ -15,3 +15,16 @@ def kept(length: int, full: bool) -> list[int | None]:
     if full or length <= LIMIT:
         return list(range(length))
     return [*range(EDGE), None, *range(length - EDGE, length)]
+
+
+LONG = 40
+"""A name with more characters is cut where it would widen a table."""
+
+
+def shortened(name: str) -> str:
+    """Return a name without its end where it is long.
+
+    >>> len(shortened("a" * 100_000)), shortened("Ada")
+    (40, 'Ada')
+    """
+    return name if len(name) <= LONG else f"{name[: LONG - 1]}…"

@@ -60,14 +60,31 @@ def of_cell(wrong: WrongStep) -> Finding:
     explains the number as well.
     """
     (place,) = wrong.cells
-    name = wrong.cell(place)
-    causes = list({cause.words: cause for cause in _causes(wrong, place)}.values())
-    if not causes:
-        how = _off_by(wrong, place)
-        return Finding("single_cell_slip", f"Only {name} is wrong{how}.", wrong.again)
-    first = causes[0]
-    perhaps = "" if first.is_certain and len(causes) == 1 else "perhaps "
-    return Finding(first.id, f"{name} is wrong: {perhaps}{first.words}.", first.advice)
+    if found := of_number(wrong):
+        return found
+    if causes := list({cause.words: cause for cause in _of_terms(wrong, place)}.values()):
+        return _explained(wrong, causes[0], len(causes) == 1)
+    return Finding(
+        "single_cell_slip",
+        f"Only {wrong.cell(place)} is wrong{_off_by(wrong, place)}.",
+        wrong.again,
+    )
+
+
+def of_number(wrong: WrongStep) -> Finding | None:
+    """Name what happened to the one wrong number as a whole when it was written down.
+
+    That says so much that the terms of the number are not asked.
+    """
+    (place,) = wrong.cells
+    cause = _of_number(wrong, place)
+    return None if cause is None else _explained(wrong, cause, True)
+
+
+def _explained(wrong: WrongStep, cause: Cause, is_only: bool) -> Finding:
+    perhaps = "" if cause.is_certain and is_only else "perhaps "
+    message = f"{wrong.cell(wrong.cells[0])} is wrong: {perhaps}{cause.words}."
+    return Finding(cause.id, message, cause.advice)
 
 
 def of_few_cells(wrong: WrongStep) -> Finding | None:
@@ -80,27 +97,22 @@ def of_few_cells(wrong: WrongStep) -> Finding | None:
     return Finding("few_cells_slip", f"Only {names} are wrong.", advice)
 
 
-def _causes(wrong: WrongStep, place: Index) -> Iterator[Cause]:
-    """Yield what explains the number of the one wrong cell, the likelier first.
-
-    What happened to the number as a whole says so much that its terms are not asked.
-    """
+def _of_number(wrong: WrongStep, place: Index) -> Cause | None:
     given, yours, judged = float(wrong.given[place]), float(wrong.judged.yours[place]), wrong.judged
     if not np.isfinite([given, yours]).all():
-        return
+        return None
     enough = TELLING * float(blur(judged)[place])
     is_telling = min(abs(given), abs(yours)) >= enough
     if given and wrong.would_be_right(-wrong.given):
-        yield Cause("sign_slip", "it has the wrong sign", "Mind the sign.", is_telling)
-    elif _is_point_moved(wrong, place):
+        return Cause("sign_slip", "it has the wrong sign", "Mind the sign.", is_telling)
+    if _is_point_moved(wrong, place):
         words = "its decimal point stands in the wrong place"
-        yield Cause("decimal_point_slip", words, "Put the point where it belongs.", is_telling)
-    elif any(wrong.would_be_right(np.full_like(wrong.given, x)) for x in _digits_swapped(wrong)):
+        return Cause("decimal_point_slip", words, "Put the point where it belongs.", is_telling)
+    if any(wrong.would_be_right(np.full_like(wrong.given, x)) for x in _digits_swapped(wrong)):
         words = "two of its digits have changed places"
         is_telling &= wrong.off(place) >= CLEARLY * float(blur(judged)[place])
-        yield Cause("digits_swapped", words, "Copy the number again.", is_telling)
-    else:
-        yield from _of_terms(wrong, place)
+        return Cause("digits_swapped", words, "Copy the number again.", is_telling)
+    return None
 
 
 def _is_point_moved(wrong: WrongStep, place: Index) -> bool:
@@ -137,6 +149,8 @@ def _digits_swapped(wrong: WrongStep) -> Iterator[float]:
 def _of_terms(wrong: WrongStep, place: Index) -> Iterator[Cause]:
     """Yield what one product or addend, taken otherwise, makes of a number."""
     yours = float(wrong.judged.yours[place])
+    if not np.isfinite([float(wrong.given[place]), yours]).all():
+        return
     pairs = [(a, b) for a, b in _terms(wrong.judged.step.operation, place, wrong.judge) if a * b]
     is_sum = all(b == 1.0 for _, b in pairs) and not _is_product(wrong.judged.step.operation)
     tried = len(pairs) * (len(OF_A_TERM) + (not is_sum))

@@ -95,13 +95,21 @@ def _perhaps(wrong: WrongStep, tried: int, chosen: Array, fitted: int = 0) -> st
 
 
 def _like_another(wrong: WrongStep, axis: int, place: Index, chosen: Array) -> Iterator[str]:
-    """Yield that a line holds the numbers of another line."""
+    """Yield that a line holds the numbers of another line, first of the one that fits best."""
     lines = wrong.given.shape[axis]
-    for other in range(lines):
-        numbers = np.take(wrong.judged.yours, [other], axis=axis)
-        if other != place[axis] and wrong.is_given_by(numbers, chosen):
-            perhaps = _perhaps(wrong, lines, chosen)
-            yield f"{perhaps}it holds the numbers of {wrong.noun(axis)} {wrong.line(axis, other)}"
+    others = {
+        other: np.take(wrong.judged.yours, [other], axis=axis)
+        for other in range(lines)
+        if other != place[axis]
+    }
+
+    def off(other: int) -> float:
+        differences = np.abs(wrong.given - others[other])[chosen]
+        return float(np.nan_to_num(differences, nan=0.0, posinf=0.0).sum())
+
+    for other in sorted((i for i, x in others.items() if wrong.is_given_by(x, chosen)), key=off):
+        perhaps = _perhaps(wrong, lines, chosen)
+        yield f"{perhaps}it holds the numbers of {wrong.noun(axis)} {wrong.line(axis, other)}"
 
 
 def _by_a_sum(wrong: WrongStep, chosen: Array, subject: str) -> Iterator[str]:

@@ -18,14 +18,16 @@ MOST_NAMED = 3
 def of_mask(wrong: WrongStep) -> tuple[Finding, list[Index]] | None:
     """A blocked cell holds a number, or one that is let through holds none.
 
-    No sign or digit explains that, so it is said before any other slip is looked for. The cells
-    are returned, too.
+    No sign or digit explains that, so it is said before any other slip is looked for; but not where
+    numbers are wrong, too, of which the mask says nothing. The cells are returned, too.
     """
     blocked = _blocked(wrong)
     if blocked is None:
         return None
     is_wrong, given = wrong.judged.codes == WRONG, wrong.given
     nothing = (given == -np.inf) | (given == 0)
+    if (is_wrong & ~blocked & ~nothing).any():
+        return None
     for chosen, words in (
         (is_wrong & blocked, "the mask blocks {it}, so {it_is} {nothing}"),
         (is_wrong & ~blocked & nothing, "the mask lets {it} through, so {it_is} not {nothing}"),

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 from attncli.checking.judged import Finding
-from attncli.checking.slips.of_cells import of_cell, of_few_cells
+from attncli.checking.slips.of_cells import of_cell, of_few_cells, of_number
 from attncli.checking.slips.of_lines import of_divisor, of_line
 from attncli.checking.slips.of_masks import of_mask
 from attncli.checking.slips.of_matrices import of_exchange, of_factor, of_other_step, of_signs
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
+
+
+def copied_wrongly(wrong: WrongStep) -> Finding | None:
+    """Return what happened to the one wrong number when it was written down, such as a moved point.
+
+    It is likelier than a mistake that would be seen in no other number.
+    """
+    found = None if of_mask(wrong) else of_number(wrong)
+    return with_worked(found, wrong) if found else None
 
 
 def slip(wrong: WrongStep) -> Finding | None:

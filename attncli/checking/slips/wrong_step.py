@@ -14,6 +14,9 @@ from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 
+MANY = 4
+"""So many numbers tell that a step was understood, if only one of them is wrong."""
+
 
 def part_at(array: Array, place: Index) -> Array:
     """Return what stands at a place, or at the first axes of one; an axis of size 1 broadcasts."""
@@ -34,6 +37,12 @@ class WrongStep(Record):
     def cells(self) -> list[Index]:
         """The places of the wrong cells."""
         return [tuple(place) for place in np.argwhere(self.judged.codes == WRONG).tolist()]
+
+    @property
+    def is_alone(self) -> bool:
+        """Whether one number is wrong among many that are not."""
+        codes = self.judged.codes
+        return int((codes == WRONG).sum()) == 1 and int((codes != MISSING).sum()) >= MANY
 
     def is_one_along(self, axis: int) -> bool:
         """Return whether one line across an axis of the layout holds all wrong cells."""
