@@ -493,8 +493,8 @@ def test_the_page_shows_what_the_student_wrote(attn: Attn, tmp_path: Path) -> No
     assert len(root.findall(".//article")) == 2
     said = ["".join(p.itertext()) for p in root.findall(".//p[@class='verdict']")]
     assert said[0] == "✗ Bo: wrong, first at scaled (scaled_by_d_k)"
-    assert "a bracket is not closed" in said[1]
-    assert said[2] == "✓ <script>alert(1)</script>: correct: 9 numbers"
+    assert said[1] == "✓ <script>alert(1)</script>: correct: 9 numbers"
+    assert "a bracket is not closed" in said[2]
     wrong = ["".join(td.itertext()) for td in root.iter("td") if "wrong" in td.get("class", "")]
     assert wrong == [
         f"{x} ✗" for x in ["0.67", "1.33", "1.33", "1.33", "5.33", "4.00", "1.33", "4.00", "3.33"]

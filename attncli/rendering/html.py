@@ -60,13 +60,13 @@ def _summary(graded: Sequence[Graded]) -> str:
     from attncli.rendering.verdicts import summary
 
     lines = "".join(f"<p>{text(line)}</p>\n" for line in summary(graded))
-    return f"<article>\n{lines}</article>\n"
+    return f"<section>\n{lines}</section>\n"
 
 
 def _unread(one: Unread) -> str:
     first = str(one.error).partition("\n")[0]
     line = f'<p class="verdict" dir="auto">? {text(one.name)}: {text(first)}</p>'
-    return f"<article>\n{line}\n</article>\n"
+    return f"<section>\n{line}\n</section>\n"
 
 
 def traces(

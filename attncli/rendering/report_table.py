@@ -146,4 +146,4 @@ def _padded(words: Sequence[str]) -> list[str]:
 def _verdict_line(graded: Graded, several: bool) -> Line:
     """Return only what is said of a student, after the name where there are several."""
     said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
-    return [(f"{visible(shortened(graded.name))}: {said}" if several else said, "")]
+    return [(f"{visible(graded.name)}: {said}" if several else said, "")]

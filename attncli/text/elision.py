@@ -22,9 +22,10 @@ LONG = 40
 
 
 def shortened(name: str) -> str:
-    """Return a name without its end where it is long.
+    """Return a name without its middle where it is long: of a file the end tells most.
 
     >>> len(shortened("a" * 100_000)), shortened("Ada")
     (40, 'Ada')
     """
-    return name if len(name) <= LONG else f"{name[: LONG - 1]}…"
+    half = LONG // 2
+    return name if len(name) <= LONG else f"{name[: half - 1]}…{name[-half:]}"
