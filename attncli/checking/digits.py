@@ -90,6 +90,13 @@ def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Arra
     return np.where(blank, finer.max() if finer.size else most / 10, unit)
 
 
+def are_decimals(unit: Array) -> Array:
+    """Return which units are those of a last digit, not of an expression such as 16/1.73."""
+    power = np.log10(np.where(unit > 0, unit, 1.0))
+    found: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
+    return found
+
+
 class Habit(Record):
     """To what a student rounds.
 

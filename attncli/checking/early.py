@@ -15,7 +15,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, is_known, known_cells
-from attncli.checking.digits import Habit, to_unit
+from attncli.checking.digits import Habit, are_decimals, to_unit
 from attncli.checking.judged import Compared
 from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
 from attncli.checking.standing import Settle, Standing
@@ -48,7 +48,7 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
 
     Asked is what is still wrong, and with it what is right but for its last digit; for that alone,
     only a constant is an explanation. The numbers that are right must be those of the calculation.
-    A fraction or a root claims to be exact, so nothing was rounded.
+    What is written as an expression shows what it was made from.
 
     Args:
         standing: what the student's numbers stand for.
@@ -57,7 +57,7 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     """
     step, codes = judged.step, judged.codes
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
-    off, near = off & (judged.unit > 0), near & (judged.unit > 0)
+    off, near = (cells & are_decimals(judged.unit) for cells in (off, near))
     nothing = Early(np.zeros(codes.shape, bool), "")
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing
@@ -90,7 +90,8 @@ def _of_one_way(
         return
     carried = interval(standing.carried.result(judged.step))
     may_be_halves = forgives & ~known_cells(carried, judged.unit, judged.written.share)
-    may_be_halves &= (judged.codes == status.WRONG).any()  # else every last digit is explained
+    off = judged.codes == status.WRONG
+    may_be_halves &= off.any()  # else every last digit is explained
     best = Early(np.zeros(asked.shape, bool), "")
     for way in roundings(constants, names):
         found = _replayed(standing, judged.step, way)
@@ -101,7 +102,8 @@ def _of_one_way(
             best = Early(explained, way.words)
             if best.cells[asked].all():
                 break
-    yield best
+    if off.any() or best.cells[asked].all():  # of last digits, a constant explains all or none
+        yield best
 
 
 def _of_several_ways(

@@ -12,7 +12,7 @@ from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, exact_cells, known_cells
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import telling_units
+from attncli.checking.digits import are_decimals, telling_units
 from attncli.checking.early import rounded_on_the_way
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.ranged import axis_of_shares, shares_of
@@ -118,7 +118,7 @@ class Judge:
         step, codes, written, unit = judged.step, judged.codes, judged.written, judged.unit
         off = codes == status.WRONG
         yours = self.standing.midpoints.result(step)
-        forgives = unit <= _coarsest_forgiven(step, yours, unit)
+        forgives = are_decimals(unit) & (unit <= _coarsest_forgiven(step, yours, unit))
         inexact = ~exact_cells(step.array, unit, written.share)
         codes[off & forgives & inexact & self._agrees_with_right(judged, CUT_OFF)] = (
             status.LAST_DIGIT
