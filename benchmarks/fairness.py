@@ -249,8 +249,10 @@ def mistakes(rng: np.random.Generator, count: int) -> Tally:
 
 
 def is_workable(work: Work) -> bool:
-    """Whether no sum reads 0 but that of a blocked row: no one can tell what came of it."""
+    """Whether no sum reads 0 but that of a blocked row, and no number is infinite but −∞."""
     own = work.own
+    if any((numbers == np.inf).any() for numbers in own.values()):
+        return False
     masked = own.get("masked", np.zeros((1, 1, 1)))
     blocked = (masked == -np.inf).all(axis=-1, keepdims=True)
     same = "sum" in own and own["sum"].shape == blocked.shape
