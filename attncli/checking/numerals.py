@@ -155,9 +155,11 @@ def is_rounded(texts: Iterable[str], dtype: str) -> bool:
     >>> is_rounded(["0.84", "1"], "float32"), is_rounded(["0.8437951"], "float32")
     (True, False)
     """
+    if dtype not in HAND_DIGITS:
+        return False
     decimals = [text for text in texts if "." in text]
     most = max(map(_digits_of, decimals), default=0)
-    return 0 < most <= HAND_DIGITS.get(dtype, 0)
+    return 0 < most <= HAND_DIGITS[dtype]
 
 
 def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
