@@ -15,6 +15,7 @@ from attncli.tape.operations import Scale
 from attncli.tape.replay import NO_CHANGE, Change
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import everywhere, walk
+from attncli.text.sentences import all_of
 
 FEWEST_DIGITS = 2
 """Nobody takes √3 as 2."""
@@ -61,7 +62,7 @@ def roundings(constants: list[Rounding], names: list[str]) -> Iterator[Rounding]
     yield from constants
     every = frozenset(names)
     for words, habit in HABITS.items() if names else ():
-        listed = _listed(names) if len(names) <= 3 else "the steps that are not shown"
+        listed = all_of(names) if len(names) <= 3 else "the steps that are not shown"
         yield Rounding(f"{listed} {words}", names=every, habit=habit)
     for name in names if len(names) > 1 else ():
         for words, habit in HABITS.items():
@@ -74,11 +75,6 @@ def roundings(constants: list[Rounding], names: list[str]) -> Iterator[Rounding]
                 names=every,
                 habit=habit,
             )
-
-
-def _listed(names: list[str]) -> str:
-    *others, last = names
-    return f"{', '.join(others)} and {last}" if others else last
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
