@@ -32,6 +32,9 @@ class Record:
         cls.defaults = cls.defaults | {n: vars(cls)[n] for n in names if n in vars(cls)}
 
     def __init__(self, *values: Any, **named: Any) -> None:
+        if not named and len(values) == len(self.fields):
+            self.__dict__.update(zip(self.fields, values, strict=True))
+            return
         given = dict(zip(self.fields, values, strict=False)) | named
         # A default is put into the instance, so that a function stays one and is no method.
         everything = self.defaults | given

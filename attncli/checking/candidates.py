@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 
+from attncli.arithmetic.elements import Array
 from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
+from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.tape.replay import Change
+from attncli.tape.replay import Change, Replay
 from attncli.tape.step import Step
 from attncli.text.sentences import small
 
@@ -18,6 +21,9 @@ SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": 
 
 SKIPPED = "earlier_step_used"
 """Who skips a step takes the one before it."""
+
+MOST_KEPT = 10_000
+"""Of larger steps the numbers that mistakes give are not kept from sheet to sheet."""
 
 ALIKE = (
     {"key_not_transposed", "step_transposed"},
@@ -57,22 +63,50 @@ def candidates(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[Can
     """
     before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
-        by_place = {place.name: _tried(judge, place) for place in places}
+        by_place = [_conceivable(judge.trace).at(place) for place in places]
         for id_ in MISTAKES:
-            for found in by_place.values():
+            for found in by_place:
                 yield from found.get(id_, ())
 
 
-def _tried(judge: Judge, place: Step) -> dict[str, list[Candidate]]:
-    """Return what may have been done wrong in one step, by mistake; the same for every sheet."""
-    if place.name not in judge.tried:
-        found: dict[str, list[Candidate]] = {}
-        for mistake in MISTAKES.values():
-            for change, words in mistake.changes(place, judge.trace):
-                found.setdefault(mistake.id, []).append(Candidate(mistake, place, change, words))
-        judge.tried[place.name] = found
-    known: dict[str, list[Candidate]] = judge.tried[place.name]
-    return known
+class Conceivable:
+    """What may be done wrong in each step of a calculation, worked out when it is asked for."""
+
+    def __init__(self, trace: Trace) -> None:
+        self._trace = trace
+        self._replay: Replay[Array] = Replay(trace)
+        self._found: dict[str, dict[str, list[Candidate]]] = {}
+        self._numbers: dict[tuple[Step, Candidate], Array | None] = {}
+
+    def at(self, place: Step) -> Mapping[str, Sequence[Candidate]]:
+        """Return what may be done wrong in one step, by mistake."""
+        if place.name not in self._found:
+            found = self._found[place.name] = {}
+            for mistake in MISTAKES.values():
+                for change, words in mistake.changes(place, self._trace):
+                    candidate = Candidate(mistake, place, change, words)
+                    found.setdefault(mistake.id, []).append(candidate)
+        return self._found[place.name]
+
+    def numbers(self, step: Step, candidate: Candidate) -> Array | None:
+        """Return what a step becomes if nothing before it was handed in, and so was otherwise."""
+        if (step, candidate) in self._numbers:
+            return self._numbers[step, candidate]
+        found = self._replay.changed(step, candidate.change)
+        if step.array.size <= MOST_KEPT:
+            self._numbers[step, candidate] = found
+        return found
+
+
+_conceivable = lru_cache(maxsize=4)(Conceivable)
+"""The same for all sheets of one problem; a sheet may be worked in another right way."""
+
+
+def numbers_of(judge: Judge, step: Step, candidate: Candidate) -> Array | None:
+    """Return what a step becomes by a mistake on the student's own numbers; None if it cannot."""
+    if judge.standing.is_first(step):
+        return _conceivable(judge.trace).numbers(step, candidate)
+    return judge.midpoints.changed(step, candidate.change)
 
 
 def is_like(one: str, other: str) -> bool:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -139,7 +138,6 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         self.others = (compute(problem, rounded=False),) if problem.round else ()
-        self._tried: dict[str, Any] = {}
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
@@ -160,8 +158,6 @@ class AnswerKey:
             with located(sheet.locate):
                 given = read_submission(sheet, traces[0])
             way, judge = likeliest(Way(traces, given), sheet)
-            if judge.trace is self.trace:
-                judge.tried = self._tried
             steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
         found = [name for name in way.given if name not in given]

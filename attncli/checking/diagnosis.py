@@ -20,11 +20,12 @@ from attncli.checking.candidates import (
     candidates,
     is_like,
     is_spoken_against,
+    numbers_of,
     once_each,
     with_others,
 )
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
-from attncli.checking.judging import Judge
+from attncli.checking.judging import Judge, largest
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
 from attncli.checking.slips.hollow import all_the_same
@@ -39,6 +40,9 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
+
+NEAR = 1
+"""By so many times what blurs the right numbers those of a mistake are off at most, as a rule."""
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
@@ -88,10 +92,7 @@ def _named(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Fin
     seen: list[tuple[Finding, Candidate]] = []
     whole: list[tuple[Finding, Candidate]] = []
     partly: list[tuple[Finding, Candidate]] = []
-    for candidate in candidates(judge, judged.step, is_alone):
-        fits = _fits(judge, judged, candidate.change)
-        if not fits[judged.codes == WRONG].all():
-            continue
+    for candidate, fits in _fitting(judge, judged, is_alone):
         is_seen = _is_seen_elsewhere(judge, judged.step, candidate.change)
         if is_seen is False:
             continue
@@ -120,9 +121,41 @@ def _named_again(
 
 def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) -> bool:
     """Return whether two mistakes give the very same numbers."""
-    ways = (fitted(judge.midpoints.changed(step, x.change), step) for x in (one, other))
+    ways = (fitted(numbers_of(judge, step, each), step) for each in (one, other))
     left, right = ways
     return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
+
+
+def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Candidate, Array]]:
+    """Yield what gives every wrong cell, each with the cells that it gives.
+
+    Only where nothing gives them nearly is it asked what does from afar, as ranges may be wide: it
+    takes most of the time to work them out.
+    """
+    near: list[Candidate] = []
+    far: list[Candidate] = []
+    for candidate in candidates(judge, judged.step, is_alone):
+        if (midpoints := _if_likely(judge, judged, candidate)) is not None:
+            (near if _is_near(judged, midpoints) else far).append(candidate)
+    for tried in (near, far):
+        fitting = [(candidate, _fits(judge, judged, candidate.change)) for candidate in tried]
+        wrong = judged.codes == WRONG
+        if found := [(candidate, fits) for candidate, fits in fitting if fits[wrong].all()]:
+            return iter(found)
+    return iter(())
+
+
+def _if_likely(judge: Judge, judged: Compared, candidate: Candidate) -> Array | None:
+    """Return the numbers that a change gives without intervals; None where it cannot fit."""
+    step = judged.step
+    found = numbers_of(judge, step, candidate)
+    midpoints = fitted(found, step)
+    if found is None or midpoints is None or not _is_within_reach(judged, midpoints):
+        return None
+    made = candidate.change.get(step.name, step.operation)
+    if _repeats_lines(found, step, made) or _sums_single_numbers(judge, made):
+        return None
+    return midpoints
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
@@ -131,15 +164,8 @@ def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
     What may be anything explains nothing: in half of the wrong cells, the interval must be narrower
     than the difference that it explains.
     """
-    step, nothing = judged.step, np.zeros(judged.codes.shape, bool)
-    found_midpoints = judge.midpoints.changed(step, change)
-    midpoints = fitted(found_midpoints, step)
-    if found_midpoints is None or midpoints is None or not _is_near(judged, midpoints):
-        return nothing
-    made = change.get(step.name, step.operation)
-    if _repeats_lines(found_midpoints, step, made) or _sums_single_numbers(judge, made):
-        return nothing
-    ranges = fitted(judge.ranges.changed(step, change), step)
+    nothing = np.zeros(judged.codes.shape, bool)
+    ranges = fitted(judge.ranges.changed(judged.step, change), judged.step)
     if ranges is None:
         return nothing
     found, wrong = interval(ranges), judged.codes == WRONG
@@ -185,6 +211,20 @@ def _sums_single_numbers(judge: Judge, made: Expression | None) -> bool:
 
 
 def _is_near(judged: Compared, midpoints: Array) -> bool:
+    """Return whether numbers are those of the wrong cells, but for what blurs the right ones.
+
+    Of larger numbers, more is blurred.
+    """
+    wrong = judged.codes == WRONG
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        wide = largest(judged.follows.high - judged.follows.low)
+        larger = max(1.0, largest(midpoints) / (largest(judged.yours) or 1.0))
+        most = NEAR * (wide * larger + judged.unit)
+        off = np.abs(judged.written.values - midpoints)
+    return not (off > most)[wrong].any()
+
+
+def _is_within_reach(judged: Compared, midpoints: Array) -> bool:
     """Return whether a change may give half of the wrong cells, by its numbers without intervals.
 
     An interval that holds the student's number and the change's, and is narrower than the

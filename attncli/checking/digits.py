@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from math import isfinite
 
 import numpy as np
@@ -33,6 +34,7 @@ ENOUGH = 3
 """From so many numbers on, what they have in common is a habit."""
 
 
+@lru_cache(maxsize=16384)  # the sheets of a class are made of the same numbers
 def decimal_of(text: str) -> tuple[float, float] | None:
     """Return a decimal number, and one unit of its last digit; None for any other text.
 
@@ -117,9 +119,11 @@ class Habit(Record):
         """
         wide = interval(found)
         size = np.maximum(np.abs(wide.low), np.abs(wide.high))
+        largest = np.where(np.isfinite(size), size, 0.0).max(axis=-1, keepdims=True)
+        if self.digits == ALL_DIGITS and ((2 * largest >= self.finest) | (largest == 0)).all():
+            return np.full_like(size, self.finest)
         with np.errstate(all="ignore"):
             unit = np.maximum(_place(size) * 10.0 ** (1 - self.digits), self.finest)
-            largest = np.where(np.isfinite(size), size, 0.0).max(axis=-1, keepdims=True)
             place = _place(largest)
         unit = np.where(np.isfinite(unit), unit, self.finest)
         return np.where((largest > 0) & (unit > 2 * largest), place, unit)
@@ -137,11 +141,23 @@ class Habit(Record):
         if not self.finest:
             return found
         wide, unit = interval(found), self.units(found)
-        low, high = -_outwards(-wide.low, unit), _outwards(wide.high, unit)
+        ends = np.stack((-wide.low, wide.high))  # one array, as nothing else is asked as often
+        moved = _outwards(ends, unit)
         if self.cuts:
-            low = np.minimum(low, to_unit(wide.low, unit, True))
-            high = np.maximum(high, to_unit(wide.high, unit, True))
+            moved = np.maximum(moved, to_unit(ends, unit, True))
+        low, high = -moved[0], moved[1]
         return low if np.array_equal(low, high) else Interval(low, high)
+
+    def perhaps_finer(self, found: Values) -> Values:
+        """Return intervals that hold what is rounded, or cut off, to this unit or any finer one."""
+        wide, unit = interval(found), self.units(found)
+        ends = np.stack((-wide.low, wide.high))
+        with np.errstate(invalid="ignore"):
+            is_kept = np.abs(to_unit(ends, unit, False) - ends) <= 1e-9 * np.abs(ends)
+        moved = ends + np.where(
+            is_kept, 0.0, np.where(ends < 0, unit, (ROUNDED + SPARE / 2) * unit)
+        )
+        return Interval(-moved[0], moved[1])
 
 
 def _place(size: Array) -> Array:

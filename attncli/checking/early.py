@@ -6,7 +6,7 @@ Each is tried as a calculation of its own, and named: "√3 taken as 1.73".
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import chain, takewhile
 
 import numpy as np
@@ -18,9 +18,9 @@ from attncli.checking.agreement import CUT_OFF, is_known, known_cells
 from attncli.checking.digits import Habit, are_decimals, to_unit
 from attncli.checking.judged import Compared
 from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
-from attncli.checking.standing import Settle, Standing
-from attncli.records import Record
-from attncli.tape.replay import NO_CHANGE, Change, Values
+from attncli.checking.standing import Settle, Standing, bounded
+from attncli.records import Record, replace
+from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 
 COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
@@ -64,11 +64,16 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     hidden = standing.not_shown_before(step)
     constants = list(constants_of((step, *hidden)))
     names = [*long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
+    if not (constants or names or standing.has_blanks):
+        return nothing
+    coarsest = _coarsest(standing, judged, constants)
+    if not (within := _rows_within(judged, hull(*coarsest), off | near)).any():
+        return nothing
+    ways = [_of_several_ways(standing, judged, bool(names), forgives)]
+    if (constants or names) and _is_likely(judged, within, coarsest[0]):
+        ways.insert(0, _of_one_way(standing, judged, constants, names, forgives))
     best = nothing
-    for early in chain(
-        _of_one_way(standing, judged, constants, names, forgives),
-        _of_several_ways(standing, judged, bool(names), forgives),
-    ):
+    for early in chain(*ways):
         asked = early.cells & (off | near) & ~best.cells
         if asked.any():
             best = Early(best.cells | asked, best.words or early.words)
@@ -86,8 +91,6 @@ def _of_one_way(
 ) -> Iterator[Early]:
     """Yield the numbers of calculations in which all that was rounded was rounded alike."""
     asked = (judged.codes == status.WRONG) | (judged.codes == status.LAST_DIGIT)
-    if not (constants or names) or not _is_likely(standing, judged, constants, asked):
-        return
     carried = interval(standing.carried.result(judged.step))
     may_be_halves = forgives & ~known_cells(carried, judged.unit, judged.written.share)
     off = judged.codes == status.WRONG
@@ -174,23 +177,41 @@ def _is_cut_off(judged: Compared) -> bool:
     return bool((is_cut < 0.01 * unit + 1e-9)[known].all())
 
 
-def _is_likely(
-    standing: Standing, judged: Compared, constants: list[Rounding], asked: Array
-) -> bool:
-    """Return whether numbers may come of the coarsest roundings that people use, all at once.
+def _coarsest(standing: Standing, judged: Compared, constants: list[Rounding]) -> list[Interval]:
+    """Return the ranges of the coarsest roundings that people use, all at once.
 
-    Their ranges hold all that the single ways give, so where a row does not lie in them, none of
-    them need be tried. And what is rounded on the way is so for many rows: where it moves numbers
-    in many more rows than are off, those are off for another reason.
+    They hold all that other ways give. The first are those without the constants'.
     """
-    found = []
-    for change in (NO_CHANGE, *_extremes(constants)):
-        replay = standing.wide(_perhaps(COARSEST), {**standing.together, **change})
-        found.append(replay.result(judged.step))
-    may_be = _whole_rows(judged.agrees(hull(*found), CUT_OFF) | ~asked) & asked
-    moved = _is_moved(judged, interval(found[0])) & ~judged.written.missing
-    few, many = (cells.any(axis=-1).sum() for cells in (may_be, moved))
-    return bool(few and MOST_UNMOVED * few >= many)
+    own = standing.habit
+    habit = Habit(max(COARSEST.finest, own.finest), own.digits, cuts=True)
+    finer, step = replace(habit, finest=habit.finest / 10), judged.step
+
+    def settle(_: Step, found: Values) -> Values:
+        return hull(habit.perhaps_rounded(found), finer.perhaps_finer(found))
+
+    plain = standing.wide(settle, cuts=True)
+    found = [interval(bounded(plain.result(step)))]
+    for change in _extremes(constants):
+        worked = _worked_before(standing, step, change.keys(), plain)
+        replay = standing.wide(settle, {**standing.together, **change}, cuts=True, worked=worked)
+        found.append(interval(bounded(replay.result(step))))
+    return found
+
+
+def _rows_within(judged: Compared, found: Interval, asked: Array) -> Array:
+    """Return which of the numbers asked are in a row that lies in ranges as a whole."""
+    return _whole_rows(judged.agrees(found, CUT_OFF) | ~asked) & asked
+
+
+def _is_likely(judged: Compared, within: Array, coarsest: Interval) -> bool:
+    """Return whether one rounding on the way may be the reason for which rows are off.
+
+    It moves many rows: where it would move numbers in many more than are off, those are off for
+    another reason.
+    """
+    moved = _is_moved(judged, coarsest) & ~judged.written.missing
+    few, many = (cells.any(axis=-1).sum() for cells in (within, moved))
+    return bool(MOST_UNMOVED * few >= many)
 
 
 def _extremes(constants: list[Rounding]) -> list[Change]:
@@ -202,13 +223,20 @@ def _extremes(constants: list[Rounding]) -> list[Change]:
 
 
 def _replayed(standing: Standing, step: Step, way: Rounding) -> Values:
-    """Return what a step becomes; what comes before the first rounding is not worked again."""
+    """Return what a step becomes by a way to round."""
 
     def settled(source: Step, found: Values) -> Values:
         return way.habit.rounded(found) if source.name in way.names else found
 
-    touched = way.names | way.change.keys()
-    is_of_steps = touched <= standing.trace.steps.keys()
-    before = takewhile(lambda source: source.name not in touched, standing.not_shown_before(step))
-    worked = {source.name: standing.carried(source) for source in before} if is_of_steps else {}
+    worked = _worked_before(standing, step, way.names | way.change.keys(), standing.carried)
     return standing.wide(settled, {**standing.together, **way.change}, worked=worked).result(step)
+
+
+def _worked_before(
+    standing: Standing, step: Step, touched: Set[str], replay: Replay[Values]
+) -> dict[str, Values]:
+    """Return what a replay has for the steps, not shown, that come before all that is touched."""
+    if not touched <= standing.trace.steps.keys():  # an input comes before all of them
+        return {}
+    before = takewhile(lambda source: source.name not in touched, standing.not_shown_before(step))
+    return {source.name: replay(source) for source in before}

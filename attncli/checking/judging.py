@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 
@@ -47,7 +46,6 @@ class Judge:
         given: the student's matrices by step.
         judged: the steps so far.
         standing: what the student's numbers stand for.
-        tried: what may have been done wrong in each step, which other sheets may share.
     """
 
     def __init__(
@@ -57,7 +55,6 @@ class Judge:
         self.given = given
         self.standing = Standing(trace, others, given)
         self.judged = self.standing.judged
-        self.tried: dict[str, Any] = {}
 
     @property
     def midpoints(self) -> Replay[Array]:
@@ -82,7 +79,7 @@ class Judge:
             return NotGiven(step, codes)
         if isinstance(written, ShapeMismatch):
             return Misshapen(step, codes, written)
-        most = 1.0 if axis_of_shares(step) else max(_largest(step.array), _largest(written.values))
+        most = 1.0 if axis_of_shares(step) else max(largest(step.array), largest(written.values))
         unit = telling_units(written.values, written.unit, written.texts, most)
         judged = Given(step, codes, written, unit)
         codes[~written.missing] = status.WRONG
@@ -140,7 +137,7 @@ class Judge:
         Somebody goes on from what is written or from every digit. Where the range of both is too
         wide to tell anything, each by itself may be narrow.
         """
-        most = max(_largest(step.array), _largest(yours))
+        most = max(largest(step.array), largest(yours))
         wide = interval(self.standing.carried.result(step))
         tells = _tells(wide, most)
         if not tells.all():  # it may be of small differences of large numbers
@@ -174,7 +171,7 @@ class Judge:
         codes[off & near] = status.WRONG
 
 
-def _largest(array: Array) -> float:
+def largest(array: Array) -> float:
     """Return the size of the largest number of an array; an infinite one does not count."""
     size = np.abs(array)
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
@@ -190,7 +187,7 @@ def _reach(step: Step) -> float:
         return Interval(-size, size)
 
     found = interval(evaluate(step.operation, of_either_sign))
-    return max(_largest(found.high), _largest(found.low), _largest(step.array))
+    return max(largest(found.high), largest(found.low), largest(step.array))
 
 
 def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
@@ -201,8 +198,8 @@ def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
     """
     if axis_of_shares(step):
         return np.full_like(unit, SMALL)
-    largest = max(_largest(step.array), _largest(yours))
-    return np.where(unit < 1, max(largest, HUNDREDTH), SMALL * largest)
+    most = max(largest(step.array), largest(yours))
+    return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
 
 
 def _tells(found: Interval, most: float) -> Array:

@@ -54,17 +54,18 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
     Raises:
         InputError: for cells that are no numbers, of the key that is the word.
     """
-    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
-    texts = texts.copy()
+    texts, found = texts.copy(), [decimal_of(text) for text in texts.flat]
+    numbers, units = (
+        np.array([pair[end] if pair else nothing for pair in found]).reshape(texts.shape)
+        for end, nothing in ((0, np.nan), (1, 0.0))
+    )
     faults: list[Fault] = []
-    for place, text in np.ndenumerate(texts):
-        if text in MISSING:
-            continue
-        if decimal := decimal_of(text):
-            numbers[place], units[place] = decimal
+    for index in (index for index, pair in enumerate(found) if pair is None):
+        place = tuple(map(int, np.unravel_index(index, texts.shape)))
+        if texts[place] in MISSING:
             continue
         with collected(faults):
-            plain = texts[place] = _plain(text, word, place)
+            plain = texts[place] = _plain(texts[place], word, place)
             if decimal := decimal_of(plain):
                 numbers[place], units[place] = decimal
                 continue

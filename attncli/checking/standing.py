@@ -94,6 +94,11 @@ class Standing:
         texts = [text for one in self._written for text in one.texts.ravel().tolist()]
         return habit_of(texts, [u for one in self._written for u in one.unit.ravel().tolist()])
 
+    @cached_property
+    def habit_of_cutting(self) -> Habit:
+        """The same where further digits may be cut off."""
+        return replace(self.habit, cuts=True)
+
     @property
     def cuts(self) -> bool:
         """Whether a number so far was cut off rather than rounded, so that others may be, too."""
@@ -106,6 +111,11 @@ class Standing:
     def has_blanks(self) -> bool:
         """Whether a cell was left out of a step that was given."""
         return any(one.missing.any() for one in self._written)
+
+    def is_first(self, step: Step) -> bool:
+        """Return whether nothing that a step is made of was given."""
+        before = takewhile(lambda other: other is not step, self.trace)
+        return all(isinstance(self.judged[other.name], NotGiven) for other in before)
 
     def not_shown_before(self, step: Step) -> list[Step]:
         """Return the steps that a step is made of and that were not given, or not in every cell."""
@@ -181,7 +191,8 @@ class Standing:
 
     def _settled(self, found: Values, cuts: bool) -> Values:
         """Return the intervals of a step that was left out: rounded before its use, or not."""
-        return replace(self.habit, cuts=cuts).perhaps_rounded(bounded(found))
+        habit = self.habit_of_cutting if cuts else self.habit
+        return habit.perhaps_rounded(bounded(found))
 
     def _known(self, step: Step, stand_for: Callable[[Given], Values]) -> Values | None:
         """Return what a step stands for that was handed in; None where it was not.

@@ -58,7 +58,7 @@ def _refuse_depth(axes: int, path: KeyPath) -> None:
 
 def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
     texts = np.empty(shape, object)
-    texts.ravel()[:] = [_text(cell) for cell in cells]
+    texts.ravel()[:] = [cell.strip() if type(cell) is str else _text(cell) for cell in cells]
     return texts
 
 

@@ -64,6 +64,7 @@ class Replay(Generic[V]):
         self._settle = settle
         self._values: dict[str, V] = dict(worked or {})
         self._used: dict[str, list[Step]] = {}
+        self._unknown: dict[str, list[Step]] = {}
         self._instead = instead
         self._of_input = of_input
         self._inputs: dict[str, V] = {}
@@ -131,14 +132,15 @@ class Replay(Generic[V]):
 
     def unknown_before(self, step: Step) -> list[Step]:
         """Return the steps between a step and those that are known, in the order of computation."""
-        wanted = {source.name for source in self._sources(step)}
-        found = []
-        places = [other.name for other in self._steps]
-        for other in reversed(self._steps[: places.index(step.name)]):
-            if other.name in wanted and self._known(other) is None:
-                found.append(other)
-                wanted.update(source.name for source in self._sources(other))
-        return found[::-1]
+        if step.name not in self._unknown:
+            wanted = {source.name for source in self._sources(step)}
+            found = self._unknown[step.name] = []
+            places = [other.name for other in self._steps]
+            for other in reversed(self._steps[: places.index(step.name)]):
+                if other.name in wanted and self._known(other) is None:
+                    found.insert(0, other)
+                    wanted.update(source.name for source in self._sources(other))
+        return self._unknown[step.name]
 
     def _sources(self, step: Step) -> list[Step]:
         """Return what a step is made from, looked up once: mistakes are tried by the hundred."""

@@ -11,6 +11,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -49,7 +50,7 @@ class Operation(Record):
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
 
-    @property
+    @cached_property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
         values = (getattr(self, name) for name in self.fields)
