@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 
 import numpy as np
 
@@ -78,7 +79,7 @@ class Report(Record, Shown):
         wanted = self.marking.expected
         return [name for name in wanted if self.steps[self.answers[name]].status == "missing"]
 
-    @property
+    @cached_property
     def wrong_steps(self) -> list[str]:
         """The names of the steps with a wrong cell that count, in the order of computation.
 
