@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 
 from attncli.arithmetic.elements import Array
@@ -102,11 +102,15 @@ _conceivable = lru_cache(maxsize=4)(Conceivable)
 """The same for all sheets of one problem; a sheet may be worked in another right way."""
 
 
-def numbers_of(judge: Judge, step: Step, candidate: Candidate) -> Array | None:
-    """Return what a step becomes by a mistake on the student's own numbers; None if it cannot."""
+def by_mistake(judge: Judge, step: Step) -> Callable[[Candidate], Array | None]:
+    """Return what tells the numbers that a step becomes by a mistake on the student's own.
+
+    It gives None for a mistake that cannot be made.
+    """
     if judge.standing.is_first(step):
-        return _conceivable(judge.trace).numbers(step, candidate)
-    return judge.midpoints.changed(step, candidate.change)
+        conceivable = _conceivable(judge.trace)
+        return lambda candidate: conceivable.numbers(step, candidate)
+    return lambda candidate: judge.midpoints.changed(step, candidate.change)
 
 
 def is_like(one: str, other: str) -> bool:

@@ -17,10 +17,10 @@ from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
 from attncli.checking.candidates import (
     Candidate,
+    by_mistake,
     candidates,
     is_like,
     is_spoken_against,
-    numbers_of,
     once_each,
     with_others,
 )
@@ -121,7 +121,8 @@ def _named_again(
 
 def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) -> bool:
     """Return whether two mistakes give the very same numbers."""
-    ways = (fitted(numbers_of(judge, step, each), step) for each in (one, other))
+    numbers = by_mistake(judge, step)
+    ways = (fitted(numbers(each), step) for each in (one, other))
     left, right = ways
     return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
 
@@ -132,10 +133,12 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[C
     Only where nothing gives them nearly is it asked what does from afar, as ranges may be wide: it
     takes most of the time to work them out.
     """
+    numbers = by_mistake(judge, judged.step)
     near: list[Candidate] = []
     far: list[Candidate] = []
     for candidate in candidates(judge, judged.step, is_alone):
-        if (midpoints := _if_likely(judge, judged, candidate)) is not None:
+        midpoints = numbers(candidate)
+        if midpoints is not None and _is_likely(judge, judged, candidate.change, midpoints):
             (near if _is_near(judged, midpoints) else far).append(candidate)
     for tried in (near, far):
         fitting = [(candidate, _fits(judge, judged, candidate.change)) for candidate in tried]
@@ -145,17 +148,13 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[C
     return iter(())
 
 
-def _if_likely(judge: Judge, judged: Compared, candidate: Candidate) -> Array | None:
-    """Return the numbers that a change gives without intervals; None where it cannot fit."""
-    step = judged.step
-    found = numbers_of(judge, step, candidate)
-    midpoints = fitted(found, step)
-    if found is None or midpoints is None or not _is_within_reach(judged, midpoints):
-        return None
-    made = candidate.change.get(step.name, step.operation)
-    if _repeats_lines(found, step, made) or _sums_single_numbers(judge, made):
-        return None
-    return midpoints
+def _is_likely(judge: Judge, judged: Compared, change: Change, found: Array) -> bool:
+    """Return whether what a change gives, without intervals, may explain the wrong cells."""
+    step, numbers = judged.step, fitted(found, judged.step)
+    if numbers is None or not _is_within_reach(judged, numbers):
+        return False
+    made = change.get(step.name, step.operation)
+    return not (_repeats_lines(found, step, made) or _sums_single_numbers(judge, made))
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
