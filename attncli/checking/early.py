@@ -96,7 +96,7 @@ def _of_one_way(
     off = judged.codes == status.WRONG
     may_be_halves &= off.any()  # else every last digit is explained
     best = Early(np.zeros(asked.shape, bool), "")
-    for way in roundings(constants, names):
+    for way in roundings(constants, names, standing.habit):
         found = _replayed(standing, judged.step, way)
         fits = _fits(judged, found, way.habit.cuts, forgives)
         fits |= _mostly(fits) & judged.agrees(found, CUT_OFF) & may_be_halves

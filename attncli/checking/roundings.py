@@ -8,7 +8,7 @@ from math import floor, log10
 import numpy as np
 
 from attncli.attention.normalizers import Exp
-from attncli.checking.digits import Habit
+from attncli.checking.digits import ALL_DIGITS, Habit
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -57,11 +57,17 @@ class Rounding(Record):
     habit: Habit = Habit(0.0)
 
 
-def roundings(constants: list[Rounding], names: list[str]) -> Iterator[Rounding]:
-    """Yield the ways to round, the simpler first."""
+def roundings(constants: list[Rounding], names: list[str], own: Habit) -> Iterator[Rounding]:
+    """Yield the ways to round, the simpler first.
+
+    Args:
+        constants: the ways to round a constant.
+        names: the steps and inputs that may be rounded.
+        own: how what is shown is rounded.
+    """
     yield from constants
     every = frozenset(names)
-    for words, habit in HABITS.items() if names else ():
+    for words, habit in {**HABITS, **_finer(own)}.items() if names else ():
         listed = all_of(names) if len(names) <= 3 else "the steps that are not shown"
         yield Rounding(f"{listed} {words}", names=every, habit=habit)
     for name in names if len(names) > 1 else ():
@@ -75,6 +81,18 @@ def roundings(constants: list[Rounding], names: list[str]) -> Iterator[Rounding]
                 names=every,
                 habit=habit,
             )
+
+
+def _finer(own: Habit) -> dict[str, Habit]:
+    """Return the habits of who has a digit or two more on scratch paper than on the sheet."""
+    found = {}
+    decimals = round(-log10(own.finest)) if own.finest else 0
+    for more in (1, 2):
+        if decimals:
+            found[f"rounded to {decimals + more} decimals"] = Habit(own.finest / 10**more)
+        if own.digits < ALL_DIGITS:
+            found[f"rounded to {own.digits + more} digits"] = Habit(0.0, own.digits + more)
+    return found
 
 
 def long_inputs(steps: Iterable[Step]) -> list[str]:
