@@ -136,13 +136,16 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
 def _of_one_computer(
     found: dict[str, Written | ShapeMismatch],
 ) -> dict[str, Written | ShapeMismatch]:
-    """Return matrices of which few numbers tell little as floats, too, where others are floats."""
-    kinds = {one.dtype for one in found.values() if isinstance(one, Written)} & SHARES.keys()
-    for name, one in found.items() if kinds else ():
-        if isinstance(one, Written) and not one.dtype:
-            dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
-            if dtype in kinds:
-                found[name] = replace(one, dtype=dtype, share=SHARES[dtype])
+    """Return matrices of which few numbers tell little as floats, too, where the sheet tells it."""
+    rest = {n: x for n, x in found.items() if isinstance(x, Written) and not x.dtype}
+    written = [x for x in found.values() if isinstance(x, Written)]
+    kinds = {x.dtype for x in written} & SHARES.keys()
+    if not kinds:
+        kinds = {dtype_of_texts(text for x in written for text in x.texts.ravel().tolist())}
+    for name, one in rest.items() if kinds & SHARES.keys() else ():
+        dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
+        if dtype in kinds:
+            found[name] = replace(one, dtype=dtype, share=SHARES[dtype])
     return found
 
 

@@ -31,6 +31,9 @@ Random: TypeAlias = np.random.Generator
 LARGEST = 50
 """Weights that are larger come from a sum near 0, which nobody divides by."""
 
+MOST_OFF_1 = 0.02
+"""By so much weights may miss the sum 1 in a row, as a sum that is not shown was rounded."""
+
 
 def draw_task(rng: Random, **wish: Any) -> Task:
     """Draw a problem that people work by hand."""
@@ -149,10 +152,18 @@ def hidden_steps_rounded(rng: Random) -> Handed | None:
     pen = Pen(int(rng.choice([2, 3])), cut=bool(rng.random() < 0.3))
     hand = Hand(lambda name, numbers: pen.rounded(numbers) if name in chosen else numbers)
     known = task.work(hand)
-    if a_choice_flipped(task.work(), known, task):
+    if a_choice_flipped(task.work(), known, task) or miss_1(task, known):
         return None
     way = f"hidden {'cut' if pen.cut else 'rounded'} to {pen.count}, shown to 4"
     return written(way, task, Manner(Pen(4), "all"), known, steps)
+
+
+def miss_1(task: Task, known: Mapping[str, Numbers]) -> bool:
+    """Return whether weights, which sum to 1, do not: whoever hands them in would see that."""
+    along = -1 if task.normalize["axis"] == "keys" else -2
+    names = (name.replace("exp", "weights") for name in known if name.startswith("exp"))
+    sums = (known[name].sum(axis=along) for name in names if name in known)
+    return any((np.abs(total - 1)[total > 0] > MOST_OFF_1).any() for total in sums)
 
 
 def cut_off(rng: Random) -> Handed | None:

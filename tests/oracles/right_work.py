@@ -506,7 +506,7 @@ def _sparsemax(row: Numbers, temperature: float) -> Numbers:
     ordered = sorted((x for x in z if x > -np.inf), reverse=True)
     for count in range(1, len(ordered) + 1):
         tau = (sum(ordered[:count]) - 1) / count
-        if ordered[count - 1] > tau and all(x <= tau for x in ordered[count:]):
+        if ordered[count - 1] > tau and all(x <= tau + 1e-12 for x in ordered[count:]):
             made: Numbers = np.maximum(np.where(z == -np.inf, tau, z) - tau, 0)
             return made
     return np.zeros(len(row))
