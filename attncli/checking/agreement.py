@@ -39,8 +39,11 @@ NEAR_ZERO = 1e-3
 """Which part of that share any number is granted of the largest one of its matrix, or of 1.
 
 A sum whose terms cancel misses 0 by a share of the terms, not of 0. The largest number counts as 1
-at most: beside e^60 any other number is small, and not the less wrong for that.
+at most: beside e^60 any other number is small, and not the less wrong for that. It counts as
+`LEAST_TERM` at least, as in a whole matrix all terms may cancel.
 """
+
+LEAST_TERM = 1e-2
 
 
 Unit: TypeAlias = Array | float
@@ -59,7 +62,7 @@ def tolerance(unit: Unit, expected: Values, share: float = SHARE, units: float =
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
-    near_zero = NEAR_ZERO * min(size.max(initial=0.0), 1.0)
+    near_zero = NEAR_ZERO * min(size.max(initial=LEAST_TERM), 1.0)
     found: Array = units * unit + share * (size + near_zero)
     return found
 

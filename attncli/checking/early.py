@@ -22,6 +22,7 @@ from attncli.checking.standing import Settle, Standing, bounded
 from attncli.records import Record, replace
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
+from attncli.tape.walk import sources
 
 COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 """To so few digits people round what they do not show, where they show more."""
@@ -62,7 +63,9 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing
     hidden = standing.not_shown_before(step)
-    constants = list(constants_of((step, *hidden)))
+    # What is shown rounded may have been used with all its digits, and those have the constant's.
+    shown = [source for one in (step, *hidden) for source in sources(one) if source.operation]
+    constants = list(constants_of({one.name: one for one in (step, *hidden, *shown)}.values()))
     names = [*long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
     if not (constants or names or standing.has_blanks):
         return nothing
@@ -207,10 +210,11 @@ def _is_likely(judged: Compared, within: Array, coarsest: Interval) -> bool:
     """Return whether one rounding on the way may be the reason for which rows are off.
 
     It moves many rows: where it would move numbers in many more than are off, those are off for
-    another reason.
+    another reason. What follows only from what was rounded before is off, too.
     """
     moved = _is_moved(judged, coarsest) & ~judged.written.missing
-    few, many = (cells.any(axis=-1).sum() for cells in (within, moved))
+    off = within | (judged.codes == status.FOLLOWS)
+    few, many = (cells.any(axis=-1).sum() for cells in (off, moved))
     return bool(MOST_UNMOVED * few >= many)
 
 
@@ -238,5 +242,6 @@ def _worked_before(
     """Return what a replay has for the steps, not shown, that come before all that is touched."""
     if not touched <= standing.trace.steps.keys():  # an input comes before all of them
         return {}
-    before = takewhile(lambda source: source.name not in touched, standing.not_shown_before(step))
-    return {source.name: replay(source) for source in before}
+    hidden = {source.name for source in standing.not_shown_before(step)}
+    before = takewhile(lambda source: source.name not in touched, standing.trace)
+    return {source.name: replay(source) for source in before if source.name in hidden}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from math import isfinite
+from math import isfinite, log2
 from typing import Any
 
 import numpy as np
@@ -38,8 +38,11 @@ LONG = 7
 ENOUGH = 4
 """So many long numbers are needed, as one or two may be floats of a kind by chance."""
 
-DOUBLE = 12
-"""With as many digits one number is enough: a shorter float as a double prints it."""
+BITS = {"float16": 11, "float32": 24}
+"""So many bits of a number such a float holds."""
+
+SURE = 15.0
+"""With so many bits more in all long numbers, hardly ever are all of them floats by chance."""
 
 SURELY_PRINTED = {"float16": 7, "float32": 8}
 """With as many digits a number is hardly one of these floats by chance; one at least must be."""
@@ -175,10 +178,13 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
     long = [(text, count) for text, count in counted if count >= LONG]
     most = max((count for _, count in long), default=0)
-    if (len(long) < enough and most < DOUBLE) or 2 * len(long) < len(decimals):
+    if 2 * len(long) < len(decimals):
         return ""  # large numbers with as many decimals as small ones have many digits, too
     for dtype, least in SURELY_PRINTED.items():
-        if most >= least and all(_is_printed(text, count, dtype) for text, count in long):
+        beyond = sum(count * log2(10) - BITS[dtype] for _, count in long)
+        is_enough = len(long) >= enough or beyond >= SURE
+        is_one = most >= least and is_enough
+        if is_one and all(_is_printed(text, count, dtype) for text, count in long):
             return dtype
     return ""
 
