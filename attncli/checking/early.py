@@ -6,7 +6,7 @@ Each is tried as a calculation of its own, and named: "√3 taken as 1.73".
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterable, Iterator, Set
 from itertools import chain, takewhile
 
 import numpy as np
@@ -21,7 +21,7 @@ from attncli.checking.roundings import Rounding, constants_of, long_inputs, roun
 from attncli.checking.standing import Settle, Standing, bounded
 from attncli.records import Record, replace
 from attncli.tape.replay import Change, Replay, Values
-from attncli.tape.step import Step
+from attncli.tape.step import Operation, Step
 from attncli.tape.walk import sources
 
 COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
@@ -63,9 +63,7 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing
     hidden = standing.not_shown_before(step)
-    # What is shown rounded may have been used with all its digits, and those have the constant's.
-    shown = [source for one in (step, *hidden) for source in sources(one) if source.operation]
-    constants = list(constants_of({one.name: one for one in (step, *hidden, *shown)}.values()))
+    constants = list(constants_of(_used((step, *hidden))))
     names = [*long_inputs((step, *hidden)), *(one.name for one in hidden)] if off.any() else []
     if not (constants or names or standing.has_blanks):
         return nothing
@@ -83,6 +81,19 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
         if best.cells[off | near].all():
             break
     return best
+
+
+def _used(steps: Iterable[Step]) -> Iterator[Step]:
+    """Yield steps, each with what it is made of: what is shown, and what that masks.
+
+    What is shown rounded may have been used with all its digits, and those are a constant's, too.
+    """
+    for step in steps:
+        yield step
+        for source in sources(step):
+            yield source
+            if isinstance(source.operation, Operation) and source.operation.blocks:
+                yield from sources(source)
 
 
 def _of_one_way(

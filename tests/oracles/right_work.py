@@ -59,7 +59,7 @@ class Pen:
         numbers = np.asarray(numbers, float)
         power = 10.0 ** self.places(numbers)
         finite = np.where(np.isfinite(numbers), numbers, 0.0)
-        more = 1e-9 if self.cut else 0.5 + 1e-9
+        more = 2e-8 if self.cut else 0.5 + 1e-9
         made = np.sign(finite) * np.floor(np.abs(finite) * power + more) / power
         return np.where(np.isfinite(numbers), made + 0.0, numbers)
 
