@@ -45,6 +45,9 @@ at most: beside e^60 any other number is small, and not the less wrong for that.
 
 LEAST_TERM = 1e-2
 
+TELLING = 2 / 3
+"""Which part of what a step can be a range is at most from which a number can be said to follow."""
+
 
 Unit: TypeAlias = Array | float
 """One unit of the last written digit of each number; 0 for what is exact."""
@@ -124,3 +127,16 @@ def _is_wide(expected: Interval, share: float) -> Array:
     with np.errstate(invalid="ignore"):  # both ends may be infinite
         wide: Array = expected.high - expected.low > tolerance(0.0, expected, share)
     return wide
+
+
+def tells(found: Interval, most: float) -> Array:
+    """Return which ranges are not so wide that a number may be anything."""
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        narrow: Array = (found.high - found.low <= TELLING * most) | (found.high == found.low)
+    return narrow
+
+
+def largest(array: Array) -> float:
+    """Return the size of the largest number of an array; an infinite one does not count."""
+    size = np.abs(array)
+    return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))

@@ -13,7 +13,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import interval
 from attncli.attention.normalizers import Sum
-from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.agreement import CUT_OFF, agrees, largest
 from attncli.checking.answers import Written
 from attncli.checking.candidates import (
     Candidate,
@@ -25,7 +25,7 @@ from attncli.checking.candidates import (
     with_others,
 )
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
-from attncli.checking.judging import Judge, largest
+from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
 from attncli.checking.slips.certainty import TELLING, blur
 from attncli.checking.slips.hollow import all_the_same

@@ -14,7 +14,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, is_known, known_cells
+from attncli.checking.agreement import CUT_OFF, is_known, known_cells, largest, tells
 from attncli.checking.digits import Habit, are_decimals, to_unit
 from attncli.checking.judged import Compared
 from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
@@ -156,11 +156,12 @@ def _perhaps(habit: Habit) -> Settle:
 
 
 def _fits(judged: Compared, found: Values, cuts: bool, forgives: Array) -> Array:
-    """Return which numbers agree with a calculation, perhaps cut off."""
+    """Return which numbers agree with a calculation, perhaps cut off, that tells them."""
+    ends, most = interval(found), max(largest(judged.step.array), largest(judged.yours))
     fits = judged.agrees(found)
-    if cuts and not is_known(interval(found), judged.unit, judged.written.share):
-        return fits | (judged.agrees(found, CUT_OFF) & forgives)
-    return fits
+    if cuts and not is_known(ends, judged.unit, judged.written.share):
+        fits |= judged.agrees(found, CUT_OFF) & forgives
+    return fits & tells(ends, most)
 
 
 def _mostly(fits: Array) -> Array:
@@ -230,11 +231,12 @@ def _is_likely(judged: Compared, within: Array, coarsest: Interval) -> bool:
 
 
 def _extremes(constants: list[Rounding]) -> list[Change]:
-    """Return the changes that take a constant as the least and as the largest of its roundings."""
-    by_name: dict[str, list[Rounding]] = {}
-    for way in constants:
-        by_name.setdefault(way.constant, []).append(way)
-    return [way.change for ways in by_name.values() for way in (ways[0], ways[-1])]
+    """Return the changes that take every constant as what makes least, and most, of the scores."""
+    by_step: dict[tuple[str, ...], list[Rounding]] = {}
+    for way in sorted(constants, key=lambda way: way.factor):
+        by_step.setdefault(tuple(way.change), []).append(way)
+    ends = [(ways[0].change, ways[-1].change) for ways in by_step.values()]
+    return [dict(chain.from_iterable(c.items() for c in end)) for end in zip(*ends, strict=True)]
 
 
 def _replayed(standing: Standing, step: Step, way: Rounding) -> Values:

@@ -9,7 +9,15 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, exact_cells, known_cells
+from attncli.checking.agreement import (
+    CUT_OFF,
+    ROUNDED,
+    SHARE,
+    exact_cells,
+    known_cells,
+    largest,
+    tells,
+)
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import are_decimals, telling_units
 from attncli.checking.early import rounded_on_the_way
@@ -27,9 +35,6 @@ SMALL = 1 / 8
 
 HUNDREDTH = 0.011
 """Two decimals are never too coarse, also where every number is smaller than that."""
-
-TELLING = 2 / 3
-"""Which part of what a step can be a range is at most from which a number can be said to follow."""
 
 NEAR = 0.05
 """By which part of itself a number may be off that follows from what is too coarse to tell it."""
@@ -139,16 +144,16 @@ class Judge:
         """
         most = max(largest(step.array), largest(yours))
         wide = interval(self.standing.carried.result(step))
-        tells = _tells(wide, most)
-        if not tells.all():  # it may be of small differences of large numbers
+        telling = tells(wide, most)
+        if not telling.all():  # it may be of small differences of large numbers
             most = max(most, _reach(step))
-            tells = _tells(wide, most)
-        yield _where(tells, wide)
-        if not tells.all():
+            telling = tells(wide, most)
+        yield _where(telling, wide)
+        if not telling.all():
             near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
             _, follows = self.standing.from_earlier(step)
             for found in (interval(self.standing.kept.result(step)), follows, *near):
-                yield _where(~tells & _tells(found, most), found)
+                yield _where(~telling & tells(found, most), found)
 
     def _refuse_what_is_no_share(self, judged: Given) -> None:
         """Call wrong what is no part of a whole: below 0, above 1, or in a row that misses 1.
@@ -169,12 +174,6 @@ class Judge:
         off = np.abs(values.sum(axis=along, keepdims=True) - 1) > spare
         near = (codes == status.LAST_DIGIT) | (codes == status.ROUNDED_EARLY)
         codes[off & near] = status.WRONG
-
-
-def largest(array: Array) -> float:
-    """Return the size of the largest number of an array; an infinite one does not count."""
-    size = np.abs(array)
-    return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
 
 
 def _reach(step: Step) -> float:
@@ -200,13 +199,6 @@ def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
         return np.full_like(unit, SMALL)
     most = max(largest(step.array), largest(yours))
     return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
-
-
-def _tells(found: Interval, most: float) -> Array:
-    """Return which ranges are not so wide that a number may be anything."""
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        narrow: Array = (found.high - found.low <= TELLING * most) | (found.high == found.low)
-    return narrow
 
 
 def _where(chosen: Array, found: Interval) -> Interval:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from math import floor, log10
+from math import floor, log, log10
 
 import numpy as np
 
@@ -46,6 +46,7 @@ class Rounding(Record):
         words: what is said of it.
         constant: what the constant is called, or nothing.
         change: the steps with the constant rounded.
+        factor: what the constant makes of a score, as a factor of it.
         names: the steps and inputs whose values are rounded.
         habit: how those are rounded.
     """
@@ -53,6 +54,7 @@ class Rounding(Record):
     words: str
     constant: str = ""
     change: Change = NO_CHANGE
+    factor: float = 1.0
     names: frozenset[str] = frozenset()
     habit: Habit = Habit(0.0)
 
@@ -110,36 +112,36 @@ def long_inputs(steps: Iterable[Step]) -> list[str]:
 
 def constants_of(steps: Iterable[Step]) -> Iterator[Rounding]:
     """Yield the ways in which the constants of steps may be rounded, from the least value up."""
-    found: dict[tuple[str, float], dict[str, Expression]] = {}
+    found: dict[tuple[str, float, float], dict[str, Expression]] = {}
     for step in steps:
         made = step.operation
         if not isinstance(made, Operation):
             continue
         for node in walk(made):
-            for name, value, instead in _of_node(node):
-                change = found.setdefault((name, value), {})
+            for name, value, factor, instead in _of_node(node):
+                change = found.setdefault((name, value, factor), {})
                 change[step.name] = everywhere(made, node, instead)
-    for (name, value), change in sorted(found.items(), key=lambda pair: pair[0][1]):
-        yield Rounding(f"{name} taken as {value:g}", name, change)
+    for (name, value, factor), change in sorted(found.items(), key=lambda pair: pair[0][1]):
+        yield Rounding(f"{name} taken as {value:g}", name, change, factor)
 
 
-def _of_node(node: Expression) -> Iterator[tuple[str, float, Expression]]:
-    """Yield a constant's name, the value that it is taken as, and the operation with that."""
+def _of_node(node: Expression) -> Iterator[tuple[str, float, float, Expression]]:
+    """Yield a constant's name, what it is taken as, its factor, and the operation with that."""
     if isinstance(node, Scale):
         own = node.over if node.times == 1 else node.times / node.over
         name = _name(own) if node.times == 1 or node.symbol is None else text(node.symbol)
         for value in _rounded(own):
             over, times = (value, 1.0) if node.times == 1 else (1.0, value)
-            yield name, value, replace(node, over=over, times=times)
+            yield name, value, times / over, replace(node, over=over, times=times)
         if node.times == 1:
             for value in _rounded(1 / own):
-                yield f"1/{name}", value, replace(node, over=1.0, times=value)
+                yield f"1/{name}", value, value, replace(node, over=1.0, times=value)
     elif isinstance(node, Exp):
         if node.base == np.e:
             for value in _rounded(np.e):
-                yield "e", value, replace(node, base=value)
+                yield "e", value, log(value), replace(node, base=value)
         for value in _rounded(node.temperature):
-            yield _name(node.temperature), value, replace(node, temperature=value)
+            yield _name(node.temperature), value, 1 / value, replace(node, temperature=value)
 
 
 def _name(value: float) -> str:
