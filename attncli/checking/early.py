@@ -17,6 +17,7 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, is_known, known_cells, largest, tells
 from attncli.checking.digits import Habit, are_decimals, to_unit
 from attncli.checking.judged import Compared
+from attncli.checking.ranged import axis_of_shares
 from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
 from attncli.checking.standing import Settle, Standing, bounded
 from attncli.records import Record, replace
@@ -29,6 +30,9 @@ COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 
 COARSEST = Habit(0.01, cuts=True)
 """The fewest digits to which people round what they do not show."""
+
+COARSEST_SHARE = 0.05
+"""Weights of fewer decimals, such as 0.5, would be explained by one rounding or another."""
 
 MOST_UNITS = 2.5
 """So many units of its last digit a number may be off by several roundings on the way."""
@@ -58,7 +62,10 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     """
     step, codes = judged.step, judged.codes
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
-    off, near = (cells & are_decimals(judged.unit) for cells in (off, near))
+    asked = are_decimals(judged.unit)
+    if axis_of_shares(step):
+        asked &= judged.unit <= COARSEST_SHARE
+    off, near = off & asked, near & asked
     nothing = Early(np.zeros(codes.shape, bool), "")
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing
