@@ -16,10 +16,11 @@ from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, is_known, known_cells, largest, tells
 from attncli.checking.digits import Habit, are_decimals, to_unit
-from attncli.checking.judged import Compared
+from attncli.checking.judged import Compared, Given
+from attncli.checking.meanings import bounded
 from attncli.checking.ranged import axis_of_shares
-from attncli.checking.roundings import Rounding, constants_of, long_inputs, roundings
-from attncli.checking.standing import Settle, Standing, bounded
+from attncli.checking.roundings import EarlyRounding, constants_of, long_inputs, roundings
+from attncli.checking.standing import Settle, Standing
 from attncli.records import Record, replace
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Operation, Step
@@ -63,8 +64,8 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     step, codes = judged.step, judged.codes
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
     asked = are_decimals(judged.unit)
-    if axis_of_shares(step):
-        asked &= judged.unit <= COARSEST_SHARE
+    if axis_of_shares(step):  # 0.5 among 0.48 and 0.02 is 0.50
+        asked &= judged.unit[asked].min(initial=1.0) <= COARSEST_SHARE
     off, near = off & asked, near & asked
     nothing = Early(np.zeros(codes.shape, bool), "")
     if not off.any() and (not near.any() or _is_cut_off(judged)):
@@ -106,7 +107,7 @@ def _used(steps: Iterable[Step]) -> Iterator[Step]:
 def _of_one_way(
     standing: Standing,
     judged: Compared,
-    constants: list[Rounding],
+    constants: list[EarlyRounding],
     names: list[str],
     forgives: Array,
 ) -> Iterator[Early]:
@@ -117,8 +118,11 @@ def _of_one_way(
     off = judged.codes == status.WRONG
     may_be_halves &= off.any()  # else every last digit is explained
     best = Early(np.zeros(asked.shape, bool), "")
-    for way in roundings(constants, names, standing.habit):
-        found = _replayed(standing, judged.step, way)
+    for way in roundings(constants, names, standing.meanings.habit):
+        replay = _replay(standing, judged.step, way)
+        if not _is_as_shown(standing, replay, way):
+            continue
+        found = replay.result(judged.step)
         fits = _fits(judged, found, way.habit.cuts, forgives)
         fits |= _mostly(fits) & judged.agrees(found, CUT_OFF) & may_be_halves
         explained = fits & asked & _whole_rows(fits | ~asked)
@@ -146,7 +150,7 @@ def _of_several_ways(
     near = judged.agrees(standing.carried.result(step), MOST_UNITS)
     coarser = (standing.wide(_perhaps(habit)) for habit in COARSER)
     for replay, cuts in chain(
-        ((standing.rounded, standing.cuts), (standing.cut_off, True)),
+        ((standing.rounded, standing.meanings.cuts), (standing.cut_off, True)),
         ((replay, True) for replay in coarser),
     ):
         found = interval(replay.result(step))
@@ -199,23 +203,26 @@ def _is_cut_off(judged: Compared) -> bool:
     return bool((is_cut < 0.01 * unit + 1e-9)[known].all())
 
 
-def _coarsest(standing: Standing, judged: Compared, constants: list[Rounding]) -> list[Interval]:
+def _coarsest(
+    standing: Standing, judged: Compared, constants: list[EarlyRounding]
+) -> list[Interval]:
     """Return the ranges of the coarsest roundings that people use, all at once.
 
     They hold all that other ways give. The first are those without the constants'.
     """
-    own = standing.habit
+    own = standing.meanings.habit
     habit = Habit(max(COARSEST.finest, own.finest), own.digits, cuts=True)
     finer, step = replace(habit, finest=habit.finest / 10), judged.step
 
     def settle(_: Step, found: Values) -> Values:
         return hull(habit.perhaps_rounded(found), finer.perhaps_finer(found))
 
-    plain = standing.wide(settle, cuts=True)
+    mean = standing.perhaps_cut
+    plain = standing.wide(settle, mean)
     found = [interval(bounded(plain.result(step)))]
     for change in _extremes(constants):
         worked = _worked_before(standing, step, change.keys(), plain)
-        replay = standing.wide(settle, {**standing.together, **change}, cuts=True, worked=worked)
+        replay = standing.wide(settle, mean, {**standing.together, **change}, worked)
         found.append(interval(bounded(replay.result(step))))
     return found
 
@@ -237,23 +244,34 @@ def _is_likely(judged: Compared, within: Array, coarsest: Interval) -> bool:
     return bool(MOST_UNMOVED * few >= many)
 
 
-def _extremes(constants: list[Rounding]) -> list[Change]:
+def _extremes(constants: list[EarlyRounding]) -> list[Change]:
     """Return the changes that take every constant as what makes least, and most, of the scores."""
-    by_step: dict[tuple[str, ...], list[Rounding]] = {}
+    by_step: dict[tuple[str, ...], list[EarlyRounding]] = {}
     for way in sorted(constants, key=lambda way: way.factor):
         by_step.setdefault(tuple(way.change), []).append(way)
     ends = [(ways[0].change, ways[-1].change) for ways in by_step.values()]
     return [dict(chain.from_iterable(c.items() for c in end)) for end in zip(*ends, strict=True)]
 
 
-def _replayed(standing: Standing, step: Step, way: Rounding) -> Values:
-    """Return what a step becomes by a way to round."""
+def _replay(standing: Standing, step: Step, way: EarlyRounding) -> Replay[Values]:
+    """Return the calculation up to a step by a way to round."""
 
     def settled(source: Step, found: Values) -> Values:
         return way.habit.rounded(found) if source.name in way.names else found
 
     worked = _worked_before(standing, step, way.names | way.change.keys(), standing.carried)
-    return standing.wide(settled, {**standing.together, **way.change}, worked=worked).result(step)
+    change = {**standing.together, **way.change}
+    return standing.wide(settled, change=change, worked=worked)
+
+
+def _is_as_shown(standing: Standing, replay: Replay[Values], way: EarlyRounding) -> bool:
+    """Return whether a constant that was rounded in a step that is shown gives what is shown."""
+    shown = (standing.judged.get(name) for name in way.change)
+    return all(
+        (one.agrees(replay.result(one.step)) | one.written.missing).all()
+        for one in shown
+        if isinstance(one, Given)
+    )
 
 
 def _worked_before(

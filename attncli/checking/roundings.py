@@ -39,7 +39,7 @@ MOST_DECIMALS = 4
 """An input with more decimals, such as 1/3, is perhaps rounded where it is used."""
 
 
-class Rounding(Record):
+class EarlyRounding(Record):
     """One way to round: a constant of steps, and the values of some steps or inputs.
 
     Attributes:
@@ -59,7 +59,9 @@ class Rounding(Record):
     habit: Habit = Habit(0.0)
 
 
-def roundings(constants: list[Rounding], names: list[str], own: Habit) -> Iterator[Rounding]:
+def roundings(
+    constants: list[EarlyRounding], names: list[str], own: Habit
+) -> Iterator[EarlyRounding]:
     """Yield the ways to round, the simpler first.
 
     Args:
@@ -71,10 +73,10 @@ def roundings(constants: list[Rounding], names: list[str], own: Habit) -> Iterat
     every = frozenset(names)
     for words, habit in {**HABITS, **_finer(own)}.items() if names else ():
         listed = all_of(names) if len(names) <= 3 else "the steps that are not shown"
-        yield Rounding(f"{listed} {words}", names=every, habit=habit)
+        yield EarlyRounding(f"{listed} {words}", names=every, habit=habit)
     for name in names if len(names) > 1 else ():
         for words, habit in HABITS.items():
-            yield Rounding(f"{name} {words}", names=frozenset((name,)), habit=habit)
+            yield EarlyRounding(f"{name} {words}", names=frozenset((name,)), habit=habit)
     for constant in constants if names else ():
         for words, habit in HABITS.items():
             yield replace(
@@ -110,7 +112,7 @@ def long_inputs(steps: Iterable[Step]) -> list[str]:
     return list(found)
 
 
-def constants_of(steps: Iterable[Step]) -> Iterator[Rounding]:
+def constants_of(steps: Iterable[Step]) -> Iterator[EarlyRounding]:
     """Yield the ways in which the constants of steps may be rounded, from the least value up."""
     found: dict[tuple[str, float, float], dict[str, Expression]] = {}
     for step in steps:
@@ -122,7 +124,7 @@ def constants_of(steps: Iterable[Step]) -> Iterator[Rounding]:
                 change = found.setdefault((name, value, factor), {})
                 change[step.name] = everywhere(made, node, instead)
     for (name, value, factor), change in sorted(found.items(), key=lambda pair: pair[0][1]):
-        yield Rounding(f"{name} taken as {value:g}", name, change, factor)
+        yield EarlyRounding(f"{name} taken as {value:g}", name, change, factor)
 
 
 def _of_node(node: Expression) -> Iterator[tuple[str, float, float, Expression]]:
