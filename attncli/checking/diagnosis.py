@@ -133,13 +133,16 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[C
     Only where nothing gives them nearly is it asked what does from afar, as ranges may be wide: it
     takes most of the time to work them out.
     """
-    numbers = by_mistake(judge, judged.step)
+    step, reach, numbers = judged.step, Reach(judged), by_mistake(judge, judged.step)
     near: list[Candidate] = []
     far: list[Candidate] = []
-    for candidate in candidates(judge, judged.step, is_alone):
-        midpoints = numbers(candidate)
-        if midpoints is not None and _is_likely(judge, judged, candidate.change, midpoints):
-            (near if _is_near(judged, midpoints) else far).append(candidate)
+    for candidate in candidates(judge, step, is_alone):
+        made = numbers(candidate)
+        midpoints = fitted(made, step)
+        if made is None or midpoints is None or not reach.may_hold(midpoints):
+            continue
+        if _is_possible(judge, step, candidate.change, made):
+            (near if reach.is_near(midpoints) else far).append(candidate)
     for tried in (near, far):
         fitting = [(candidate, _fits(judge, judged, candidate.change)) for candidate in tried]
         wrong = judged.codes == WRONG
@@ -148,11 +151,8 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[C
     return iter(())
 
 
-def _is_likely(judge: Judge, judged: Compared, change: Change, found: Array) -> bool:
-    """Return whether what a change gives, without intervals, may explain the wrong cells."""
-    step, numbers = judged.step, fitted(found, judged.step)
-    if numbers is None or not _is_within_reach(judged, numbers):
-        return False
+def _is_possible(judge: Judge, step: Step, change: Change, found: Array) -> bool:
+    """Return whether somebody may have made a change, whatever numbers it gives."""
     made = change.get(step.name, step.operation)
     return not (_repeats_lines(found, step, made) or _sums_single_numbers(judge, made))
 
@@ -209,34 +209,42 @@ def _sums_single_numbers(judge: Judge, made: Expression | None) -> bool:
     )
 
 
-def _is_near(judged: Compared, midpoints: Array) -> bool:
-    """Return whether numbers are those of the wrong cells, but for what blurs the right ones.
+class Reach:
+    """How far the numbers of a mistake may be from the wrong ones that it explains.
 
-    Of larger numbers, more is blurred.
+    Ranges take most of the time, so numbers without them tell first what need not be tried.
     """
-    wrong = judged.codes == WRONG
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        wide = largest(judged.follows.high - judged.follows.low)
-        larger = max(1.0, largest(midpoints) / (largest(judged.yours) or 1.0))
-        most = NEAR * (wide * larger + judged.unit)
-        off = np.abs(judged.written.values - midpoints)
-    return not (off > most)[wrong].any()
 
+    def __init__(self, judged: Compared) -> None:
+        self._wrong = judged.codes == WRONG
+        self._given, self._unit = judged.written.values[self._wrong], judged.unit[self._wrong]
+        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+            explained = np.abs(self._given - judged.yours[self._wrong])
+            self._blurred = largest(judged.follows.high - judged.follows.low)
+            self._most = explained + self._unit + 1e-6 * np.abs(self._given)
+        self._largest = largest(judged.yours) or 1.0
 
-def _is_within_reach(judged: Compared, midpoints: Array) -> bool:
-    """Return whether a change may give half of the wrong cells, by its numbers without intervals.
+    def _off(self, midpoints: Array) -> Array:
+        with np.errstate(invalid="ignore"):
+            off: Array = np.abs(self._given - midpoints[self._wrong])
+        return off
 
-    An interval that holds the student's number and the change's, and is narrower than the
-    difference that it explains, leaves those two no farther apart than the student's number and
-    the right one. So this rejects nothing that fits, and leaves little of the catalogue to be
-    calculated with intervals, which takes most of the time.
-    """
-    wrong = judged.codes == WRONG
-    given, yours = judged.written.values[wrong], judged.yours[wrong]
-    with np.errstate(invalid="ignore"):
-        off = np.abs(given - midpoints[wrong])
-        most = np.abs(given - yours) + judged.unit[wrong] + 1e-6 * np.abs(given)
-    return bool(2 * (off > most).sum() <= wrong.sum())
+    def may_hold(self, midpoints: Array) -> bool:
+        """Return whether a change may give half of the wrong cells.
+
+        A range that holds the student's number and the change's, and is narrower than the
+        difference that it explains, leaves those two no farther apart than the student's number
+        and the right one. So this rejects nothing that fits.
+        """
+        return bool(2 * (self._off(midpoints) > self._most).sum() <= self._most.size)
+
+    def is_near(self, midpoints: Array) -> bool:
+        """Return whether numbers are those of the wrong cells, but for what blurs the right ones.
+
+        Of larger numbers, more is blurred.
+        """
+        larger = max(1.0, largest(midpoints) / self._largest)
+        return not (self._off(midpoints) > NEAR * (self._blurred * larger + self._unit)).any()
 
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
