@@ -552,7 +552,8 @@ def judge_one_wrong(tally: Tally, work: Work, at: str, place: tuple[int, ...]) -
 def within(work: Work, at: str) -> Numbers:
     """Return which cells of a step any rounding that people do would reach.
 
-    What is not shown was rounded to two decimals or cut there, √d_k to one decimal, e to 2.7.
+    What is shown may have been cut off, and so be off by a whole unit; what is not shown was rounded
+    to two decimals or cut there, √d_k to one decimal, e to 2.7.
     """
     paper, habit, before = work.paper, work.habit, work.before(at)
     known: dict[str, Numbers] = {}
@@ -574,7 +575,7 @@ def within(work: Work, at: str) -> Numbers:
         known[name] = middle
         unsure[name] = total if name == at else total + np.maximum(habit.half_units(middle), 0.01)
     half = habit.half_units(work.own[at])
-    near: Numbers = apart(work.own[at], known[at]) <= 2 * half + 1.5 * unsure[at] + 1e-9
+    near: Numbers = apart(work.own[at], known[at]) <= 2 * half + 2 * unsure[at] + 1e-9
     return near
 
 
