@@ -552,8 +552,8 @@ def judge_one_wrong(tally: Tally, work: Work, at: str, place: tuple[int, ...]) -
 def within(work: Work, at: str) -> Numbers:
     """Return which cells of a step any rounding that people do would reach.
 
-    What is shown may have been cut off, and so be off by a whole unit; what is not shown was rounded
-    to two decimals or cut there, √d_k to one decimal, e to 2.7.
+    What is shown may have been cut off, and so be off by a whole unit; what is not shown was
+    rounded to two decimals or cut there, √d_k to one decimal, e to 2.7.
     """
     paper, habit, before = work.paper, work.habit, work.before(at)
     known: dict[str, Numbers] = {}

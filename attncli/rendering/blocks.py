@@ -15,7 +15,7 @@ from attncli.arithmetic.elements import Array
 from attncli.notation.text import text as as_text
 from attncli.records import Record
 from attncli.tape.step import Step
-from attncli.text.elision import kept
+from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width, label_width
 
@@ -23,6 +23,12 @@ Span = tuple[str, str]
 Line = list[Span]
 
 GAP = "  "
+
+BETWEEN, APART = " ", "  "
+"""What parts blocks that belong together, and those that do not."""
+
+CELL_WIDTH = 8
+"""About how many columns a number takes, with those before it."""
 
 PAPER_WIDTH = 100
 """Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
@@ -43,6 +49,7 @@ class Matrix(Record):
 
     Attributes:
         full: whether it is shown whole, where it is large.
+        limit: so many rows or columns are shown whole in any case.
         write: how a number is written.
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
@@ -55,6 +62,7 @@ class Matrix(Record):
     row_labels: Sequence[str] = ()
     column_labels: Sequence[str] = ()
     full: bool = False
+    limit: int = LIMIT
     write: Callable[[float], str] = str
     bars: Sequence[int] = ()
     shaded: bool = False
@@ -64,12 +72,12 @@ class Matrix(Record):
     @property
     def rows(self) -> list[int | None]:
         """The rows that are shown, None for those left out."""
-        return kept(self.values.shape[0], self.full)
+        return kept(self.values.shape[0], self.full, self.limit)
 
     @property
     def columns(self) -> list[int | None]:
         """The columns that are shown, None for those left out."""
-        return kept(self.values.shape[1], self.full)
+        return kept(self.values.shape[1], self.full, self.limit)
 
     @property
     def is_cut(self) -> bool:
@@ -96,9 +104,30 @@ class Layout(Record):
     width: int | None = None
     indent: int = 0
 
+    @property
+    def room(self) -> int:
+        """How many columns a line of blocks may take."""
+        return (self.width or PAPER_WIDTH) - self.indent
+
+    @property
+    def limit(self) -> int:
+        """So many rows or columns of a matrix are shown whole: what fills a wide terminal."""
+        return max(LIMIT, (self.width or 0) // CELL_WIDTH)
+
     def fits(self, block: Block) -> bool:
         """Return whether there is room for a block."""
-        return block.width <= (self.width or PAPER_WIDTH) - self.indent
+        return block.width <= self.room
+
+    def packed(self, blocks: Sequence[Block]) -> list[Line]:
+        """Return the lines of blocks, as many beside each other as there is room for."""
+        lines: list[Line] = []
+        rest = list(blocks)
+        while rest:
+            row = [rest.pop(0)]
+            while rest and self.fits(_beside(_parted([*row, rest[0]]))):
+                row.append(rest.pop(0))
+            lines += [[], *_beside(_parted(row)).lines]
+        return lines[1:]
 
     def prose(self, line: Line) -> list[Line]:
         """Return a line of sentences in as many as it needs; off a terminal that is one."""
@@ -110,7 +139,7 @@ class Layout(Record):
 
     def together(self, matrices: Sequence[Matrix]) -> list[Line]:
         """Return the lines of matrices side by side if they fit, else one below the other."""
-        row = self.row([part for matrix in matrices for part in (matrix, " ")][:-1])
+        row = self.row([part for matrix in matrices for part in (matrix, BETWEEN)][:-1])
         if self.fits(row):
             return row.lines
         return [line for matrix in matrices for line in self.alone(matrix)]
@@ -198,6 +227,20 @@ def _beside(parts: Sequence[Block | str]) -> Block:
             line.extend(column.get(number, [(" " * size, "")]))
         width += size
     return Block(lines, width, top)
+
+
+def _parted(blocks: Sequence[Block]) -> list[Block | str]:
+    """Return blocks with something between them."""
+    return [part for block in blocks for part in (APART, block)][1:]
+
+
+def titled(name: str, block: Block, below: Sequence[Line]) -> Block:
+    """Return a block with a name over it, at the left, and with more lines below it."""
+    lines = [[(name, "name")], *block.lines, *([[], *below] if below else [])]
+    widths = [sum(cell_width(text) for text, _ in line) for line in lines]
+    width = max(widths)
+    padded = [[*line, (" " * (width - size), "")] for line, size in zip(lines, widths, strict=True)]
+    return Block(padded, width, block.top + 1)
 
 
 def _range(columns: Sequence[int | None]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import takewhile
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from attncli.tape.cells import cell_name
 from attncli.tape.operations import Transposed
 from attncli.tape.step import Operation, Step
 from attncli.tape.walk import sources
+from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
 
 MOST_DECIMALS = 17
@@ -44,6 +46,10 @@ class Figure(Record):
         return [part for part in self.operands if isinstance(part, Panel)]
 
 
+Figures: TypeAlias = tuple[Figure, ...]
+"""The figures of a step: one for each head or batch."""
+
+
 class Entry(Record):
     """A step, or several that stand together: renamed inputs, or a step with its sums.
 
@@ -58,7 +64,7 @@ class Entry(Record):
     steps: tuple[Step, ...]
     shapes: tuple[str, ...]
     inputs: tuple[Panel, ...]
-    figures: tuple[Figure, ...]
+    figures: Figures
 
 
 class Page(Record):
@@ -75,17 +81,19 @@ class Page(Record):
 def page_of(
     trace: Trace,
     selection: Selection,
-    suffices: Callable[[Figure], bool] = lambda figure: bool(figure.operands),
+    suffices: Callable[[Figures], bool] = lambda figures: bool(figures[0].operands),
+    limit: int = LIMIT,
 ) -> Page:
     """Return what of a trace is shown.
 
-    `suffices` tells whether a figure by itself shows what its step is made of: operands that have
-    room beside the result, or none where the result is an input that was only cut. The inputs of
-    a step whose figure does not are shown before it.
+    `suffices` tells whether figures by themselves show what their step is made of: operands that
+    have room beside the result, or none where the result is an input that was only cut. The inputs
+    of a step whose figures do not are shown before it. Of a matrix, `limit` rows or columns are
+    shown whole.
     """
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)
-    views = Views(trace, decimals, selection.full)
+    views = Views(trace, decimals, selection.full, limit)
     entries = tuple(_Walk(views, suffices).entries(steps))
     problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
@@ -102,7 +110,7 @@ def page_of(
 class _Walk:
     """Goes through the steps, remembering which inputs the reader has seen."""
 
-    def __init__(self, views: Views, suffices: Callable[[Figure], bool]) -> None:
+    def __init__(self, views: Views, suffices: Callable[[Figures], bool]) -> None:
         self.views = views
         self.suffices = suffices
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
@@ -110,13 +118,13 @@ class _Walk:
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group = ""
         for together in _together(steps):
-            figures: tuple[Figure, ...] = ()
+            figures: Figures = ()
             made_of: Sequence[Step]
             if _renames(together[0]):
                 made_of = [s.operation for s in together if isinstance(s.operation, Step)]
             else:
                 figures = tuple(self._figures(*together))
-                made_of = [] if together[1:] else self._sources(together[0], figures[0])
+                made_of = [] if together[1:] else self._sources(together[0], figures)
             inputs = tuple(self._inputs(made_of))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
@@ -132,11 +140,11 @@ class _Walk:
             sums = self.views.weighted_sums(step, place)
             yield Figure(name, tuple(operands), tuple(results), tuple(sums))
 
-    def _sources(self, step: Step, first: Figure) -> list[Step]:
-        """Return the inputs that a step is made of and that do not stand in its figure."""
+    def _sources(self, step: Step, figures: Figures) -> list[Step]:
+        """Return the inputs that a step is made of and that do not stand in its figures."""
         made = step.operation
-        if self.suffices(first):
-            parts = [panel.part for panel in first.panels]
+        if self.suffices(figures):
+            parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(made, SplitHeads) and isinstance(made.operand, Step):

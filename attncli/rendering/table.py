@@ -8,13 +8,25 @@ from itertools import groupby
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
-from attncli.rendering.blocks import Block, Layout, Line, Matrix, heading_line, plain
-from attncli.rendering.page import Entry, Figure, Page, page_of
+from attncli.rendering.blocks import (
+    BETWEEN,
+    Block,
+    Layout,
+    Line,
+    Matrix,
+    heading_line,
+    plain,
+    titled,
+)
+from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum, shape_text
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width
+
+FEW = 4
+"""Of so many heads operands stand beside the results, where there is room, and sums below."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas."""
@@ -28,7 +40,7 @@ def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
 def lines(trace: Trace, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a trace; titles and notes are folded to the terminal, if there is one."""
     writer = _Writer(Layout(width))
-    for line in writer.page(page_of(trace, selection, writer.suffices)):
+    for line in writer.page(page_of(trace, selection, writer.suffices, writer.layout.limit)):
         yield from _folded(line, width)
 
 
@@ -57,15 +69,39 @@ class _Writer:
             inputs = [_named(panel, panel.words) for panel in entry.inputs]
             yield from self.layout.together(inputs)
             yield []
-        for number, figure in enumerate(entry.figures):
-            if figure.name:
-                yield from [[]] if number else []
-                yield [(figure.name, "name")]
-            yield from self.figure(figure)
-            if figure.sums:
-                yield []
-            for weighted in figure.sums:
-                yield from self.weighted_sum(weighted)
+        if entry.figures[1:]:
+            yield from self.side_by_side(entry.figures)
+            return
+        (figure,) = entry.figures
+        if figure.name:
+            yield [(figure.name, "name")]
+        yield from self.figure(figure)
+        if figure.sums:
+            yield []
+        for weighted in figure.sums:
+            yield from self.weighted_sum(weighted)
+
+    def side_by_side(self, figures: Figures) -> list[Line]:
+        """Return the figures of heads or batches, as many beside each other as have room."""
+        wants_operands = self.suffices(figures)
+        blocks = []
+        for figure in figures:
+            body = self.row(figure) if wants_operands and figure.operands else self.bare(figure)
+            sums = () if figures[FEW:] else figure.sums
+            below = [line for weighted in sums for line in self.weighted_sum(weighted)]
+            blocks.append(titled(figure.name, body, below))
+        return self.layout.packed(blocks)
+
+    def bare(self, figure: Figure) -> Block:
+        """Return a result without its operands, with its sums beside it."""
+        result, *sums = figure.results
+        named = _named(result) if sums else result.matrix
+        beside = [part for panel in sums for part in (BETWEEN, _bare(_named(panel)))]
+        row = self.layout.row([named, *beside])
+        if self.layout.fits(row):
+            return row
+        lines = [line for panel in figure.results for line in self.layout.alone(_named(panel))]
+        return Block(lines, max(sum(cell_width(text) for text, _ in line) for line in lines))
 
     def renamed(self, entry: Entry) -> Iterator[Line]:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
@@ -92,15 +128,24 @@ class _Writer:
     def with_sums(self, matrix: Matrix, sums: Matrix) -> list[Line]:
         """Return a matrix with the sums of its rows beside it, or with its sums below."""
         if sums.values.shape[1] == 1:
-            bare = replace(sums, row_labels=(), column_labels=("",) if sums.column_labels else ())
-            row = self.layout.row([matrix, " ", bare])
+            row = self.layout.row([matrix, BETWEEN, _bare(sums)])
             if self.layout.fits(row):
                 return row.lines
         return [*self.layout.alone(matrix), *self.layout.alone(sums)]
 
-    def suffices(self, figure: Figure) -> bool:
-        """Whether operands, if there are any, have room beside their result."""
-        return not figure.operands or self.layout.fits(self.row(figure))
+    def suffices(self, figures: Figures) -> bool:
+        """Whether operands, if there are any, have room beside their result.
+
+        Beside many results they take lines, and the head of a step that was shown before tells
+        nothing new.
+        """
+        if not figures[0].operands:
+            return True
+        rows = [self.row(figure) for figure in figures]
+        if not all(map(self.layout.fits, rows)):
+            return False
+        bare = [self.bare(figure) for figure in figures] if figures[FEW:] else rows
+        return len(self.layout.packed(rows)) <= len(self.layout.packed(bare))
 
     def row(self, figure: Figure) -> Block:
         """Return operands and result side by side."""
@@ -118,6 +163,11 @@ class _Writer:
                 line = " " * cell_width(left)
             line += f" {piece}"
         yield [(line, "")]
+
+
+def _bare(sums: Matrix) -> Matrix:
+    """Return a column of sums that stands beside what was added up, and so needs no labels."""
+    return replace(sums, row_labels=(), column_labels=("",) if sums.column_labels else ())
 
 
 def _named(panel: Panel, words: str = "") -> Matrix:

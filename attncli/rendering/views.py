@@ -19,7 +19,7 @@ from attncli.tape.cells import Index, place_word
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
-from attncli.text.elision import kept
+from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
 
@@ -96,14 +96,17 @@ class WeightedSum(Record):
 class Views:
     """The views of one trace, with so many decimals, and with large matrices whole if `full`.
 
+    Of other matrices, `limit` rows or columns are shown whole.
+
     Attributes:
         elided: whether anything was left out so far.
     """
 
-    def __init__(self, trace: Trace, decimals: int, full: bool) -> None:
+    def __init__(self, trace: Trace, decimals: int, full: bool, limit: int = LIMIT) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
+        self.limit = limit
         self.columns = trace.problem.columns
         self.elided = False
 
@@ -137,7 +140,7 @@ class Views:
         deep = len(step.trailing) == 3
         if deep:
             counts.append(step.array.shape[2])
-        for place in product(*(kept(count, self.full) for count in counts)):
+        for place in product(*(kept(count, self.full, self.limit) for count in counts)):
             at = tuple(i for i in place if i is not None)
             if len(at) < len(place):
                 self.elided = True
@@ -181,6 +184,7 @@ class Views:
             row_labels=self.trace.labels.get(row_axis, ()),
             column_labels=self.trace.labels.get(column_axis, ()),
             full=self.full,
+            limit=self.limit,
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
@@ -199,7 +203,7 @@ class Views:
         write = style_of(weights, self.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
         rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
-        for row in kept(len(matrix), self.full):
+        for row in kept(len(matrix), self.full, self.limit):
             if row is None:
                 yield WeightedSum()
                 continue

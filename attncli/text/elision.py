@@ -10,9 +10,15 @@ LIMIT = 12
 """An axis with more places than this is shown with its middle left out."""
 
 
-def kept(length: int, full: bool) -> list[int | None]:
-    """Return the places of an axis to show, None for those left out in the middle."""
-    if full or length <= LIMIT:
+def kept(length: int, full: bool, limit: int = LIMIT) -> list[int | None]:
+    """Return the places of an axis to show, None for those left out in the middle.
+
+    Args:
+        length: how many places the axis has.
+        full: whether all of them are shown, however many.
+        limit: so many are shown whole in any case.
+    """
+    if full or length <= limit:
         return list(range(length))
     return [*range(EDGE), None, *range(length - EDGE, length)]
 

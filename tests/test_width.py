@@ -1,0 +1,62 @@
+"""Tables fill the terminal that they have: heads beside each other, and large matrices whole."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.rendering.blocks import plain_text
+from attncli.rendering.selection import Selection
+from attncli.rendering.table import lines
+from attncli.text.widths import cell_width
+
+
+def small(rows: int, columns: int) -> list[list[int]]:
+    """Return a matrix of −1, 0 and 1, always the same."""
+    made: list[list[int]] = np.random.default_rng(5).integers(-1, 2, (rows, columns)).tolist()
+    return made
+
+
+def shown(problem: attncli.Problem, width: int | None) -> list[str]:
+    return [plain_text(line) for line in lines(attncli.compute(problem), Selection(), width)]
+
+
+TWELVE = attncli.Problem(X=small(3, 36), tokens=["I", "am", "good"], heads=12)
+
+
+@pytest.mark.parametrize("width", [80, 100, 120, 160, 240])
+def test_no_line_is_wider_than_the_terminal(width: int) -> None:
+    assert max(map(cell_width, shown(TWELVE, width))) <= width
+
+
+def test_twelve_heads_take_few_lines() -> None:
+    assert len(shown(TWELVE, 120)) <= 160
+    assert len(shown(TWELVE, 200)) < len(shown(TWELVE, 120)) < len(shown(TWELVE, 80))
+
+
+def test_every_head_is_named_once_for_each_step() -> None:
+    text = "\n".join(shown(TWELVE, 120))
+    steps = text.split("\n\nscores = ")[1].split("\n\noutput = ")[0]
+    for head in range(1, 13):
+        assert (
+            len(re.findall(rf"head {head}\b", steps)) == 5
+        )  # scores, scaled, exp, weights, context
+
+
+def test_few_heads_keep_their_operands_and_their_sums() -> None:
+    two = attncli.Problem(X=small(3, 4), tokens=["I", "am", "good"], heads=2)
+    text = "\n".join(shown(two, 120))
+    assert text.count("Kᵀ") == 3  # the formula, and one for each head
+    assert text.count("z_am = ") == 2
+
+
+def test_what_fills_a_wide_terminal_is_shown_whole() -> None:
+    wide = attncli.Problem(X=small(24, 2))
+    whole = "\n".join(shown(wide, 200))
+    weights = whole.split("weights = exp / sum")[1].split("\n\n")[0].splitlines()[1:]
+    assert [len(line.split()) for line in weights] == [24] * 24
+    assert "⋮" in "\n".join(shown(wide, 80))
+    assert "⋮" in "\n".join(shown(wide, None))  # in a pipe, as --full has not been asked
