@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Iterable
 from enum import StrEnum
+from functools import cache, partial
+from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
@@ -13,6 +15,8 @@ from attncli.errors import fail
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
+    from rich.style import Style
+
     from attncli.rendering.blocks import Line
 
 WRONG_ANSWER = 1
@@ -34,24 +38,44 @@ class Color(StrEnum):
     never = "never"
 
 
-# A shade is a step from the page towards a strong blue. Text and background are both set, so a
-# light and a dark terminal show the same.
-SHADES = {
-    f"shade{step}": f"rgb({'0,0,0' if step < 6 else '255,255,255'}) on "
-    f"rgb({235 - 23 * step},{243 - 17 * step},{255 - 9 * step})"
-    for step in range(10)
-}
+class Theme(StrEnum):
+    """For what background colours are chosen."""
+
+    auto = "auto"
+    dark = "dark"
+    light = "light"
+
+
+def _shades(least: tuple[int, int, int], step: tuple[int, int, int]) -> dict[str, str]:
+    """Return styles from what is next to the page to a strong blue; the least has none at all.
+
+    Text and background are both set: black on what is light, white on what is dark.
+    """
+    found = {"shade0": ""}
+    for number in range(1, 10):
+        ground = [low + number * more for low, more in zip(least, step, strict=True)]
+        red, green, blue = ground
+        ink = "0,0,0" if 0.299 * red + 0.587 * green + 0.114 * blue > INK_CHANGES else "255,255,255"
+        found[f"shade{number}"] = f"rgb({ink}) on rgb({red},{green},{blue})"
+    return found
+
+
+INK_CHANGES = 110
+"""From so much brightness on, of 255, black can be read better than white."""
+
 STYLES = {
-    "": "",
-    "title": "bold",
-    "name": "italic",
-    "label": "cyan",
-    "faint": "dim",
-    "right": "green",
-    "wrong": "bold red",
-    "near": "yellow",
-    **SHADES,
+    Theme.dark: {
+        **{"": "", "title": "bold", "name": "italic", "label": "cyan", "faint": "dim"},
+        **{"right": "green", "wrong": "bold red", "near": "yellow"},
+        **_shades((14, 26, 48), (10, 18, 22)),
+    },
+    Theme.light: {
+        **{"": "", "title": "bold", "name": "italic", "label": "blue", "faint": "dim"},
+        **{"right": "rgb(0,110,0)", "wrong": "bold red", "near": "rgb(140,85,0)"},
+        **_shades((240, 246, 255), (-24, -18, -9)),
+    },
 }
+"""The colours on each background."""
 
 
 def terminal_width() -> int | None:
@@ -73,7 +97,7 @@ def is_coloured(color: Color) -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def write_lines(pages: Iterable[Iterable[Line]], color: Color) -> None:
+def write_lines(pages: Iterable[Iterable[Line]], color: Color, theme: Theme = Theme.auto) -> None:
     """Print pages of lines, a blank line between them.
 
     Raises:
@@ -82,7 +106,7 @@ def write_lines(pages: Iterable[Iterable[Line]], color: Color) -> None:
     """
     from attncli.rendering.blocks import plain_text
 
-    write = _coloured if is_coloured(color) else plain_text
+    write = partial(_coloured, theme) if is_coloured(color) else plain_text
     texts = ["\n".join(map(write, page)) + "\n" for page in pages]
     _print("\n".join(texts).encode(errors="replace"))
 
@@ -169,17 +193,29 @@ def _umask() -> int:
     return mask
 
 
-def _coloured(line: Line) -> str:
+@cache
+def _styles(theme: Theme) -> dict[str, Style]:
+    """Return the styles on a background; the terminal is asked for it where nobody says."""
+    from rich.style import Style
+
+    from attncli.cli.background import is_light
+
+    if theme is Theme.auto:
+        theme = Theme.light if is_light() else Theme.dark
+    return {name: Style.parse(style) for name, style in STYLES[theme].items() if style}
+
+
+def _coloured(theme: Theme, line: Line) -> str:
     """Return a line with the terminal's codes for its styles."""
     from rich.color import ColorSystem
-    from rich.style import Style
 
     system = {"truecolor": ColorSystem.TRUECOLOR, "24bit": ColorSystem.TRUECOLOR}.get(
         os.environ.get("COLORTERM", "").lower(), ColorSystem.EIGHT_BIT
     )
     while line and not line[-1][0].strip() and not line[-1][1].startswith("shade"):
         line = line[:-1]
-    return "".join(
-        Style.parse(STYLES[style]).render(text, color_system=system) if STYLES[style] else text
-        for text, style in line
-    )
+    styles, texts = _styles(theme), []
+    for style, spans in groupby(line, key=lambda span: span[1]):
+        text = "".join(text for text, _ in spans)
+        texts.append(styles[style].render(text, color_system=system) if style in styles else text)
+    return "".join(texts)

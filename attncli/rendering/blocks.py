@@ -280,9 +280,15 @@ def _block(matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Blo
         label = "" if not labels else "⋮" if row is None else labels[row]
         line = [(" " * (left - label_width(label)), ""), (label, "label")]
         line.append((" " * (lead - left) + bracket[0], ""))
+        before = ""
         for column, separator, text, size in zip(columns, separators, texts, widths, strict=True):
-            filled = " " * (size - cell_width(text)) + text
-            line += [(separator, ""), (filled, _style(matrix, row, column))]
+            filled, style = " " * (size - cell_width(text)) + text, _style(matrix, row, column)
+            if separator == GAP:  # half of it belongs to the cell on either side
+                line += [(" ", _ground(before)), (" ", _ground(style))]
+            else:
+                line.append((separator, ""))
+            line.append((filled, style))
+            before = style
         lines.append([*line, (bracket[1], ""), *rest])
     return Block(lines, width, top)
 
@@ -303,10 +309,15 @@ def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
         return "faint"
     if (row, column) in matrix.cells:
         return matrix.cells[row, column][1]
-    if np.isinf(matrix.values[row, column]):
-        return "faint"
+    if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):
+        return "faint"  # what is blocked, and its weight
     shade = matrix.shade(row, column)
     return "" if shade is None else f"shade{min(9, int(shade * 10))}"
+
+
+def _ground(style: str) -> str:
+    """Return the style of what is empty beside a cell: its shade, if it has one."""
+    return style if style.startswith("shade") else ""
 
 
 def _centred(text: str, style: str, width: int, lead: int) -> Line:
