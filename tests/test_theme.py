@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import re
-import select
-import sys
-import warnings
 
 import pytest
 
 from attncli.cli.background import is_light
 from attncli.cli.terminal import STYLES, Theme
-from tests.conftest import SAMPLES
+from tests.conftest import SAMPLES, in_terminal
 
 RGB = re.compile(r"rgb\((\d+),(\d+),(\d+)\)")
-COMMAND = [sys.executable, "-m", "attncli", "compute", str(SAMPLES / "i_am_good.yaml")]
+COMMAND = ("compute", SAMPLES / "i_am_good.yaml")
+COLOURS = {"COLORTERM": "truecolor"}
 
 
 def luminance(red: int, green: int, blue: int) -> float:
@@ -55,32 +51,6 @@ def test_without_a_terminal_it_is_dark(monkeypatch: pytest.MonkeyPatch) -> None:
     assert is_light() is False
 
 
-def on_a_terminal(answer: bytes, **environment: str) -> str:
-    """Return what a process writes on a terminal that answers so."""
-    with warnings.catch_warnings():  # the child only becomes another program
-        warnings.simplefilter("ignore", DeprecationWarning)
-        child, terminal = pty.fork()
-    if child == 0:  # pragma: no cover
-        given = {"TERM": "xterm-256color", "COLORTERM": "truecolor"} | environment
-        inherited = {k: v for k, v in os.environ.items() if k not in ("COLORFGBG", "NO_COLOR")}
-        os.execve(COMMAND[0], COMMAND, inherited | given)
-    written, asked = b"", False
-    while select.select([terminal], [], [], 20)[0]:
-        try:
-            part = os.read(terminal, 65536)
-        except OSError:  # Linux: the other side is closed
-            break
-        if not part:
-            break
-        written += part
-        if b"\x1b]11;?" in written and not asked:
-            asked = True
-            os.write(terminal, answer)
-    os.waitpid(child, 0)
-    os.close(terminal)
-    return written.decode()
-
-
 @pytest.mark.parametrize(
     ("answer", "light"),
     [
@@ -92,7 +62,7 @@ def on_a_terminal(answer: bytes, **environment: str) -> str:
     ],
 )
 def test_the_terminal_tells(answer: bytes, light: bool) -> None:
-    written = on_a_terminal(answer)
+    written = in_terminal(*COMMAND, answer=answer, env=COLOURS).out
     grounds = set(re.findall(r"48;2;\d+;\d+;\d+", written))
     expected = Theme.light if light else Theme.dark
     known = {
@@ -105,10 +75,17 @@ def test_the_terminal_tells(answer: bytes, light: bool) -> None:
 
 
 def test_a_terminal_that_says_so_is_not_asked() -> None:
-    written = on_a_terminal(b"", COLORFGBG="0;15")
+    written = in_terminal(*COMMAND, env={"COLORFGBG": "0;15"}).out
+    assert "\x1b]11" not in written
+
+
+@pytest.mark.parametrize("theme", ["dark", "light"])
+def test_a_theme_that_was_chosen(theme: str) -> None:
+    written = in_terminal(*COMMAND, "--theme", theme, env={"COLORFGBG": "15;0"}).out
+    assert ("\x1b[34mI" in written) is (theme == "light")
     assert "\x1b]11" not in written
 
 
 def test_without_colours_nothing_is_asked() -> None:
-    written = on_a_terminal(b"", NO_COLOR="1")
+    written = in_terminal(*COMMAND, env={"NO_COLOR": "1"}).out
     assert "\x1b" not in written

@@ -8,7 +8,15 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
+from attncli.cli.terminal import (
+    BAD_INPUT,
+    WRONG_ANSWER,
+    Color,
+    Display,
+    Theme,
+    terminal_width,
+    write_lines,
+)
 from attncli.errors import InputError, fail
 
 
@@ -49,9 +57,12 @@ def check(
     full: shared.Full = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
     color: shared.Colour = Color.auto,
+    theme: shared.Background = Theme.auto,
+    no_pager: shared.NoPager = False,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""
     out = None if str(out) == "-" else out
+    display = Display(color, theme, not no_pager)
     shared.prepare([problem, *(answers or ())])
     from attncli.files.grading import Unread, grade_all
     from attncli.files.load import Overrides
@@ -69,7 +80,7 @@ def check(
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         from attncli.rendering.weaknesses import weaknesses
 
-        write_lines([weaknesses(one, selection.digits) for one in problems], color)
+        write_lines([weaknesses(one, selection.digits) for one in problems], display)
         return
     graded, told = [], set[str]()
     for one in grade_all(problems, answers or (), strict, shared.standard_input()):
@@ -83,7 +94,7 @@ def check(
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 
-        write_lines(pages(graded, selection, terminal_width()), color)
+        write_lines(pages(graded, selection, terminal_width()), display)
     else:
         shared.write_format("reports", chosen_format, graded, selection, out)
     if any(isinstance(one, Unread) for one in graded):

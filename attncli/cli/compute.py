@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
+from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.text.escapes import visible
 
@@ -40,7 +40,9 @@ def compute(
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
-    color: Annotated[Color, Option("--color", help="When to colour tables.")] = Color.auto,
+    color: shared.Colour = Color.auto,
+    theme: shared.Background = Theme.auto,
+    no_pager: shared.NoPager = False,
     matrix: Annotated[
         list[str] | None,
         Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
@@ -92,7 +94,7 @@ def compute(
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
     selection = Selection(names, decimals, full, quiet, exact, standalone)
-    _write(traces, chosen_format, selection, out, color)
+    _write(traces, chosen_format, selection, out, Display(color, theme, not no_pager))
     if failed:
         raise typer.Exit(BAD_INPUT)
 
@@ -118,7 +120,11 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
 
 
 def _write(
-    traces: Sequence["Trace"], format_: str, selection: "Selection", out: Path | None, color: Color
+    traces: Sequence["Trace"],
+    format_: str,
+    selection: "Selection",
+    out: Path | None,
+    display: Display,
 ) -> None:
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
@@ -132,10 +138,10 @@ def _write(
         from attncli.rendering.explanations import exact_lines
 
         exacts = [Exact(trace) for trace in traces]
-        write_lines((exact_lines(exact, selection) for exact in exacts), color)
+        write_lines((exact_lines(exact, selection) for exact in exacts), display)
         for exact in exacts:
             shared.warn(exact.warnings())
     else:
         from attncli.rendering.table import lines
 
-        write_lines((lines(trace, selection, terminal_width()) for trace in traces), color)
+        write_lines((lines(trace, selection, terminal_width()) for trace in traces), display)

@@ -8,7 +8,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import BAD_INPUT, Color, write_lines
+from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, write_lines
 
 
 def explain(
@@ -31,9 +31,12 @@ def explain(
         bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
     ] = False,
     color: shared.Colour = Color.auto,
+    theme: shared.Background = Theme.auto,
+    no_pager: shared.NoPager = False,
 ) -> None:
     """Show how one number comes about, with the numbers put in."""
     shared.prepare([input_])
+    display = Display(color, theme, not no_pager)
     from attncli.rendering.explanations import Request, lines
     from attncli.rendering.selection import Selection
     from attncli.tape.cells import find_cells
@@ -51,7 +54,7 @@ def explain(
         closed = Exact(trace) if exact else None
         requests.append(Request(trace, step, places, deep, closed))
     if requests and chosen_format == "table":
-        write_lines((lines(request, selection) for request in requests), color)
+        write_lines((lines(request, selection) for request in requests), display)
     elif requests:
         shared.write_format("explanations", chosen_format, requests, selection, None)
     for request in requests:

@@ -3,11 +3,15 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 from attncli.cli import shared
-from attncli.cli.terminal import Color, write_lines
+from attncli.cli.terminal import Color, Display, Theme, write_lines
 
 
-def scores(color: shared.Colour = Color.auto) -> None:
+def scores(
+    color: shared.Colour = Color.auto,
+    theme: shared.Background = Theme.auto,
+    no_pager: shared.NoPager = False,
+) -> None:
     """List score functions, masks and normalisers."""
     from attncli.rendering.catalogue import catalogue
 
-    write_lines([catalogue()], color)
+    write_lines([catalogue()], Display(color, theme, not no_pager))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
-from attncli.cli.terminal import BAD_INPUT, Color, write_bytes
+from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -30,6 +30,8 @@ Decimals = Annotated[
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
 Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
+Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
+NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output at once.")]
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from attncli.errors import fail
+from attncli.records import Record
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -97,18 +98,35 @@ def is_coloured(color: Color) -> bool:
     return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def write_lines(pages: Iterable[Iterable[Line]], color: Color, theme: Theme = Theme.auto) -> None:
+class Display(Record):
+    """How lines are shown.
+
+    Attributes:
+        color: when to colour.
+        theme: for what background.
+        pager: whether what is longer than the screen of a terminal is shown by a pager.
+    """
+
+    color: Color
+    theme: Theme = Theme.auto
+    pager: bool = True
+
+
+def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
     """Print pages of lines, a blank line between them.
 
     Raises:
         InputError: if standard output cannot be written.
         ReaderWentAwayError: if nobody reads it any more.
     """
+    from attncli.cli.pager import paged
     from attncli.rendering.blocks import plain_text
 
-    write = partial(_coloured, theme) if is_coloured(color) else plain_text
+    write = partial(_coloured, display.theme) if is_coloured(display.color) else plain_text
     texts = ["\n".join(map(write, page)) + "\n" for page in pages]
-    _print("\n".join(texts).encode(errors="replace"))
+    data = "\n".join(texts).encode(errors="replace")
+    if not (display.pager and paged(data)):
+        _print(data)
 
 
 def write_bytes(data: bytes, out: Path | None, binary: bool = False) -> None:
