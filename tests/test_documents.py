@@ -73,13 +73,17 @@ def test_page_is_well_formed_and_asks_for_nothing(path: Path, attn: Attn) -> Non
     assert parser.open == []
     for tag, attributes in parser.tags:
         assert tag not in ("link", "img", "iframe", "object", "embed", "base", "form")
-        assert not {"src", "href", "srcset", "action", "xlink:href"} & set(attributes)
+        assert not {"src", "srcset", "action", "xlink:href"} & set(attributes)
         if tag == "th" and "scope" not in attributes:
             assert attributes == {}, "only the dots of what is left out are no header of anything"
     assert not re.search(r"https?:|@import|url\(|fetch\(|XMLHttpRequest|import\(", page)
     assert len([tag for tag, _ in parser.tags if tag == "td"]) > 2
     places = [attributes["id"] for _, attributes in parser.tags if "id" in attributes]
     assert len(places) == len(set(places))
+    assert not any(" " in str(place) for place in places)
+    links = [attributes["href"] for _, attributes in parser.tags if "href" in attributes]
+    assert links
+    assert {str(link) for link in links} <= {f"#{place}" for place in places}
 
 
 def values(step: dict[str, Any]) -> list[str]:

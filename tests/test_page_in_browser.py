@@ -185,3 +185,40 @@ def test_text_of_labels_stays_text(attn: Attn, tmp_path: Path) -> None:
     assert found["images"] == 0
     assert "<img src=x onerror=alert(1)>" in found["said"][0]
     assert found["requests"] == 0
+
+
+def test_where_there_is_room_the_explanation_stands_beside_the_page(
+    attn: Attn, tmp_path: Path
+) -> None:
+    page = attn("compute", SAMPLES / "heads_cut.yaml", "-f", "html").out
+    script = """
+      d.querySelector("#weights td[data-c]").focus();
+      var box = d.getElementById("why").getBoundingClientRect();
+      var main = d.querySelector("main").getBoundingClientRect();
+      return [box.left >= main.right, box.right <= w.innerWidth, box.top >= 0,
+              box.bottom <= w.innerHeight, Math.round(w.innerHeight - box.bottom)];
+    """
+    wide, narrow = seen_in_frames([(page, 1400), (page, 800)], script, tmp_path)
+    assert wide[:4] == [True] * 4
+    assert narrow[0] is False
+    assert narrow[4] == 0  # at the lower edge of the window
+
+
+def test_a_list_leads_to_every_step_and_labels_stay_in_view(attn: Attn, tmp_path: Path) -> None:
+    wide = {"tokens": ["first", "second"], "X": [[n / 7 for n in range(40)]] * 2, "score": "dot"}
+    path = tmp_path / "problem.json"
+    path.write_text(json.dumps(wide))
+    page = attn("compute", path, "-f", "html", "--full").out
+    script = """
+      var links = Array.from(d.querySelectorAll(".jump a"), (a) => a.getAttribute("href"));
+      var box = d.querySelector(".scroll"), label = box.querySelector("tbody th");
+      var before = label.getBoundingClientRect().left;
+      box.scrollLeft = 300;
+      return {links, missing: links.filter((l) => !d.querySelector(l)),
+              moved: box.scrollLeft, stays: label.getBoundingClientRect().left - before};
+    """
+    found = seen(page, script, tmp_path, 400)
+    assert found["links"] == ["#Q", "#scores", "#exp", "#weights", "#output"]
+    assert found["missing"] == []
+    assert found["moved"] == 300
+    assert abs(found["stays"]) < 10

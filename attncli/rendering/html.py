@@ -33,6 +33,9 @@ HINT = (
     "to see how it was made and from which others."
 )
 
+LEAST_LINKS = 2
+"""Fewer places need no list to jump to them."""
+
 KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
@@ -82,13 +85,17 @@ def traces(
     """
     made: dict[int, Sequence[object]] = {}
     between = between or [""] * (len(shown) + 1)
-    body = [between[0]]
+    body, links = [between[0]], []
     title, count = "", 0
     for index, trace in enumerate(shown):
         writer = _Writer(trace, selection, index, count, said[index] if said else None)
-        body.append(f"<article>\n{''.join(writer.parts())}</article>\n{between[index + 1]}")
+        name = f"problem-{index + 1}"
+        parts = "".join(writer.parts())
+        body.append(f'<article id="{name}">\n{parts}</article>\n{between[index + 1]}')
+        links.append((name, writer.heading))
         made |= writer.explanations()
         title, count = title or writer.page.title, count + len(writer.shown)
+    body.insert(1, _jump(links, "Answers" if said else "Problems"))
     return whole_page(title, "".join(body), made).encode()
 
 
@@ -107,6 +114,11 @@ class _Writer:
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
         self.level = 3 if any(entry.group for entry in self.page.entries) else 2
 
+    @property
+    def heading(self) -> str:
+        """What the article is called in a list: the student, the title, or its number."""
+        return (self.said.name if self.said else self.page.title) or f"Problem {self.index + 1}"
+
     def parts(self) -> Iterator[str]:
         """Yield the pieces of the article."""
         if self.page.title:
@@ -121,9 +133,10 @@ class _Writer:
             yield from (f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in said.comment)
         if not self.index:
             yield f'<p class="hint">{HINT}</p>\n'
-        for entry in self.page.entries:
+        yield _jump(self.links())
+        for number, entry in enumerate(self.page.entries):
             if entry.group:
-                yield f"<h2>{text(entry.group)}</h2>\n"
+                yield f'<h2 id="{self.place(f"part-{number}")}">{text(entry.group)}</h2>\n'
             yield from self.entry(entry)
         for line in self.page.closing:
             yield f'<p class="notes">{text(line)}</p>\n'
@@ -131,14 +144,24 @@ class _Writer:
             lines = "".join(f"<p>{text(line)}</p>" for line in self.page.warnings)
             yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
 
+    def place(self, name: str) -> str:
+        """Return the name of a place in the document: of a step, or of a group of them."""
+        return f"{name}-{self.index + 1}" if self.index else name
+
+    def links(self) -> list[tuple[str, str]]:
+        """Return the places to go to, each with its name: groups where there are any, or steps."""
+        entries = list(enumerate(self.page.entries))
+        groups = [(self.place(f"part-{n}"), entry.group) for n, entry in entries if entry.group]
+        names = (entry.steps[0].name for _, entry in entries)
+        return groups or [(self.place(name), name) for name in names]
+
     def entry(self, entry: Entry) -> Iterator[str]:
         names = [step.name for step in entry.steps]
-        place = f"{names[0]}-{self.index + 1}" if self.index else names[0]
-        title = f"<h{self.level}>{', '.join(map(text, names))}</h{self.level}>"
-        yield f'<section class="step" id="{text(place)}">{title}\n'
+        formulas = "".join(map(_heading, entry.steps))
+        yield f'<section class="step" id="{text(self.place(names[0]))}">\n'
+        yield f'<h{self.level} class="formula">{formulas}</h{self.level}>\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
-        yield f'<div class="formula">{"".join(map(_heading, entry.steps))}</div>\n'
         for figure in entry.figures:
             yield from self.figure(figure)
         for name in names:
@@ -204,9 +227,17 @@ def _heading(step: Step) -> str:
     return f"{mathml(step.notation, block=True)}{note}"
 
 
+def _jump(links: Sequence[tuple[str, str]], label: str = "Steps") -> str:
+    """Return a list of places to go to, where there are several."""
+    if len(links) < LEAST_LINKS:
+        return ""
+    items = "".join(f'<li><a href="#{text(place)}">{text(name)}</a></li>' for place, name in links)
+    return f'<nav class="jump" aria-label="{label}"><ul>{items}</ul></nav>\n'
+
+
 def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     """Return pieces side by side, as far as there is room."""
-    title = f"<h4>{text(name)}</h4>" if name else ""
+    title = f'<p class="head">{text(name)}</p>' if name else ""
     parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
 
