@@ -35,7 +35,7 @@ CELL = ".part:last-child td[data-c]"
 
 # Name, sample, width and height, the cell that is pointed at, dark or not.
 PICTURES = (
-    ("page", "i_am_good.yaml", (960, 640), f"#scores {CELL}", ()),
+    ("page", "i_am_good.yaml", (1200, 960), f"#scores {CELL}", ()),
     ("page-dark", "mask_causal.yaml", (960, 640), "#weights tr:last-child td[data-c]", DARK),
     ("page-phone", "pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
 )
