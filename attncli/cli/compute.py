@@ -11,7 +11,15 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
+from attncli.cli.terminal import (
+    BAD_INPUT,
+    Color,
+    Display,
+    Theme,
+    is_coloured,
+    terminal_width,
+    write_lines,
+)
 from attncli.errors import fail
 from attncli.text.escapes import visible
 
@@ -67,6 +75,7 @@ def compute(
     round_: Annotated[
         str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,
+    heat: Annotated[bool, Option("--heat", help="Draw the weights, without numbers.")] = False,
     exact: Annotated[
         bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
     ] = False,
@@ -94,7 +103,11 @@ def compute(
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
     selection = Selection(names, decimals, full, quiet, exact, standalone)
-    _write(traces, chosen_format, selection, out, Display(color, theme, not no_pager))
+    display = Display(color, theme, not no_pager)
+    if heat:
+        _draw(traces, chosen_format, selection, out, display)
+    else:
+        _write(traces, chosen_format, selection, out, display)
     if failed:
         raise typer.Exit(BAD_INPUT)
 
@@ -117,6 +130,27 @@ def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
             raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint="-m W_q=wq.csv")
         pairs[name.strip()] = file
     return pairs
+
+
+def _draw(
+    traces: Sequence["Trace"],
+    format_: str,
+    selection: "Selection",
+    out: Path | None,
+    display: Display,
+) -> None:
+    """Draw the weights.
+
+    Raises:
+        InputError: for any other format, or a file.
+    """
+    if format_ != "table" or out is not None:
+        raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
+    from attncli.rendering.heat import lines
+
+    has_colours = is_coloured(display.color)
+    drawn = [list(lines(trace, selection, terminal_width(), has_colours)) for trace in traces]
+    write_lines(drawn, display)
 
 
 def _write(

@@ -312,7 +312,12 @@ def _style(matrix: Matrix, row: int | None, column: int | None) -> str:
     if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):
         return "faint"  # what is blocked, and its weight
     shade = matrix.shade(row, column)
-    return "" if shade is None else f"shade{min(9, int(shade * 10))}"
+    return "" if shade is None else shade_style(shade)
+
+
+def shade_style(size: float) -> str:
+    """Return the style of a background as strong as a number, from 0 to 1, is large."""
+    return f"shade{min(9, int(abs(size) * 10))}"
 
 
 def _ground(style: str) -> str:

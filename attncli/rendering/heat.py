@@ -1,0 +1,106 @@
+"""Weights as pictures on a terminal: two columns a cell, heads beside each other."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from attncli.mechanisms.trace import Trace
+from attncli.rendering.blocks import (
+    CELL_WIDTH,
+    Block,
+    Layout,
+    Line,
+    Matrix,
+    heading_line,
+    shade_style,
+    titled,
+)
+from attncli.rendering.page import Figure, page_of
+from attncli.rendering.selection import Selection
+from attncli.text.escapes import label_text
+from attncli.text.widths import cell_width, label_width
+
+INKS = ("  ", "░░", "▒▒", "▓▓", "██")
+"""What stands in a cell where there are no colours, from 0 to 1."""
+
+BLOCKED = "··"
+"""What stands in a cell of a weight that is exactly 0."""
+
+SIZE = 2
+"""How many columns a cell takes."""
+
+
+def lines(
+    trace: Trace, selection: Selection, width: int | None, has_colours: bool
+) -> Iterator[Line]:
+    """Yield pictures of the weights of a trace.
+
+    Args:
+        trace: a calculation.
+        selection: which steps, and whether there is a title.
+        width: of the terminal, if there is one.
+        has_colours: whether the size of a weight is a background, or a sign.
+    """
+    layout = Layout(width)
+    page = page_of(trace, selection, limit=layout.limit * CELL_WIDTH // SIZE)
+    if page.title:
+        yield [(page.title, "title")]
+        yield []
+    entries = [e for e in page.entries if e.figures and e.figures[0].results[0].matrix.shaded]
+    for entry in entries:
+        yield heading_line(entry.steps[0], entry.shapes[0])
+        yield from layout.packed([_block(figure, has_colours) for figure in entry.figures])
+        yield []
+    yield _scale(has_colours) if entries else [("No weights are among the steps.", "")]
+
+
+def _block(figure: Figure, has_colours: bool) -> Block:
+    matrix = figure.results[0].matrix
+    labels = [label_text(label) for label in matrix.row_labels]
+    left = max(map(label_width, labels), default=0)
+    heads = _heads(matrix)
+    shown: list[Line] = [[(" " * (left + 2), ""), *heads]] if heads else []
+    brackets = ["⎡⎤", *["⎢⎥"] * (len(matrix.rows) - 2), "⎣⎦"] if matrix.rows[1:] else ["[]"]
+    for row, bracket in zip(matrix.rows, brackets, strict=True):
+        label = "" if not labels else "⋮" if row is None else labels[row]
+        line: Line = [(" " * (left - label_width(label)), ""), (label, "label")]
+        line.append((" " * bool(left) + bracket[0], ""))
+        line += [_cell(matrix, row, column, has_colours) for column in matrix.columns]
+        shown.append([*line, (bracket[1], "")])
+    width = max(sum(cell_width(text) for text, _ in line) for line in shown)
+    block = Block(shown, width, len(shown) - len(matrix.rows))
+    return titled(figure.name, block, ()) if figure.name else block
+
+
+def _heads(matrix: Matrix) -> list[tuple[str, str]]:
+    """Return the first letters of the words over the columns, where they tell these apart."""
+    words = [label_text(label)[:1] for label in matrix.column_labels]
+    if len(set(words)) < len(words) or any(label_width(word) != 1 for word in words):
+        return []
+    shown = ["…" if c is None else words[c] for c in matrix.columns] if words else []
+    return [(word + " " * (SIZE - label_width(word)), "label") for word in shown]
+
+
+def _cell(
+    matrix: Matrix, row: int | None, column: int | None, has_colours: bool
+) -> tuple[str, str]:
+    if row is None or column is None:
+        return ("⋱" if row is column else "…" if column is None else "⋮") + " ", "faint"
+    value = float(matrix.values[row, column])
+    if not value:
+        return BLOCKED, "faint"
+    return _ink(value, has_colours)
+
+
+def _ink(value: float, has_colours: bool) -> tuple[str, str]:
+    if has_colours:
+        return " " * SIZE, shade_style(value)
+    return INKS[round(min(abs(value), 1.0) * (len(INKS) - 1))], ""
+
+
+def _scale(has_colours: bool) -> Line:
+    """Return what the strengths stand for."""
+    steps: Sequence[float] = np.linspace(0.05, 0.95, 10).tolist()
+    return [("0 ", "faint"), *(_ink(step, has_colours) for step in steps), (" 1", "faint")]
