@@ -183,14 +183,24 @@ def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("score[1, 1]", "there is no step score; there are Q, K, V, scores"),
+        ("nothing[1, 1]", "there is no step nothing in this calculation\n  there are Q, K, V, sc"),
+        (
+            "skores[2, I]",
+            "there is no step skores in this calculation\n  did you mean scores[2, I]?",
+        ),
+        ("scroes", "there is no step scroes in this calculation\n  did you mean scores?"),
+        ("scores[1][0]", "write scores[2, 1], as places count from 1"),
+        ("scores[0, am]", "write scores[1, am], as places count from 1"),
+        ("scores[am][I]", "write scores[am, I]"),
+        ("scores[good:am, I]", "good comes after am\n  write am:good"),
+        ("scores[I:you, I]", "there is no query I:you"),
         ("scores[am, you]", "there is no key you"),
         ("scores[0, 1]", "there is no query 0"),
         ("scores[4, 1]", "there is no query 4"),
         ("scores[1, 2, 3]", "gives 3 of the places of scores, which are query, key"),
         ("scores[1, 2, 3]", "gives 3 of the places"),
         ("scores[2][1, 1]", "scores has only one matrix"),
-        ("scores[1, 1", "is not the name of a cell"),
+        ("scores[1, 1", "is not the name of a cell\n  write scores[1, 1]"),
         ("scores[", "is not the name of a cell"),
         ("", "there is no step"),
     ],
@@ -389,3 +399,97 @@ def test_what_is_blank_has_no_explanation() -> None:
     with pytest.raises(attncli.InputError, match="blank"):
         explain(trace, trace["weights"], (0, 3))
     assert (0, 3) not in explain_all(trace, trace["weights"])
+
+
+GOOD = "sample_inputs/i_am_good.yaml"
+
+
+def names(attn: Attn, *arguments: str) -> list[str]:
+    """Return the names of the cells that are explained."""
+    lines = explained(attn, *arguments)
+    return [line.split(" = ")[0] for line in lines if "[" in line.split(" = ")[0]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "meant"),
+    [
+        (["weights[:, am]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
+        (["weights[:, 2]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
+        (["scores[1:2, 3]"], ["scores[I, good]", "scores[am, good]"]),
+        (["scores[I:am, good]"], ["scores[I, good]", "scores[am, good]"]),
+        (["scores[I : am, good]"], ["scores[I, good]", "scores[am, good]"]),
+        (["A[2:, :1]"], ["weights[am, I]", "weights[good, I]"]),
+        (["S[am]"], ["scores[am, I]", "scores[am, am]", "scores[am, good]"]),
+        (["output[am, :]"], ["output[am, 1]", "output[am, 2]", "output[am, 3]"]),
+        (["Z[am, 1:2]"], ["output[am, 1]", "output[am, 2]"]),
+        (["QK^T[am, I]", "S[1,1]", "sum[am]"], ["scores[am, I]", "scores[I, I]", "sum[am]"]),
+        (["attention weights[1, 2]"], ["weights[I, am]"]),
+        (["scores[am,", "I]", "exp[1,", "1]"], ["scores[am, I]", "exp[I, I]"]),
+        (["scaled[am, I]"], ["scaled[am, I]"]),
+    ],
+)
+def test_cells_rows_columns_and_ranges(cells: list[str], meant: list[str], attn: Attn) -> None:
+    assert names(attn, GOOD, *cells) == meant
+
+
+def test_heads_are_named_as_they_are_written(attn: Attn) -> None:
+    path = "sample_inputs/heads_cut.yaml"
+    second = [
+        f"weights[head 2][{query}, {key}]"
+        for query in ("I", "am", "good")
+        for key in ("I", "am", "good")
+    ]
+    for cell in ("weights[head 2]", "weights[2]", "weights_2", "A head 2", "weights[head 2][:, :]"):
+        assert names(attn, path, cell) == second
+    assert names(attn, path, "weights[head :][am, I]") == [
+        "weights[head 1][am, I]",
+        "weights[head 2][am, I]",
+    ]
+    assert len(names(attn, path, "q_am")) == 4  # two features in each head
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("weights[1, 0, 2]", "weights[head 2][I, good]"),
+        ("weights[am, I]", "weights[head 1][am, I]"),
+        ("weights[1][0][2]", "weights[head 2][I, good]"),
+        ("weights[head 2][am][I]", "weights[head 2][am, I]"),
+        ("weights[0][am, I]", "weights[head 1][am, I]"),
+        ("weights[2, am, I]", "weights[head 2][am, I]"),
+    ],
+)
+def test_a_hint_works_when_it_is_pasted(cell: str, hint: str, attn: Attn) -> None:
+    result = attn("explain", "sample_inputs/heads_cut.yaml", cell)
+    assert (result.status, result.out) == (2, "")
+    written = re.findall(r"write (.*?\])(?:$|,)", result.err.strip())[0]
+    assert names(attn, "sample_inputs/heads_cut.yaml", written) == [hint]
+
+
+def test_cells_of_one_step_stand_together(attn: Attn) -> None:
+    lines = explained(attn, GOOD, "scores[1, 1]", "scores[2, 1]", "z_am")
+    assert lines[0] == "scores = Q Kᵀ"
+    assert lines[3:5] == ["", "output = weights V"]
+    records = [
+        json.loads(x) for x in explained(attn, GOOD, "S[1, 1]", "S[2, 1]", "V", "-f", "json")
+    ]
+    assert [len(record["cells"]) for record in records] == [2, 9]
+
+
+def test_a_name_with_colons_is_a_label_first() -> None:
+    tokens = ["12:30", ":", "a:b"]
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], tokens=tokens, score="dot"))
+    assert list(explain_all(trace, "scores[12:30, a:b]")) == [(0, 2)]
+    assert list(explain_all(trace, "scores[:, a:b]")) == [(0, 2), (1, 2), (2, 2)]
+    assert list(explain_all(trace, "scores[12:30:2, a:b]")) == [(0, 2), (1, 2)]
+
+
+def test_python_takes_the_same_names() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    assert explain(trace, "S[2, 1]").name == "scores[am, I]"
+    assert explain(trace, "context[am, 1]").line.startswith(
+        "context[am, 1] = weights[am, I]·V[I, 1]"
+    )
+    answers = {"scores[1:2, good]": [9, 6], "scores[:, I]": [14, 10, 9], "S[2:3, am]": "11; 6"}
+    report = attncli.check(trace.problem, answers)
+    assert (report.verdict, report.counts["correct"]) == ("correct", 7)
