@@ -16,7 +16,7 @@ from attncli.explaining import worked
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, in_terminal
 from tests.oracles.worked import value_of
 
 DECIMALS = 4
@@ -131,7 +131,7 @@ def test_what_a_mask_blocks() -> None:
     assert sources == (Source("mask", (0, 2)),)
 
 
-def explained(attn: Attn, *arguments: str) -> list[str]:
+def explained(attn: Attn, *arguments: str | Path) -> list[str]:
     result = attn("explain", *arguments)
     assert (result.status, result.err) == (0, "")
     return result.out.splitlines()
@@ -493,3 +493,68 @@ def test_python_takes_the_same_names() -> None:
     answers = {"scores[1:2, good]": [9, 6], "scores[:, I]": [14, 10, 9], "S[2:3, am]": "11; 6"}
     report = attncli.check(trace.problem, answers)
     assert (report.verdict, report.counts["correct"]) == ("correct", 7)
+
+
+def test_labels_are_the_ends_of_a_range_in_python() -> None:
+    weights = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))["weights"]
+    np.testing.assert_array_equal(weights["I":"am"], weights.value[0:2])
+    np.testing.assert_array_equal(weights["am":, :"am"], weights.value[1:, :2])
+    np.testing.assert_array_equal(weights[1:, "am"], weights.value[1:, 1])
+    with pytest.raises(KeyError, match="no you along the axis query of weights; there are I, am"):
+        weights["I":"you"]
+
+
+def shown(*arguments: str | Path, columns: int) -> list[str]:
+    """Return the lines that a terminal shows."""
+    return in_terminal(*arguments, columns=columns, env={"NO_COLOR": "1"}).out.splitlines()
+
+
+LONG = """
+X: [[1.25, -2.5, 3.75, 0.125, -1, 2, 7, 8, 9, 11, 12, 13]]
+tokens: [a + b]
+score: dot
+normalize: none
+"""
+
+
+@pytest.mark.parametrize("columns", [40, 60, 72, 100])
+def test_lines_break_before_signs_on_a_terminal(columns: int, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    arguments = ("explain", path, "scores", "--deep", "--full")
+    (whole,) = [x for x in shown(*arguments, columns=1000) if "q_" in x]
+    assert whole.startswith(
+        "scores[a + b, a + b] = q_a + b · k_a + b = 1.25·1.25 + (-2.5)·(-2.5) + "
+    )
+    lines = shown(*arguments, columns=columns)
+    end = next(i for i, line in enumerate(lines) if line.lstrip().startswith("Q["))
+    assert " ".join(line.strip() for line in lines[1:end]) == whole
+    assert all(len(line) <= columns for line in lines)
+    for line in lines[2:end]:
+        assert re.match(r"    [=+−] ", line), line
+        assert not re.search(r"[=+−]$", line), line
+
+
+def test_lines_are_never_broken_off_a_terminal(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    assert len(explained(attn, path, "scores", "--full")) == 2
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(f"X: [{list(range(1, 513))}]\nscore: dot\nnormalize: none\n")
+    (_, line) = explained(attn, wide, "scores")
+    assert line.endswith(
+        "1·1 + 2·2 + 3·3 + … 506 more terms … + 510·510 + 511·511 + 512·512 = 44870400"
+    )
+    lines = shown("explain", wide, "scores", "--full", columns=80)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) > 50
+
+
+def test_reasons_break_too(tmp_path: Path) -> None:
+    path = SAMPLES / "normalize_sparsemax.yaml"
+    lines = shown("explain", path, "weights[one, b]", columns=40)
+    assert lines[-3:] == [
+        "weights[one, b] = max(scores[one, b]",
+        "    − τ, 0) = max(0.5 − 0.25, 0) = 0.25,",
+        "    as τ = (1 + 0.5 − 1) / 2 = 0.25",
+    ]

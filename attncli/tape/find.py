@@ -12,7 +12,7 @@ from attncli.records import Record, replace
 from attncli.tape.cells import Index, are_clear, cell_name, row_letter
 from attncli.tape.step import Step
 from attncli.tape.words import ALIASES, meant
-from attncli.text.escapes import label_text, visible
+from attncli.text.escapes import visible
 from attncli.text.suggestions import near_words
 
 Steps: TypeAlias = Mapping[str, Step]
@@ -259,8 +259,7 @@ def _span(step: Step, axis: str, size: int, word: str, name: str) -> int | range
 def _known(step: Step, axis: str, size: int, word: str) -> list[int]:
     """Return the places along an axis that a label, in quotes or not, or a number from 1 names."""
     labels = step.labels.get(axis, ())
-    label = word[1:-1] if len(word) > 1 and word[0] == word[-1] == '"' else word
-    places = [i for i, known in enumerate(labels) if label in (known, label_text(known))]
+    places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
     if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
         places = []  # the number of a place
     if not places and word.isdecimal() and len(word) < 10 and 1 <= int(word) <= size:
