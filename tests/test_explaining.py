@@ -446,6 +446,7 @@ def test_heads_are_named_as_they_are_written(attn: Attn) -> None:
         "weights[head 2][am, I]",
     ]
     assert len(names(attn, path, "q_am")) == 4  # two features in each head
+    assert names(attn, path, "Q_2[am, 1]") == ["Q[head 2][am, 1]"]
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from attncli.rendering.selection import Selection
 from attncli.rendering.views import subscripted
 from attncli.tape.cells import at_of, cell_name, row
 from attncli.tape.find import find_cells
-from tests.conftest import SAMPLE_FILES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE
 
 MOST = 300
@@ -168,3 +168,41 @@ def test_labels_in_markdown_formulas_stay_on_their_line(attn: Attn, tmp_path: Pa
     out = attn("explain", str(path), "scores[1, 2]", "-f", "markdown").out
     assert out.count("\n") == 1
     assert "\u202e" not in out
+
+
+PIECES = [
+    *'[]:,120AISX"_٣',
+    "scores",
+    "weights",
+    "q_",
+    "z_",
+    "-1",
+    "am",
+    "good",
+    "[head",
+    "Q_2",
+    "head²",
+]
+
+
+@pytest.mark.parametrize("name", ["i_am_good.yaml", "heads_cut.yaml", "integers_columns.yaml"])
+def test_whatever_is_written_is_read_or_refused_and_hints_work(name: str) -> None:
+    random = np.random.default_rng(len(name))
+    trace = attncli.compute(attncli.load(SAMPLES / name))
+    read = 0
+    for _ in range(2000):
+        signs = random.choice(["", " "], 6, p=[0.8, 0.2])
+        pieces = random.choice(PIECES, random.integers(1, 7))
+        word = "".join(map("".join, zip(pieces, signs, strict=False)))
+        try:
+            found = find_cells(word, trace.steps, trace.inputs)
+        except attncli.InputError as error:
+            hint = re.findall(
+                r"\n  write (?!it as)(.*\])(?:, as places count from 1)?$", str(error)
+            )
+            for other in hint:
+                find_cells(other, trace.steps, trace.inputs)
+        else:
+            read += 1
+            assert np.size(found.step.value[found.at]) == len(found.places) > 0
+    assert read > 50

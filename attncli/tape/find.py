@@ -98,11 +98,12 @@ class _Reader(Record):
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
         step = self.exact(base)
-        if step is None and not bracket and (found := self.of_row(base)):
-            return found
+        if step is None and not bracket and (row := self.of_row(base)):
+            return row
         step = step or self.called(base)
-        if step is None and not bracket and (found := self.of_head(base)):
-            return found
+        if step is None and (found := self.of_head(base)):
+            step, head = found
+            groups = [f"head {head}", *groups]
         if step is None:
             raise self.unknown(base, name)
         return _cells(step, groups, name)
@@ -160,13 +161,11 @@ class _Reader(Record):
                 return Cells(step, (*leads, *_along(step, [word], base)))
         return None
 
-    def of_head(self, base: str) -> Cells | None:
-        """Return the cells of a head, of which the number stands behind the step's name."""
+    def of_head(self, base: str) -> tuple[Step, str] | None:
+        """Return a step with heads and the number of one, where that stands behind its name."""
         match = HEAD.fullmatch(base)
         step = match and (self.exact(match["name"]) or self.called(match["name"]))
-        if not match or not step or "head" not in step.leading:
-            return None
-        return _cells(step, [f"head {match['head']}"], base)
+        return (step, match["head"]) if match and step and "head" in step.leading else None
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
