@@ -47,7 +47,12 @@ def test_the_values_of_weighted_sums_are_found(path: Path) -> None:
     for problem in attncli.load_all(path):
         trace = attncli.compute(problem)
         page = page_of(trace, Selection(full=True))
-        sums = [s for entry in page.entries for figure in entry.figures for s in figure.sums]
+        sums = []
+        for entry in page.entries:
+            for one in [one for figure in entry.figures for one in figure.sums]:
+                name = subscripted(one.letter, one.word)
+                assert find_cells(name, trace.steps, trace.inputs).step in entry.steps
+                sums.append(one)
         names = [(w.letter, w.word) for w in sums]
         names += [(part.letter, part.word) for w in sums for part in w.parts]
         for letter, word in names:

@@ -8,6 +8,7 @@ from functools import lru_cache
 
 from attncli.notation.text import text
 from attncli.notation.tree import Cell, Vector
+from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Step
 
 Index = tuple[int, ...]
@@ -74,6 +75,16 @@ def place_word(
 def row_letter(step: Step) -> str:
     """Return what the rows of a step are called by: q for those of Q, weights for its own."""
     return step.name.lower() if len(step.name) == 1 else step.name
+
+
+VALUES = {"key": "v", "query": "x", "state": ""}
+"""How the values that weights multiply are called, by the axis along which the weights stand."""
+
+
+def mixes_values(step: Step) -> bool:
+    """Whether a step is values mixed by weights: z_am = 0.9·v_I + 0.1·v_am."""
+    made = step.operation
+    return isinstance(made, MatMul) and made.left.trailing[-1] in VALUES
 
 
 def _is_plain(label: str, signs: str) -> bool:

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attncli.errors import InputError, fail
 from attncli.records import Record, replace
-from attncli.tape.cells import Index, are_clear, cell_name, row_letter
+from attncli.tape.cells import Index, are_clear, cell_name, mixes_values, row_letter
 from attncli.tape.step import Step
 from attncli.tape.words import ALIASES, meant
 from attncli.text.escapes import visible
@@ -120,7 +120,7 @@ class _Reader(Record):
         """
         step = self.of_letter(word)
         if step is None:
-            step = self.last(one for one in self.steps.values() if one.symbol == word)
+            step = self.likeliest(one for one in self.steps.values() if one.symbol == word)
         if step is None:
             names = meant(word, self.steps, self.added)
             if len(names) > 1:
@@ -129,11 +129,16 @@ class _Reader(Record):
             step = self.steps[names[0]] if names else None
         return step
 
-    def last(self, found: Iterator[Step]) -> Step | None:
-        """Return the last of several steps, of those that change something if there are."""
+    def likeliest(self, found: Iterator[Step]) -> Step | None:
+        """Return the one of several steps with one symbol that is meant.
+
+        It changes something, if there is one that does, and mixes values, as the rows of such a
+        step are what pages call by the symbol; else it is the last.
+        """
         several = list(found)
-        usual = [one for one in several if one.name not in self.added] or several
-        return usual[-1] if usual else None
+        several = [one for one in several if one.name not in self.added] or several
+        several = [one for one in several if mixes_values(one)] or several
+        return several[-1] if several else None
 
     def of_letter(self, letter: str) -> Step | None:
         """Return the step whose rows are called by a letter: q for Q, z for what has the symbol Z.
@@ -144,7 +149,7 @@ class _Reader(Record):
             if row_letter(one) == letter:
                 return one
         symbols = ((s, s.symbol[0].lower() + s.symbol[1:]) for s in self.steps.values())
-        if (step := self.last(s for s, symbol in symbols if symbol == letter)) is not None:
+        if (step := self.likeliest(s for s, symbol in symbols if symbol == letter)) is not None:
             return step
         return self.inputs.get("memory", self.inputs.get("X")) if letter == "v" else None
 
