@@ -13,7 +13,7 @@ from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
 from attncli.records import replace
-from attncli.tape.find import find_cells
+from attncli.tape.find import find_cells, several_meant
 from attncli.tape.step import Step
 from attncli.tape.words import meant
 from attncli.text.escapes import visible
@@ -65,8 +65,7 @@ def _refuse_several(base: str, trace: Trace) -> None:
     names = meant(base, trace.steps, trace.added)
     names = names or [name for name in called if name not in trace.added]
     if len(names) > 1:
-        message = f"{visible(base)} may mean {', '.join(names[:-1])} or {names[-1]} here"
-        raise fail(message, hint="write the name of the step")
+        raise several_meant(base, names)
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:

@@ -124,8 +124,7 @@ class _Reader(Record):
         if step is None:
             names = meant(word, self.steps, self.added)
             if len(names) > 1:
-                message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
-                raise fail(message, hint="write the name of the step")
+                raise several_meant(word, names)
             step = self.steps[names[0]] if names else None
         return step
 
@@ -182,6 +181,12 @@ class _Reader(Record):
         for step in near[:1]:
             hint = f"did you mean {step}{visible(rest) if self.accepts(step + rest) else ''}?"
         return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
+
+
+def several_meant(word: str, names: Sequence[str]) -> InputError:
+    """Return the error for a word that people use for several of the steps."""
+    message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
+    return fail(message, hint="write the name of the step")
 
 
 def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
