@@ -20,10 +20,10 @@ from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.names import ALIASES
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS, WORDS
 from attncli.rendering.selection import Selection
+from attncli.tape.words import ALIASES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
 from tests.snapshots import assert_same
 
@@ -233,7 +233,7 @@ def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
     assert "stands twice" in misread({"S[I, am]": 10, "scores[1, 2]": 10}, good)
     assert "stands twice" in misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
     assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
-    assert "did you mean weights?" in misread({"wieghts[am, I]": 1}, good)
+    assert "did you mean weights[am, I]?" in misread({"wieghts[am, I]": 1}, good)
     report = attncli.check(good, {"weights[am, I]": [[1, 2]]})
     assert report.steps["weights"].status == "wrong"
     assert report.findings["weights"].advice.startswith("The shape must be that of the cells")
@@ -298,7 +298,7 @@ def test_answers_that_cannot_be_read() -> None:
     assert "the problem has no answers" in misread(None)
     heads = attncli.load(SAMPLES / "heads_cut.yaml")
     assert "Z may mean context, concat or output here" in misread({"Z": [[1]]}, heads)
-    assert "Q has the heads 1 to 2" in misread({"Q_3": [[1]]}, heads)
+    assert "Q_3: there is no head 3" in misread({"Q_3": [[1]]}, heads)
 
 
 def test_a_wrong_shape_is_told_and_later_steps_go_on(attn: Attn, tmp_path: Path) -> None:

@@ -16,7 +16,7 @@ from attncli.explaining import worked
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, in_terminal
 from tests.oracles.worked import value_of
 
 DECIMALS = 4
@@ -131,7 +131,7 @@ def test_what_a_mask_blocks() -> None:
     assert sources == (Source("mask", (0, 2)),)
 
 
-def explained(attn: Attn, *arguments: str) -> list[str]:
+def explained(attn: Attn, *arguments: str | Path) -> list[str]:
     result = attn("explain", *arguments)
     assert (result.status, result.err) == (0, "")
     return result.out.splitlines()
@@ -183,14 +183,24 @@ def test_without_a_cell_every_cell_is_explained(attn: Attn) -> None:
 @pytest.mark.parametrize(
     ("cell", "message"),
     [
-        ("score[1, 1]", "there is no step score; there are Q, K, V, scores"),
+        ("nothing[1, 1]", "there is no step nothing in this calculation\n  there are Q, K, V, sc"),
+        (
+            "skores[2, I]",
+            "there is no step skores in this calculation\n  did you mean scores[2, I]?",
+        ),
+        ("scroes", "there is no step scroes in this calculation\n  did you mean scores?"),
+        ("scores[1][0]", "write scores[2, 1], as places count from 1"),
+        ("scores[0, am]", "write scores[1, am], as places count from 1"),
+        ("scores[am][I]", "write scores[am, I]"),
+        ("scores[good:am, I]", "good comes after am\n  write am:good"),
+        ("scores[I:you, I]", "there is no query I:you"),
         ("scores[am, you]", "there is no key you"),
         ("scores[0, 1]", "there is no query 0"),
         ("scores[4, 1]", "there is no query 4"),
         ("scores[1, 2, 3]", "gives 3 of the places of scores, which are query, key"),
         ("scores[1, 2, 3]", "gives 3 of the places"),
         ("scores[2][1, 1]", "scores has only one matrix"),
-        ("scores[1, 1", "is not the name of a cell"),
+        ("scores[1, 1", "is not the name of a cell\n  write scores[1, 1]"),
         ("scores[", "is not the name of a cell"),
         ("", "there is no step"),
     ],
@@ -389,3 +399,163 @@ def test_what_is_blank_has_no_explanation() -> None:
     with pytest.raises(attncli.InputError, match="blank"):
         explain(trace, trace["weights"], (0, 3))
     assert (0, 3) not in explain_all(trace, trace["weights"])
+
+
+GOOD = "sample_inputs/i_am_good.yaml"
+
+
+def names(attn: Attn, *arguments: str) -> list[str]:
+    """Return the names of the cells that are explained."""
+    lines = explained(attn, *arguments)
+    return [line.split(" = ")[0] for line in lines if "[" in line.split(" = ")[0]]
+
+
+@pytest.mark.parametrize(
+    ("cells", "meant"),
+    [
+        (["weights[:, am]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
+        (["weights[:, 2]"], ["weights[I, am]", "weights[am, am]", "weights[good, am]"]),
+        (["scores[1:2, 3]"], ["scores[I, good]", "scores[am, good]"]),
+        (["scores[I:am, good]"], ["scores[I, good]", "scores[am, good]"]),
+        (["scores[I : am, good]"], ["scores[I, good]", "scores[am, good]"]),
+        (["A[2:, :1]"], ["weights[am, I]", "weights[good, I]"]),
+        (["S[am]"], ["scores[am, I]", "scores[am, am]", "scores[am, good]"]),
+        (["output[am, :]"], ["output[am, 1]", "output[am, 2]", "output[am, 3]"]),
+        (["Z[am, 1:2]"], ["output[am, 1]", "output[am, 2]"]),
+        (["QK^T[am, I]", "S[1,1]", "sum[am]"], ["scores[am, I]", "scores[I, I]", "sum[am]"]),
+        (["attention weights[1, 2]"], ["weights[I, am]"]),
+        (["scores[am,", "I]", "exp[1,", "1]"], ["scores[am, I]", "exp[I, I]"]),
+        (["scaled[am, I]"], ["scaled[am, I]"]),
+    ],
+)
+def test_cells_rows_columns_and_ranges(cells: list[str], meant: list[str], attn: Attn) -> None:
+    assert names(attn, GOOD, *cells) == meant
+
+
+def test_heads_are_named_as_they_are_written(attn: Attn) -> None:
+    path = "sample_inputs/heads_cut.yaml"
+    second = [
+        f"weights[head 2][{query}, {key}]"
+        for query in ("I", "am", "good")
+        for key in ("I", "am", "good")
+    ]
+    for cell in ("weights[head 2]", "weights[2]", "weights_2", "A head 2", "weights[head 2][:, :]"):
+        assert names(attn, path, cell) == second
+    assert names(attn, path, "weights[head :][am, I]") == [
+        "weights[head 1][am, I]",
+        "weights[head 2][am, I]",
+    ]
+    assert len(names(attn, path, "q_am")) == 4  # two features in each head
+    assert names(attn, path, "Q_2[am, 1]") == ["Q[head 2][am, 1]"]
+
+
+@pytest.mark.parametrize(
+    ("cell", "hint"),
+    [
+        ("weights[1, 0, 2]", "weights[head 2][I, good]"),
+        ("weights[am, I]", "weights[head 1][am, I]"),
+        ("weights[1][0][2]", "weights[head 2][I, good]"),
+        ("weights[head 2][am][I]", "weights[head 2][am, I]"),
+        ("weights[0][am, I]", "weights[head 1][am, I]"),
+        ("weights[2, am, I]", "weights[head 2][am, I]"),
+    ],
+)
+def test_a_hint_works_when_it_is_pasted(cell: str, hint: str, attn: Attn) -> None:
+    result = attn("explain", "sample_inputs/heads_cut.yaml", cell)
+    assert (result.status, result.out) == (2, "")
+    written = re.findall(r"write (.*?\])(?:$|,)", result.err.strip())[0]
+    assert names(attn, "sample_inputs/heads_cut.yaml", written) == [hint]
+
+
+def test_cells_of_one_step_stand_together(attn: Attn) -> None:
+    lines = explained(attn, GOOD, "scores[1, 1]", "scores[2, 1]", "z_am")
+    assert lines[0] == "scores = Q Kᵀ"
+    assert lines[3:5] == ["", "output = weights V"]
+    records = [
+        json.loads(x) for x in explained(attn, GOOD, "S[1, 1]", "S[2, 1]", "V", "-f", "json")
+    ]
+    assert [len(record["cells"]) for record in records] == [2, 9]
+
+
+def test_a_name_with_colons_is_a_label_first() -> None:
+    tokens = ["12:30", ":", "a:b"]
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], tokens=tokens, score="dot"))
+    assert list(explain_all(trace, "scores[12:30, a:b]")) == [(0, 2)]
+    assert list(explain_all(trace, "scores[:, a:b]")) == [(0, 2), (1, 2), (2, 2)]
+    assert list(explain_all(trace, "scores[12:30:2, a:b]")) == [(0, 2), (1, 2)]
+
+
+def test_python_takes_the_same_names() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))
+    assert explain(trace, "S[2, 1]").name == "scores[am, I]"
+    assert explain(trace, "context[am, 1]").line.startswith(
+        "context[am, 1] = weights[am, I]·V[I, 1]"
+    )
+    answers = {"scores[1:2, good]": [9, 6], "scores[:, I]": [14, 10, 9], "S[2:3, am]": "11; 6"}
+    report = attncli.check(trace.problem, answers)
+    assert (report.verdict, report.counts["correct"]) == ("correct", 7)
+
+
+def test_labels_are_the_ends_of_a_range_in_python() -> None:
+    weights = attncli.compute(attncli.load(SAMPLES / "i_am_good.yaml"))["weights"]
+    np.testing.assert_array_equal(weights["I":"am"], weights.value[0:2])
+    np.testing.assert_array_equal(weights["am":, :"am"], weights.value[1:, :2])
+    np.testing.assert_array_equal(weights[1:, "am"], weights.value[1:, 1])
+    with pytest.raises(KeyError, match="no you along the axis query of weights; there are I, am"):
+        weights["I":"you"]
+
+
+def shown(*arguments: str | Path, columns: int) -> list[str]:
+    """Return the lines that a terminal shows."""
+    return in_terminal(*arguments, columns=columns, env={"NO_COLOR": "1"}).out.splitlines()
+
+
+LONG = """
+X: [[1.25, -2.5, 3.75, 0.125, -1, 2, 7, 8, 9, 11, 12, 13]]
+tokens: [a + b]
+score: dot
+normalize: none
+"""
+
+
+@pytest.mark.parametrize("columns", [40, 60, 72, 100])
+def test_lines_break_before_signs_on_a_terminal(columns: int, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    arguments = ("explain", path, "scores", "--deep", "--full")
+    (whole,) = [x for x in shown(*arguments, columns=1000) if "q_" in x]
+    assert whole.startswith(
+        "scores[a + b, a + b] = q_a + b · k_a + b = 1.25·1.25 + (-2.5)·(-2.5) + "
+    )
+    lines = shown(*arguments, columns=columns)
+    end = next(i for i, line in enumerate(lines) if line.lstrip().startswith("Q["))
+    assert " ".join(line.strip() for line in lines[1:end]) == whole
+    assert all(len(line) <= columns for line in lines)
+    for line in lines[2:end]:
+        assert re.match(r"    [=+−] ", line), line
+        assert not re.search(r"[=+−]$", line), line
+
+
+def test_lines_are_never_broken_off_a_terminal(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "long.yaml"
+    path.write_text(LONG)
+    assert len(explained(attn, path, "scores", "--full")) == 2
+    wide = tmp_path / "wide.yaml"
+    wide.write_text(f"X: [{list(range(1, 513))}]\nscore: dot\nnormalize: none\n")
+    (_, line) = explained(attn, wide, "scores")
+    assert line.endswith(
+        "1·1 + 2·2 + 3·3 + … 506 more terms … + 510·510 + 511·511 + 512·512 = 44870400"
+    )
+    lines = shown("explain", wide, "scores", "--full", columns=80)
+    assert max(map(len, lines)) <= 80
+    assert len(lines) > 50
+
+
+def test_reasons_break_too(tmp_path: Path) -> None:
+    path = SAMPLES / "normalize_sparsemax.yaml"
+    lines = shown("explain", path, "weights[one, b]", columns=40)
+    assert lines[-3:] == [
+        "weights[one, b] = max(scores[one, b]",
+        "    − τ, 0) = max(0.5 − 0.25, 0) = 0.25,",
+        "    as τ = (1 + 0.5 − 1) / 2 = 0.25",
+    ]

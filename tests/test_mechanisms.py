@@ -6,6 +6,7 @@ Each row of the open tables has its cases here: a row without one fails a test.
 from __future__ import annotations
 
 import itertools
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -555,3 +556,65 @@ def test_decoder_step_with_attentional_vector(score: str) -> None:
 )
 def test_attentional_vector_follows_the_output(keys: Keys) -> None:
     agrees(keys)
+
+
+FOUR_AXES = {
+    "Q": numbers(2, 4, 3, 2),
+    "K": numbers(2, 4, 5, 2, seed=2),
+    "V": numbers(2, 4, 5, 3, seed=3),
+}
+GROUPED = FOUR_AXES | {"K": numbers(2, 2, 5, 2, seed=2), "V": numbers(2, 2, 5, 3, seed=3)}
+
+
+@pytest.mark.parametrize(
+    ("arrays", "heads", "kv_heads"),
+    [
+        (FOUR_AXES, 4, 4),
+        (GROUPED, 4, 2),
+        ({"scores": numbers(2, 4, 3, 5), "V": FOUR_AXES["V"]}, 4, 4),
+        ({"Q": numbers(3, 8), "K": numbers(5, 8), "V": FOUR_AXES["V"]}, 4, 4),
+        ({key: a[:, :1] for key, a in FOUR_AXES.items()}, 1, 1),
+    ],
+)
+def test_four_axes_tell_the_heads(
+    arrays: dict[str, Any], heads: int, kv_heads: int, tmp_path: Path
+) -> None:
+    told = attncli.Problem(**arrays, heads=heads, kv_heads=kv_heads)
+    np.savez(tmp_path / "p.npz", **arrays)
+    for problem in (attncli.Problem(**arrays), attncli.load(tmp_path / "p.npz")):
+        assert (problem.heads, problem.kv_heads) == (heads, kv_heads)
+        trace = attncli.compute(problem)
+        np.testing.assert_array_equal(trace.output, attncli.compute(told).output)
+        assert trace["weights" if heads == 1 else "V"].leading[0] == "batch"
+        assert attncli.render(trace, "json") == attncli.render(attncli.compute(told), "json")
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        (
+            {"heads": 2},
+            "Q has 4 heads, its second axis of four, but heads is 2\n"
+            "  leave out heads, or write heads: 4",
+        ),
+        (
+            {"kv_heads": 2},
+            "K has 4 heads, its second axis of four, but kv_heads is 2\n"
+            "  leave out kv_heads, or write kv_heads: 4",
+        ),
+        (
+            {"V": numbers(2, 2, 5, 3)},
+            "V has 2 heads, its second axis of four, but K has 4\n"
+            "  the axes are (batch, heads, n, d)",
+        ),
+        (
+            {"Q": numbers(2, 6, 3, 2)},
+            "K has 4 heads, its second axis of four, but Q has 6\n"
+            "  the axes are (batch, heads, n, d)",
+        ),
+    ],
+)
+def test_four_axes_with_other_heads(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(attncli.InputError) as caught:
+        attncli.Problem(**(FOUR_AXES | more))
+    assert str(caught.value) == said

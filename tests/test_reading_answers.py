@@ -478,3 +478,75 @@ def test_files_of_other_programs(
     assert result.status == 2
     assert words in result.err
     assert len(result.err.splitlines()) == 2
+
+
+# ---- answers from bare files, -m NAME=FILE
+
+BARE = "0.98,0.02,0.01\n0.27,0.73,0.00\n0.91,0.05,0.05\n"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Return a folder with a problem without answers, and bare matrices."""
+    (tmp_path / "p.yaml").write_text(
+        "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot, tokens: [I, am, good]}"
+    )
+    (tmp_path / "w.csv").write_text(BARE)
+    (tmp_path / "labelled.csv").write_text(",I,am,good\ngood,0.91,0.05,0.05\nI,0.98,0.02,0.01\n")
+    np.save(tmp_path / "v.npy", np.array([[1.0, 3, 2], [1, 1, 3], [1, 2, 1]]))
+    (tmp_path / "x.csv").write_text("1 0 0\n0 1 0\n0 0 1\n")
+    (tmp_path / "ada.yaml").write_text(
+        "{student: Ada, scores: [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}"
+    )
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["-m", "weights=w.csv"], "correct: 9 numbers"),
+        (["-m", "A=labelled.csv"], "A has no use in kind self"),
+        (["-m", "alpha=w.csv"], "correct: 9 numbers"),
+        (["-m", "weights=labelled.csv"], "correct: 6 numbers"),
+        (["-m", "weights=w.csv", "-m", "V=v.npy"], "correct: 18 numbers"),
+        (["-m", "output[am]=am.csv"], "there is no such file"),
+        (["ada.yaml", "-m", "weights=w.csv"], "correct: 18 numbers"),
+        (["-m", "weights=w.csv", "-m", "X=x.csv"], "wrong, first at weights"),
+        (["-m", "weights=w.csv", "--decimals-asked", "3"], "wrong, first at weights"),
+        (["-m", "wieghts=w.csv"], "w.csv:1: there is no step wieghts in this calculation"),
+        (
+            ["-m", "weights=none.csv"],
+            "-m weights=none.csv: weights: none.csv: there is no such file",
+        ),
+        (["-m", "weights"], "-m weights is not of the form NAME=FILE"),
+        (["ada.yaml", "ada.yaml", "-m", "V=v.npy"], "but there are 2 files of answers"),
+        (["-m", "W_q=v.npy", "-m", "Q=v.npy"], "wrong, first at Q (projection_missing)"),
+    ],
+)
+def test_an_answer_in_a_bare_file(
+    arguments: list[str], said: str, folder: Path, attn: Attn
+) -> None:
+    result = attn("check", "p.yaml", *arguments, cwd=folder)
+    assert said in result.out + result.err
+    judged = said.startswith(("correct", "wrong"))
+    assert result.status == (2 if not judged else 1 if said.startswith("wrong") else 0)
+
+
+def test_a_bare_file_replaces_an_answer(folder: Path, attn: Attn) -> None:
+    (folder / "ada.yaml").write_text("{student: Ada, weights: [[1, 0, 0]]}")
+    result = attn("check", "p.yaml", "ada.yaml", "-m", "weights=w.csv", cwd=folder)
+    assert (result.status, result.out.splitlines()[-1]) == (0, "correct: 9 numbers")
+    own = "answers: {weights: [[1, 0, 0]], V: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]}"
+    (folder / "own.yaml").write_text(f"X: v.npy\nscore: dot\n{own}\n")
+    result = attn("check", "own.yaml", "-m", "weights=w.csv", cwd=folder)
+    assert (result.status, result.out.splitlines()[-1]) == (0, "correct: 18 numbers")
+
+
+def test_a_bare_file_is_of_one_sheet(folder: Path, attn: Attn) -> None:
+    (folder / "class.yaml").write_text("student: Ada\n---\nstudent: Bo\n")
+    result = attn("check", "p.yaml", "class.yaml", "-m", "weights=w.csv", cwd=folder)
+    assert result.status == 2
+    assert result.err == (
+        "-m weights=w.csv is an answer of one sheet, but there are 2 sheets of answers\n"
+        "  write weights: w.csv in the file of its sheet\n"
+    )

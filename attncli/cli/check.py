@@ -29,6 +29,16 @@ def check(
             help="Hand-worked matrices by step name; by default INPUT's key answers.",
         ),
     ] = None,
+    matrix: Annotated[
+        list[str] | None,
+        Option(
+            "--matrix",
+            "-m",
+            metavar="NAME=FILE",
+            help="A step's name gives its answer (Q, K, V and scores too), any other key a "
+            "matrix of the problem.",
+        ),
+    ] = None,
     strict: Annotated[
         bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
     ] = False,
@@ -63,27 +73,30 @@ def check(
     """Find the first wrong number in hand-worked answers."""
     out = None if str(out) == "-" else out
     display = Display(color, theme, not no_pager)
-    shared.prepare([problem, *(answers or ())])
+    matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
+    shared.prepare([problem, *(answers or ()), *matrices.values()])
     from attncli.files.grading import Unread, grade_all
-    from attncli.files.load import Overrides
+    from attncli.files.load import Overrides, for_problem
     from attncli.rendering.selection import Selection
 
     flags = {"ask": ask, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
-    problems, failed = shared.read_problems([problem], Overrides(marking))
+    own = for_problem(matrices)
+    given = {name: file for name, file in matrices.items() if name not in own}
+    problems, failed = shared.read_problems([problem], Overrides(marking, own))
     if failed:
         raise typer.Exit(BAD_INPUT)
     chosen_format = shared.format_name("reports", format_, out)
     selection = Selection((), decimals, full, quiet)
     if problem_only:
-        if chosen_format != "table" or out is not None or answers:
+        if chosen_format != "table" or out is not None or answers or given:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
         from attncli.rendering.weaknesses import weaknesses
 
         write_lines([weaknesses(one, selection.digits) for one in problems], display)
         return
     graded, told = [], set[str]()
-    for one in grade_all(problems, answers or (), strict, shared.standard_input()):
+    for one in grade_all(problems, answers or (), strict, shared.standard_input(), given):
         graded.append(one)
         if isinstance(one, Unread):
             # A wrong heading is told once, not for each student below it.

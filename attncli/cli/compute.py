@@ -21,7 +21,6 @@ from attncli.cli.terminal import (
     write_lines,
 )
 from attncli.errors import fail
-from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
@@ -82,7 +81,7 @@ def compute(
 ) -> None:
     """Show every step of a calculation."""
     sources = list(inputs or ())
-    matrices = matrix_flags(matrix or ())
+    matrices = shared.matrix_flags(matrix or (), "W_q=wq.csv")
     out = None if str(out) == "-" else out
     if not sources and not matrices:
         if sys.stdin is not None and sys.stdin.isatty():
@@ -119,17 +118,6 @@ def problem_options(ctx: typer.Context) -> dict[str, str]:
     options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
     given = {name.rstrip("_"): value for name, value in options if value is not None}
     return {key: value for key, value in given.items() if key in KEYS}
-
-
-def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
-    """Return NAME=FILE flags as a mapping."""
-    pairs = {}
-    for text in matrices:
-        name, sign, file = text.partition("=")
-        if not (name and sign and file):
-            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint="-m W_q=wq.csv")
-        pairs[name.strip()] = file
-    return pairs
 
 
 def _draw(

@@ -2,22 +2,27 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
+from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, write_lines
+from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
 
 
 def explain(
     input_: Annotated[
         str, Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
     ],
-    cell: Annotated[
-        str,
-        Argument(metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."),
+    cells: Annotated[
+        list[str],
+        Argument(
+            metavar="CELL...",
+            help="STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN], "
+            "STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell.",
+        ),
     ],
     deep: Annotated[
         bool, Option("--deep", help="Go on to the operands, down to the input.")
@@ -37,9 +42,8 @@ def explain(
     """Show how one number comes about, with the numbers put in."""
     shared.prepare([input_])
     display = Display(color, theme, not no_pager)
-    from attncli.rendering.explanations import Request, lines
+    from attncli.rendering.explanations import Request, lines, requests_of
     from attncli.rendering.selection import Selection
-    from attncli.tape.cells import find_cells
 
     if exact:
         from attncli.explaining.exact import Exact
@@ -47,18 +51,33 @@ def explain(
     chosen_format = shared.format_name("explanations", format_)
     selection = Selection(decimals=decimals, full=full)
     traces, failed = shared.calculated([input_])
-    requests = []
+    requests: list[Request] = []
     for trace in traces:
         shared.warn_of(trace, several=len(traces) > 1)
-        step, places = find_cells(cell, trace.steps, trace.inputs)
         closed = Exact(trace) if exact else None
-        requests.append(Request(trace, step, places, deep, closed))
+        requests += requests_of(trace, whole_names(cells), deep, closed)
     if requests and chosen_format == "table":
-        write_lines((lines(request, selection) for request in requests), display)
+        width = terminal_width()
+        write_lines((lines(request, selection, width) for request in requests), display)
     elif requests:
         shared.write_format("explanations", chosen_format, requests, selection, None)
-    for request in requests:
-        if request.exact is not None:
-            shared.warn(request.exact.warnings())
+    for closed in dict.fromkeys(request.exact for request in requests):
+        if closed is not None:
+            shared.warn(closed.warnings())
     if failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def whole_names(words: Sequence[str]) -> list[str]:
+    """Return the names of cells, put together again where a shell parted one without quotes.
+
+    >>> whole_names(["Q", "scores[am,", "I]", "z_am"])
+    ['Q', 'scores[am, I]', 'z_am']
+    """
+    names: list[str] = []
+    for word in words:
+        if names and names[-1].count("[") > names[-1].count("]"):
+            names[-1] += f" {word}"
+        else:
+            names.append(word)
+    return names

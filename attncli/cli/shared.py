@@ -80,6 +80,17 @@ def write_format(
     write_bytes(getattr(row, kind)(shown, selection), out, row.binary)
 
 
+def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
+    """Return NAME=FILE flags as a mapping."""
+    pairs = {}
+    for text in matrices:
+        name, sign, file = text.partition("=")
+        if not (name and sign and file):
+            raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
+        pairs[name.strip()] = file
+    return pairs
+
+
 def read_problems(
     sources: Sequence[str], overrides: Overrides | None = None
 ) -> tuple[list[Problem], bool]:

@@ -17,11 +17,13 @@ from attncli.errors import fail
 from attncli.explaining.formulas import FormulaOf, name_of
 from attncli.explaining.terms import Chosen, Constant, Leaf, Named, Term, found, replaced
 from attncli.explaining.worked import Worked, shortest
+from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
-from attncli.notation.text import text
+from attncli.notation.text import pieces, text
 from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.cells import Index, at_of, cell, cell_name, find_cells, place_of
+from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
+from attncli.tape.find import Cells
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
@@ -125,8 +127,17 @@ class Explanation(Record):
     @property
     def line(self) -> str:
         """The whole as one line."""
-        more = f", as {self.reason}" if self.reasons else " (given)" if self.given else ""
-        return f"{text(self.chain)}{more}"
+        return " ".join(self.pieces)
+
+    @property
+    def pieces(self) -> list[str]:
+        """The whole in pieces: a line that is too long may break before each but the first."""
+        found = pieces(self.chain)
+        for number, reason in enumerate(self.reasons):
+            found[-1] += ";" if number else ","
+            first, *rest = pieces(reason)
+            found += [first if number else f"as {first}", *rest]
+        return [*found, "(given)"] if self.given and not self.reasons else found
 
 
 CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
@@ -158,11 +169,10 @@ def explain(
     """
     if isinstance(cell, str):
         name = cell
-        cell, places = find_cells(name, trace.steps, trace.inputs)
-        places = list(np.ndindex(cell.value.shape)) if places is None else places
-        if len(places) != 1:
+        trace, found = find(name, trace)
+        if len(found.places) != 1:
             raise fail(f"{visible(name)} is not one cell", hint="explain_all takes steps and rows")
-        index = places[0]
+        cell, index = found.step, found.places[0]
     if is_blank(cell, index):
         raise fail(f"{cell_name(cell, index)} is blank: there is nothing yet")
     return Explainer(trace, decimals, full).explain(cell, index)
@@ -173,23 +183,38 @@ def explain_all(
 ) -> dict[Index, Explanation]:
     """Explain every cell that is not blank of a step or of what a name means, such as "z_am".
 
+    A name may be that of a cell, a row, a column `weights[:, AI]`, a range `scores[1:2, 3]`, a head
+    `weights[head 2]` or a step.
+
     Returns:
         The explanations by their index into `step.value`.
 
     Raises:
         InputError: for a name that means nothing in this calculation.
     """
-    places: list[Index] | None = None
+    chosen = cells(step) if isinstance(step, Step) else []
     if isinstance(step, str):
-        step, places = find_cells(step, trace.steps, trace.inputs)
+        trace, found = find(step, trace)
+        step, chosen = found.step, written(found)
     explainer = Explainer(trace, decimals, full)
-    chosen = cells(step) if places is None else (at for at in places if not is_blank(step, at))
     return {index: explainer.explain(step, index) for index in chosen}
 
 
-def cells(step: Step) -> Iterator[tuple[int, ...]]:
+def written(found: Cells) -> list[Index]:
+    """Return the places of those cells that are not blank.
+
+    Raises:
+        InputError: if every one is.
+    """
+    places = [place for place in found.places if not is_blank(found.step, place)]
+    if not places:
+        raise fail(f"{cell_name(found.step, found.places[0])} is blank: there is nothing yet")
+    return places
+
+
+def cells(step: Step) -> list[Index]:
     """Return the place of every cell on paper that is not blank."""
-    return (place for place in np.ndindex(step.value.shape) if not is_blank(step, place))
+    return [place for place in np.ndindex(step.value.shape) if not is_blank(step, place)]
 
 
 def is_blank(step: Step, index: tuple[int, ...]) -> bool:

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.answers import Submission
 from attncli.checking.check import AnswerKey, Report, own_submission
-from attncli.errors import InputError, Place
+from attncli.errors import InputError, Place, fail
 from attncli.files.document import error_at
-from attncli.files.load import load_each_sheet
+from attncli.files.load import NOTHING, answer_files, load_each_sheet, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import Record
+from attncli.text.escapes import visible
 
 
 class Unread(Record):
@@ -29,6 +30,7 @@ def grade_all(
     sources: Sequence[str],
     strict: bool = False,
     stdin: BinaryIO | None = None,
+    matrices: Mapping[str, str] = NOTHING,
 ) -> Iterator[Graded]:
     """Yield the report of every sheet of answers, or why there is none.
 
@@ -38,23 +40,24 @@ def grade_all(
         sources: files of answers; without any, the answers that stand in the problems.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
         stdin: what to read for "-".
+        matrices: files of single answers, by step: {"weights": "w.csv"}; they are added to the
+            one sheet that there is.
 
     Raises:
         InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
             holds no answers where none are named.
     """
     keys = [AnswerKey(problem) for problem in problems]
+    files = answer_files(matrices)
+    _refuse_several(matrices, len(keys), "problems")
+    _refuse_several(matrices, len(sources), "files of answers")
     if not sources:
         for key in keys:
-            yield _graded(key, own_submission(key.problem), strict)
+            yield _graded(key, with_matrices(_own_sheet(key.problem, matrices), files), strict)
     for source in sources:
         try:
-            sheets = load_each_sheet(source, stdin)
-            if len(keys) > 1 and len(sheets) != len(keys):
-                sets = f"{len(sheets)} set{'s'[: len(sheets) != 1]} of answers"
-                message = f"there are {sets}, but {len(keys)} problems"
-                hint = "part the answers to each problem by a line of ---"
-                raise error_at(Place(source), message, hint)
+            sheets = _sheets_of(source, stdin, len(keys))
+            _refuse_several(matrices, len(sheets), "sheets of answers")
         except InputError as error:
             yield Unread(source, error)
             continue
@@ -62,7 +65,35 @@ def grade_all(
             if isinstance(sheet, InputError):
                 yield Unread(name, sheet)
             else:
-                yield _graded(keys[number if len(keys) > 1 else 0], sheet, strict)
+                key = keys[number if len(keys) > 1 else 0]
+                yield _graded(key, with_matrices(sheet, files), strict)
+
+
+def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:
+    """Return the answers that stand in a problem; an empty sheet where only files hold any."""
+    if matrices and problem.answers is None:
+        return Submission(", ".join(matrices.values()), {})
+    return own_submission(problem)
+
+
+def _sheets_of(
+    source: str, stdin: BinaryIO | None, problems: int
+) -> list[tuple[str, Submission | InputError]]:
+    """Read the sheets of a file, as many as there are problems if these are several."""
+    sheets = load_each_sheet(source, stdin)
+    if problems > 1 and len(sheets) != problems:
+        sets = f"{len(sheets)} set{'s'[: len(sheets) != 1]} of answers"
+        message = f"there are {sets}, but {problems} problems"
+        raise error_at(Place(source), message, "part the answers to each problem by a line of ---")
+    return sheets
+
+
+def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
+    """Refuse single answers where it is not clear to which of several sheets they belong."""
+    for name, file in matrices.items() if count > 1 else ():
+        message = f"-m {visible(name)}={visible(file)} is an answer of one sheet"
+        hint = f"write {visible(name)}: {visible(file)} in the file of its sheet"
+        raise fail(f"{message}, but there are {count} {what}", hint=hint)
 
 
 def _graded(key: AnswerKey, sheet: Submission, strict: bool) -> Graded:

@@ -17,6 +17,7 @@ from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
+from attncli.problem.uses import REPLACES
 from attncli.records import Record, replace
 
 if TYPE_CHECKING:
@@ -173,9 +174,36 @@ def _sheet_of(document: Document, raw: list[Raw], index: int) -> Document:
     return replace(document, values={}, locate=locate, bare=False, error=error)
 
 
+def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
+    """Return those files that are of the problem, of matrices which a flag names for `attn check`.
+
+    All others are answers; so are Q, K, V and scores, which may be either.
+    """
+    heads = {name: name.partition(".")[0] for name in matrices}
+    return {n: f for n, f in matrices.items() if heads[n] in KEYS and heads[n] not in REPLACES}
+
+
+def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
+    """Return what the files of answers hold which a flag names, such as {"weights": "w.csv"}.
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    files = {}
+    for name, file in matrices.items():
+        with located(_flag_place(f"-m {name}={file}")):
+            files[name] = _matrix(name, file, Path())
+    return files
+
+
 def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:
     """Return a sheet with the names of matrix files replaced by what they hold."""
-    files = {w: _matrix(w, raw, folder) for w, raw in sheet.matrices.items() if _names_file(raw)}
+    named = {word: raw for word, raw in sheet.matrices.items() if _names_file(raw)}
+    return with_matrices(sheet, {word: _matrix(word, raw, folder) for word, raw in named.items()})
+
+
+def with_matrices(sheet: Submission, files: Mapping[str, Document]) -> Submission:
+    """Return a sheet with the matrices of files added, or put in place of its own."""
     matrices = {**sheet.matrices, **{word: file.values["X"] for word, file in files.items()}}
     labels = {**sheet.labels, **{w: file.labels["X"] for w, file in files.items() if file.labels}}
 

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
+from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
+from attncli.tape.find import Cells, find_cells
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
 
@@ -52,6 +54,26 @@ def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trac
             last = steps[name] = replace(last, name=name, symbol=symbol, operation=last)
         read[step.name] = last
     return replace(trace, steps=steps, added=tuple(n for n in steps if n not in trace.steps))
+
+
+def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
+    """Return the cells that a name means, and the trace, with a step of that name put back.
+
+    Raises:
+        InputError: for a name that means nothing in this calculation.
+    """
+    try:
+        return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
+    except InputError:
+        wide = with_named_steps(trace)
+        try:
+            found = find_cells(name, wide.steps, wide.inputs, wide.added)
+        except InputError:
+            found = None
+        if found is None or found.step.name not in wide.added:
+            raise
+    trace = with_named_steps(trace, (found.step.name,))
+    return trace, find_cells(name, trace.steps, trace.inputs)
 
 
 def equal_steps(trace: Trace) -> dict[str, str]:

@@ -68,7 +68,16 @@ class _Text(Printer):
         return self(node.inner, first).replace("−", "-")
 
 
-_PRINTER = _Text()
+class _Broken(_Text):
+    """Text with a mark before each sign at which a line may break; no name or label holds it."""
+
+    def sign(self, sign: str, prefix: bool = False) -> str:
+        return sign if prefix else f"{BREAK}{sign} "
+
+
+BREAK = "\n"
+
+_PRINTER, _BROKEN = _Text(), _Broken()
 
 
 def text(formula: tree.Formula) -> str:
@@ -78,3 +87,12 @@ def text(formula: tree.Formula) -> str:
     'Q Kᵀ'
     """
     return _PRINTER(formula)
+
+
+def pieces(formula: tree.Formula) -> list[str]:
+    """Return a formula as text in pieces: a line may break before each =, + and − between two.
+
+    >>> pieces(tree.Relation((tree.Name("z"), tree.Plus((tree.Number("1"), tree.Number("-2"))))))
+    ['z', '= 1', '+ (-2)']
+    """
+    return _BROKEN(formula).split(BREAK)

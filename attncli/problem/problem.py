@@ -23,7 +23,7 @@ from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.scale import SCALE_NAMES, factor
-from attncli.problem.shapes import Sizes, sizes_of
+from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.uses import misused
 from attncli.records import replace
 from attncli.tape.step import LEADING
@@ -119,7 +119,7 @@ class Problem:
                     raw[key] = plain(value, (key,))
                     values[key] = read_value(key, raw[key])
         refuse(faults)
-        values["kv_heads"] = values["kv_heads"] or values["heads"]
+        values["heads"], values["kv_heads"] = heads_of(values, raw)
         values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
         refuse([*misused(raw, values)])
         written = {key: part for key, part in raw.items() if _is_small(part)}

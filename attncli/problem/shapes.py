@@ -6,12 +6,12 @@ the first, and a message can name both.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
-from attncli.errors import Fault
+from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
 from attncli.problem.keys import array_form, stacked, turns
 from attncli.problem.kinds import KINDS, Kind, Shapes
@@ -161,6 +161,44 @@ class Sizes:
 
 def _times(shape: tuple[int, ...]) -> str:
     return f"({', '.join(map(str, shape))})"
+
+
+def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, int]:
+    """Return how many heads queries have, and how many keys and values.
+
+    Where no option tells it, an array of four axes does: (batch, heads, n, d).
+
+    Args:
+        values: what every key holds.
+        given: the keys that were given.
+
+    Raises:
+        InputError: if an array has other heads than an option or another array.
+    """
+    counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
+    found: dict[str, tuple[int, str]] = {}  # how many, and what tells it
+    for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
+        if option in given:
+            found[option] = values[option], option
+        for key in (key for key in keys if key in counts):
+            count, origin = found.setdefault(option, (counts[key], key))
+            if count != counts[key]:
+                _refuse_heads(key, counts[key], origin, count, option)
+    kv_heads, other = found.get("kv_heads", (0, ""))
+    of_values = (kv_heads, other) if other in counts else (values["heads"], "heads")
+    heads, origin = found.get("heads", of_values)
+    if other in counts and heads % kv_heads:
+        _refuse_heads(other, kv_heads, origin, heads, "heads")
+    return heads, kv_heads or heads
+
+
+def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) -> None:
+    """Refuse an array whose heads are not as many as an option or another array tells."""
+    verb = "is" if origin == option else "has"
+    message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
+    hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
+    hint = hint or "the axes are (batch, heads, n, d)"
+    refuse([Fault(message, (key,), hint, related=(origin,))])
 
 
 AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")

@@ -7,35 +7,41 @@ from itertools import product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from attncli.explaining.explain import Explainer, Explanation, cells, number_text
+from attncli.explaining.explain import Explainer, Explanation, cells, number_text, written
+from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Line, heading_line, plain
+from attncli.rendering.blocks import Line, heading_line, plain, wrapped
 from attncli.rendering.selection import Selection
 from attncli.tape.cells import Index, cell_name
+from attncli.tape.find import Cells
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 from attncli.text.numbers import every_digit
+from attncli.text.widths import cell_width
 
 if TYPE_CHECKING:
     from attncli.explaining.exact import Exact
 
 
 class Request(Record):
-    """What is to be explained: cells of a step of a trace.
+    """What is to be explained together: some cells of one step of a trace.
 
     Attributes:
-        places: the cells on paper; None for every cell.
         deep: whether to go on to the operands, down to the input.
         exact: the exact numbers of the trace, where closed forms are wanted.
     """
 
     trace: Trace
-    step: Step
-    places: Sequence[Index] | None = None
+    cells: tuple[Cells, ...]
     deep: bool = False
     exact: Exact | None = None
+
+    @property
+    def step(self) -> Step:
+        """The step of all cells."""
+        return self.cells[0].step
 
     def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
         """Yield each explanation with how deep it lies below what was asked for.
@@ -66,25 +72,61 @@ class Request(Record):
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
     def _shown(self, full: bool) -> Sequence[Index]:
-        if self.places is not None:
-            return self.places
-        shown = set(product(*(kept(size, full) for size in self.step.value.shape)))
-        return [place for place in cells(self.step) if place in shown]
+        ends = set(product(*(kept(size, full) for size in self.step.value.shape)))
+        return [
+            place
+            for some in self.cells
+            for place in written(some)
+            if place in ends or not some.is_whole
+        ]
 
     def leaves_out(self, full: bool) -> bool:
         """Whether cells of the step are left out of a page."""
-        return self.places is None and None in kept(max(self.step.value.shape), full)
+        is_whole = any(some.is_whole for some in self.cells)
+        return is_whole and None in kept(max(self.step.value.shape), full)
 
 
-def lines(request: Request, selection: Selection) -> Iterator[Line]:
-    """Yield the lines for a terminal."""
-    yield heading_line(request.step)
+def requests_of(
+    trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
+) -> list[Request]:
+    """Return what is to be explained by the names of cells: those of one step in a row together.
+
+    Raises:
+        InputError: for a name that means nothing in the calculation.
+    """
+    requests: list[Request] = []
+    for name in names:
+        own, cells = find(name, trace)
+        if requests and requests[-1].step is cells.step:
+            cells_before = requests.pop().cells
+            requests.append(Request(own, (*cells_before, cells), deep, exact))
+        else:
+            requests.append(Request(own, (cells,), deep, exact))
+    return requests
+
+
+def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
+    """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
+    yield from wrapped(heading_line(request.step), width)
     for depth, found in request.found(selection.digits, selection.full):
-        name, *rest = found.line.split(" = ", 1)
-        indent = [("  " * depth, "")] if depth else []
-        yield [*indent, (name, "label"), *((f" = {text}", "") for text in rest)]
+        yield from _broken("  " * depth, found.pieces, width)
     if request.leaves_out(selection.full):
-        yield [("Cells in the middle are left out; --full shows all.", "faint")]
+        line: Line = [("Cells in the middle are left out; --full shows all.", "faint")]
+        yield from wrapped(line, width)
+
+
+def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
+    """Yield the pieces of an explanation on as many lines as they need."""
+    name, *rest = pieces
+    line: Line = [(indent, ""), (name, "label")] if indent else [(name, "label")]
+    used = cell_width(indent + name)
+    for piece in rest:
+        if width is not None and used + 1 + cell_width(piece) > width:
+            yield line
+            line, used = [(f"{indent}   ", "")], len(indent) + 3
+        line.append((f" {piece}", ""))
+        used += 1 + cell_width(piece)
+    yield line
 
 
 def as_table(requests: Sequence[Request], selection: Selection) -> bytes:
@@ -124,9 +166,10 @@ def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
     from attncli.rendering import markdown
 
     parts = []
-    for request in requests:
+    for number, request in enumerate(requests):
         title = markdown.escaped(visible(request.trace.problem.title))
-        parts.append(f"**{title}**\n\n" if title else "")
+        is_new = not number or request.trace.problem is not requests[number - 1].trace.problem
+        parts.append(("\n" if number else "") + (f"**{title}**\n\n" if title and is_new else ""))
         for depth, found in request.found(selection.digits, selection.full):
             parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
     return "".join(parts).encode()

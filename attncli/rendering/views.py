@@ -15,16 +15,13 @@ from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
-from attncli.tape.cells import Index, place_word
+from attncli.tape.cells import VALUES, Index, mixes_values, place_word
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
 from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
-
-VALUES = {"key": "v", "query": "x", "state": ""}
-"""How the values that weights multiply are called, by the axis along which the weights stand."""
 
 
 class Panel(Record):
@@ -197,8 +194,9 @@ class Views:
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
         made = step.operation
-        if not isinstance(made, MatMul) or made.left.trailing[-1] not in VALUES:
+        if not mixes_values(step):
             return
+        assert isinstance(made, MatMul)  # which mixes them
         weights = array_of(made.left)
         write = style_of(weights, self.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]

@@ -21,6 +21,7 @@ from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
 from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
 from attncli.records import Record
+from attncli.text.escapes import label_text
 
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike
@@ -168,7 +169,8 @@ class Step(Record):
         The type is that of NumPy's own indexing: a number or an array, whatever was asked for.
 
         Integers count from 0, as in all of Python: `weights["am", "I"]` is `weights[1, 0]`. Heads
-        come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`.
+        come first, as in `axes`: `weights[0, "am", "I"]`, `weights[..., "am", "I"]`. Labels as the
+        ends of a range are both in it: `weights["I":"am"]` is `weights[0:2]`.
 
         Raises:
             KeyError: for a label that an axis does not have, or has twice.
@@ -177,17 +179,30 @@ class Step(Record):
         given = places if isinstance(places, tuple) else (places,)
         dots = next((i for i, place in enumerate(given) if place is ...), len(given))
         axes = [i if i < dots else i - len(given) for i in range(len(given))]
-        found = [
-            self._place(self.axes[axis], place) if isinstance(place, str) else place
-            for axis, place in zip(axes, given, strict=True)
-        ]
-        return self.value[tuple(found)]
+        pairs = zip(axes, given, strict=True)
+        return self.value[tuple(self._index(axis, place) for axis, place in pairs)]
+
+    def labelled(self, axis: str, label: str) -> list[int]:
+        """Return the places along an axis that have a label, as it is or as it is shown."""
+        known = self.labels.get(axis, ())
+        return [place for place, own in enumerate(known) if label in (own, label_text(own))]
+
+    def _index(self, axis: int, place: Places) -> Any:
+        """Return what NumPy takes for a label, or for a range of which an end is one."""
+        if isinstance(place, str):
+            return self._place(self.axes[axis], place)
+        if not isinstance(place, slice):
+            return place
+        start, stop = place.start, place.stop
+        start = self._place(self.axes[axis], start) if isinstance(start, str) else start
+        stop = self._place(self.axes[axis], stop) + 1 if isinstance(stop, str) else stop
+        return slice(start, stop, place.step)
 
     def _place(self, axis: str, label: str) -> int:
-        labels = self.labels.get(axis, ())
-        if labels.count(label) == 1:
-            return labels.index(label)
-        which = f"more than one {label}" if label in labels else f"no {label}"
+        places, labels = self.labelled(axis, label), self.labels.get(axis, ())
+        if len(places) == 1:
+            return places[0]
+        which = f"more than one {label}" if places else f"no {label}"
         known = f"there are {', '.join(labels)}" if labels else "it has no labels"
         raise KeyError(f"{which} along the axis {axis} of {self.name}; {known}")
 
