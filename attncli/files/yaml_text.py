@@ -15,8 +15,8 @@ import yaml
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Raw, error_at
-from attncli.notation.blocks import rows_of
 from attncli.notation.parser import NumberError
+from attncli.notation.pasted import block_of
 from attncli.text.escapes import visible
 
 MAX_DEPTH = 64
@@ -216,18 +216,20 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     # Beside lines that follow, a comma could mean something else than in the block.
     if event.style == "|":
         numbers = numbers[: sum(bool(line.strip()) for line in event.value.splitlines())]
-    if row >= len(numbers):
-        return None
     block = [lines[number] for number in numbers]
     if not literal:  # it may end, and start, within a line
         block[-1] = block[-1][: event.end_mark.column - (event.style in ("'", '"'))]
         offset = event.start_mark.column + (event.style in ("'", '"'))
         block[0] = " " * offset + block[0][offset:]
+    joined = "\n".join(block)
     try:
-        words = rows_of(block)[row]
-    except NumberError:  # a comma that may be either is told of the block as a whole
+        words = block_of(joined).rows[row]
+    except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
         return None
-    return (numbers[row], words[column][0]) if column < len(words) else None
+    if column >= len(words):
+        return None
+    above = joined[: words[column][0]].split("\n")
+    return numbers[len(above) - 1], len(above[-1])
 
 
 def _lines(text: str) -> list[str]:
