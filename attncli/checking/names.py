@@ -12,6 +12,7 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
+from attncli.problem.aliases import key_of
 from attncli.problem.keys import KEYS
 from attncli.records import replace
 from attncli.tape.cells import find_cells
@@ -134,6 +135,7 @@ def _plain(word: str) -> str:
 
 def _unknown(name: str, word: str, trace: Trace) -> InputError:
     """Return the error for a name that means no step; the key that it stands in is a word."""
+    name = key_of(name)
     if name in trace.inputs or name in KEYS:
         way_out = "leave it out; the steps are"
         if name == "X":

@@ -80,13 +80,15 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()])
     from attncli.files.load import Overrides
+    from attncli.problem.aliases import key_of
     from attncli.rendering.selection import Selection
 
     chosen_format = shared.format_name("traces", format_, out)
     if standalone and chosen_format != "latex":
         message = f"--standalone is for the format latex, not {chosen_format}"
         raise fail(message, hint="use it with -f latex")
-    names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
+    words = (name.strip() for name in (only or "").split(","))
+    names = tuple(key_of(word) for word in words if word)
     traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
     if not quiet:
         for trace in traces:
@@ -108,12 +110,17 @@ def problem_options(ctx: typer.Context) -> dict[str, str]:
 
 def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:
     """Return NAME=FILE flags as a mapping."""
-    pairs = {}
+    from attncli.problem.aliases import key_of
+
+    pairs: dict[str, str] = {}
     for text in matrices:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint="-m W_q=wq.csv")
-        pairs[name.strip()] = file
+        key = key_of(name.strip())
+        if key in pairs:
+            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
+        pairs[key] = file
     return pairs
 
 

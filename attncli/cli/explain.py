@@ -34,6 +34,7 @@ def explain(
 ) -> None:
     """Show how one number comes about, with the numbers put in."""
     shared.prepare([input_])
+    from attncli.problem.aliases import with_key
     from attncli.rendering.explanations import Request, lines
     from attncli.rendering.selection import Selection
     from attncli.tape.cells import find_cells
@@ -47,7 +48,7 @@ def explain(
     requests = []
     for trace in traces:
         shared.warn_of(trace, several=len(traces) > 1)
-        step, places = find_cells(cell, trace.steps, trace.inputs)
+        step, places = find_cells(with_key(cell), trace.steps, trace.inputs)
         closed = Exact(trace) if exact else None
         requests.append(Request(trace, step, places, deep, closed))
     if requests and chosen_format == "table":

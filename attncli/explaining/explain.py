@@ -20,6 +20,7 @@ from attncli.explaining.worked import Worked, shortest
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
+from attncli.problem.aliases import with_key
 from attncli.records import Record
 from attncli.tape.cells import Index, at_of, cell, cell_name, find_cells, place_of
 from attncli.tape.step import Operation, Step
@@ -158,7 +159,7 @@ def explain(
     """
     if isinstance(cell, str):
         name = cell
-        cell, places = find_cells(name, trace.steps, trace.inputs)
+        cell, places = find_cells(with_key(name), trace.steps, trace.inputs)
         places = list(np.ndindex(cell.value.shape)) if places is None else places
         if len(places) != 1:
             raise fail(f"{visible(name)} is not one cell", hint="explain_all takes steps and rows")
@@ -181,7 +182,7 @@ def explain_all(
     """
     places: list[Index] | None = None
     if isinstance(step, str):
-        step, places = find_cells(step, trace.steps, trace.inputs)
+        step, places = find_cells(with_key(step), trace.steps, trace.inputs)
     explainer = Explainer(trace, decimals, full)
     chosen = cells(step) if places is None else (at for at in places if not is_blank(step, at))
     return {index: explainer.explain(step, index) for index in chosen}

@@ -184,7 +184,7 @@ def _is_sheet(rows: Sequence[Words]) -> bool:
         return False
     cells = [cell for row in rows for _, cell in row]
     several = [
-        cell for cell in cells if len(rows_of([cell])[0]) > 1 and len(words_of(cell, "")) > 1
+        cell for cell in cells if len(words_of(cell, "")) > 1 and len(rows_of([cell])[0]) > 1
     ]
     for cell in several:
         if whole_number(cell) != cell:  # 1 202

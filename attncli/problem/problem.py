@@ -19,6 +19,7 @@ from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
+from attncli.problem.aliases import with_keys
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
@@ -113,11 +114,11 @@ class Problem:
         faults: list[Fault] = []
         raw: dict[str, Any] = {}
         values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
-        for key, value in given.items():
-            if value is not None:
-                with collected(faults):
-                    raw[key] = plain(value, (key,))
-                    values[key] = read_value(key, raw[key])
+        told = {key: value for key, value in given.items() if value is not None}
+        for key, value in with_keys(told).items():
+            with collected(faults):
+                raw[key] = plain(value, (key,))
+                values[key] = read_value(key, raw[key])
         refuse(faults)
         values["kv_heads"] = values["kv_heads"] or values["heads"]
         values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
