@@ -277,7 +277,10 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():
         if key in LABELLED_TEXTS and isinstance(raw, str) and not _names_file(raw):
-            places.take_labels(key, _beside(key, raw, named.get("tokens_as") == "columns"))
+            labels = _beside(key, raw, named.get("tokens_as") == "columns")
+            with located(places.of):
+                _compare(key, labels[0] or [], named.get(LABELLED[key][0]))
+            places.take_labels(key, labels)
     return named, places
 
 
@@ -289,6 +292,15 @@ def _beside(key: str, text: str, turned: bool) -> Labels:
         return None, None
     words = columns if turned else rows
     return (None if words and all(map(str.isdecimal, words)) else words), None
+
+
+def _compare(key: str, labels: list[str], tokens: Raw) -> None:
+    """Raise an InputError where the same words stand beside a matrix in another order."""
+    words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
+    if words != labels and sorted(map(str, words)) == sorted(labels):
+        name = LABELLED[key][0]
+        message = f"the rows of {key} are {', '.join(labels)}, but {name} are {', '.join(words)}"
+        raise InputError(Fault(message, (key,), "write both in one order", related=(name,)))
 
 
 def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:

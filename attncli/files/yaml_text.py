@@ -232,6 +232,17 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     return numbers[len(above) - 1], len(above[-1])
 
 
+def _indented_block(text: str, end: int) -> int:
+    """Return which line starts the text block that a less indented line ended; 0 for none."""
+    lines = _lines(text)[: end + 1]
+    starts = [i for i, line in enumerate(lines) if re.search(r":\s*[|>][-+]?\s*$", line)]
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines]
+    start = starts[-1] if starts else 0
+    inside = [indents[i] for i in range(start + 1, len(lines)) if lines[i].strip()]
+    is_less = len(inside) > 1 and indents[start] < inside[1] < inside[0]
+    return start + 1 if starts and is_less else 0
+
+
 def _lines(text: str) -> list[str]:
     """Return the lines as the parser counts them."""
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
@@ -273,6 +284,10 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif opening and "flow" in context:
         problem = "a bracket is not closed"
         hint = f"it opens in line {opening.line + 1}, column {opening.column + 1}"
+    elif block := _indented_block(text, mark.line):
+        place = _place(text, name, block, -1)
+        problem = "the first line of this text block is indented more than the others"
+        hint = "start the block with |2, or indent all lines alike"
     elif "mapping values are not allowed" in problem:
         problem = "a second colon in this line"
         hint = 'put text that has ": " in it between quotes'

@@ -52,7 +52,7 @@ CORNERS = (
 )
 """Heads of a column of labels, which may be numbers that count."""
 LIKE_DIGITS = set("lIOo")
-"""Words that may be a 1 or a 0; alone they are no labels."""
+"""Words that may be meant as a 1 or a 0; a row or column of them alone is no labels."""
 BARE = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
 """A word that is told from a number with a slip in it, also where nothing parts them."""
 
@@ -158,7 +158,7 @@ def _unbracketed(text: str) -> str:
 
 def _split_at_semicolons(lines: Lines) -> Lines:
     """Return the rows of `1 0; 0 1`; at the end of a line a semicolon says nothing."""
-    if len(lines) > 1:
+    if len(lines) != 1:
         return [(start, line.replace(";", " ")) for start, line in lines]
     ((first, whole),) = lines
     pieces = ((first + m.start(), m[0]) for m in re.finditer("[^;]+", whole))
@@ -205,7 +205,7 @@ def _of_table(lines: Lines) -> Block:
         begins, ends = line[left] == "|", right - left > 1 and line[right - 1] == "|"
         bare.append((start + left + begins, line[left + begins : right - ends]))
     counts = {line.count("|") for _, line in bare}
-    if counts == {0}:
+    if counts <= {0}:
         return _of_words(bare)
     numbered = [line.partition("|") for _, line in bare if "|" in line]
     if (
@@ -250,7 +250,9 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
     colon = r"\s*([^\s:][^:]*?)\s*:(?=\s|$)"
     heads, rest = None, lines
     cells = [[word for _, word in words_of(line)] for _, line in lines]
-    has_heads = len(lines) > 1 and not re.match(colon, lines[0][1]) and are_labels(cells[0])
+    if not all(cells):
+        return lines, None, None
+    has_heads = len(lines) > 1 and not re.match(colon, lines[0][1]) and _are_words(cells[0])
     if has_heads and not are_labels(cells[1]):
         heads, rest = cells[0], lines[1:]
     found = [re.match(colon, line) for _, line in rest]
@@ -258,7 +260,9 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
         words = [match[1] for match in found if match]
         ends = [match.end() for match in found if match]
         return _cut(rest, ends), words, heads
-    if len({len(row) for row in cells[1:]}) == 1 and len(cells[0]) + 1 == len(cells[1]):
+    begins = [words_of(line)[0][0] for _, line in lines[:2]]
+    is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
+    if is_shorter and begins[0] > begins[1]:
         cells[0].insert(0, "")  # a table of pandas, which has nothing in its corner
     top, left = _sides(cells)
     rows = cells[top:]
@@ -290,10 +294,14 @@ def _sides(rows: Sequence[Sequence[str]]) -> tuple[bool, bool]:
     is_table = has_corner and rest and (are_labels(names) or _count(names))
     if is_table and (are_labels(firsts) or (_count(firsts) and len(rest[0]) == len(head))):
         return True, True
-    top = bool(rest) and are_labels(names)
+    top = bool(rest) and _are_words(names)
     firsts = firsts if top else [head[0], *firsts]
-    left = are_labels(firsts) and not set(firsts) <= LIKE_DIGITS
-    return top, left and all(len(row) > 1 for row in rows[top:])
+    return top, _are_words(firsts) and all(len(row) > 1 for row in rows[top:])
+
+
+def _are_words(cells: Sequence[str]) -> bool:
+    """Whether cells are labels, and not all of them a slip for a 1 or a 0."""
+    return are_labels(cells) and not set(cells) <= LIKE_DIGITS
 
 
 def _count(words: Sequence[str]) -> bool:

@@ -13,7 +13,6 @@ from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
 from attncli.notation.written import NumberAsWritten, evaluate, with_numbers
-from attncli.problem.elsewhere import reciprocal
 from attncli.text.escapes import visible
 
 SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
@@ -27,10 +26,6 @@ def _scale(raw: object, path: KeyPath) -> str:
     text = as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
-    if right := reciprocal(text):
-        message = f"scale is what scores are multiplied by, and {text} makes them larger"
-        hint = f"write scale: {right}; to multiply all the same, write 1*{text}"
-        raise fail(message, *path, hint=hint)
     try:
         parse(text, SCALE_NAMES)
     except NumberError as error:
