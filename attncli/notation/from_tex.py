@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from attncli.notation.parser import NumberError
+from attncli.notation.parser import MAX_DEPTH, NumberError
 
 NUMBER = r"\d+\.?\d*|\.\d+"
 BEGIN = r"\\begin\s*\{[a-zA-Z]*(?:matrix|array|tabular)"
@@ -68,12 +68,13 @@ def without_tex(text: str) -> str:
     text = re.sub(r"\\[dt]?frac\s*(\d)\s*(\d)(?!\s*[\d.])", _fraction, text)
     text = re.sub(r"\\sqrt\s*(\d)(?![\d.])", lambda m: f"√{m[1]}".ljust(len(m[0])), text)
     text = re.sub(r"(?<=\d)\{,\}(\d+)", r",\1  ", text)
-    before = ""
-    while before != text:  # from the inside out
+    for _ in range(MAX_DEPTH if "{" in text else 0):  # from the inside out
         before = text
         text = re.sub(r"\\[dtc]?frac\s*\{([^{}]*)\}\s*\{([^{}]*)\}", _fraction, text)
         text = re.sub(r"\\sqrt\s*\{([^{}]*)\}", _root, text)
         text = re.sub(r"([\^_])\{([^{}\\]*)\}", r"\1(\2)", text)
+        if text == before:
+            break
     return text.replace("{", "(").replace("}", ")")
 
 

@@ -36,20 +36,7 @@ ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 ELIDED = "the numbers in place of … are missing; print or copy the whole matrix"
 RULE = r"[\s|+:]*-[\s|+:-]*"
 """What is drawn under the heads of a table."""
-CORNERS = (
-    "",
-    "token",
-    "tokens",
-    "word",
-    "row",
-    "query",
-    "index",
-    "position",
-    "pos",
-    "no",
-    "nr",
-    "#",
-)
+CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Heads of a column of labels, which may be numbers that count."""
 LIKE_DIGITS = set("lIOo")
 """Words that may be meant as a 1 or a 0; a row or column of them alone is no labels."""
@@ -75,8 +62,8 @@ def block_of(text: str) -> Block:
     Raises:
         NumberError: for a comma that may be either, several matrices, numbers left out.
 
-    >>> block_of("| I | 1 | 0 |")
-    Block(rows=[[(6, '1'), (10, '0')]], labels=(['I'], None))
+    >>> block_of("| am | 1 | 0 |")
+    Block(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
     if re.fullmatch(PLAIN, text):
         return Block(_numbers(_lines(text)))
@@ -126,7 +113,7 @@ def _blanked(text: str, start: int, end: int) -> str:
 
 def _undrawn(text: str) -> str:
     """Return a matrix in brackets over several lines with colons after its labels."""
-    text = re.sub(r"(?m)^(\s*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
+    text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
     return text.replace("[", " ").replace("]", " ")
 
 
@@ -159,7 +146,8 @@ def _unbracketed(text: str) -> str:
 def _split_at_semicolons(lines: Lines) -> Lines:
     """Return the rows of `1 0; 0 1`; at the end of a line a semicolon says nothing."""
     if len(lines) != 1:
-        return [(start, line.replace(";", " ")) for start, line in lines]
+        ends = ((start, line.replace(";", " ")) for start, line in lines)
+        return [(start, line) for start, line in ends if line.strip()]
     ((first, whole),) = lines
     pieces = ((first + m.start(), m[0]) for m in re.finditer("[^;]+", whole))
     return [(start, piece) for start, piece in pieces if piece.strip()]
@@ -247,19 +235,18 @@ def _numbers(lines: Lines) -> list[Words]:
 
 def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | None]:
     """Return lines without the words before and above their numbers, and these."""
-    colon = r"\s*([^\s:][^:]*?)\s*:(?=\s|$)"
-    heads, rest = None, lines
-    cells = [[word for _, word in words_of(line)] for _, line in lines]
-    if not all(cells):
+    has_words = any(re.search(r"[^\W\d_]|:", line) for _, line in lines)
+    cells = [[word for _, word in words_of(line)] for _, line in lines] if has_words else []
+    if not cells or not all(cells):
         return lines, None, None
-    has_heads = len(lines) > 1 and not re.match(colon, lines[0][1]) and _are_words(cells[0])
+    heads, rest = None, lines
+    has_heads = len(lines) > 1 and not _colon(lines[0][1]) and _are_words(cells[0])
     if has_heads and not are_labels(cells[1]):
         heads, rest = cells[0], lines[1:]
-    found = [re.match(colon, line) for _, line in rest]
-    if all(found):
-        words = [match[1] for match in found if match]
-        ends = [match.end() for match in found if match]
-        return _cut(rest, ends), words, heads
+    colons = [_colon(line) for _, line in rest]
+    if all(colons):
+        words = [line[:end].strip() for (_, line), end in zip(rest, colons, strict=True)]
+        return _cut(rest, [end + 1 for end in colons]), words, heads
     begins = [words_of(line)[0][0] for _, line in lines[:2]]
     is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
     if is_shorter and begins[0] > begins[1]:
@@ -272,6 +259,12 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
     firsts = [words_of(line)[0] for _, line in lines[top:]]
     ends = [at + len(word) for at, word in firsts]
     return _cut(lines[top:], ends), [word for _, word in firsts], cells[0] if top else None
+
+
+def _colon(line: str) -> int:
+    """Return where the colon after a label is; 0 where there is none."""
+    label, colon, rest = line.partition(":")
+    return len(label) if colon and label.strip() and rest[:1] in ("", " ", "\t") else 0
 
 
 def _cut(lines: Lines, ends: Sequence[int]) -> Lines:

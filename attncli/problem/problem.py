@@ -58,7 +58,7 @@ class Problem:
     Traceback (most recent call last):
         ...
     attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
-      W_k is (1, 2); (2, 2) would fit
+      W_k is (1, 2); its transpose would fit: is it stored (out, in), as PyTorch's nn.Linear has it?
     """
 
     title: str
