@@ -227,6 +227,13 @@ def test_a_weight_that_would_fit_transposed(more: dict[str, Any], said: str) -> 
     assert said in str(caught.value)
 
 
+def test_a_file_under_another_name(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("1,0\n0,z\n")
+    assert refused(f"{X}Wq: w.csv\n", tmp_path).startswith("w.csv:2:3: row 2, column 2 of W_q: z")
+    said = refused(f"{X}Wq: v.csv\n", tmp_path)
+    assert said.startswith("p.yaml:2:1: W_q: v.csv: there is no such file")
+
+
 def test_a_flag_replaces_a_matrix_whatever_its_name(tmp_path: Path) -> None:
     (tmp_path / "p.yaml").write_text(f"{X}WQ: [[9, 9], [9, 9]]\n")
     (tmp_path / "w.csv").write_text("1,0\n0,1\n")

@@ -86,6 +86,13 @@ MEANT: dict[str, tuple[str, Any]] = {
     "tex_one_column": (r"\begin{pmatrix} 1 \\ 2 \\ 3 \end{pmatrix}", [[1], [2], [3]]),
     "tex_bare_rows": (r"1 & 2 \\ 3 & 4", FOUR),
     "tex_numbers_in_a_block": ("\\frac{1}{2} -1\n2 \\frac32", HALF),
+    "tex_full_stop": (r"\[ \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}. \]", FOUR),
+    "tex_comma": (r"$W_Q=\begin{bmatrix}1&2\\3&4\end{bmatrix},$", FOUR),
+    "tex_bold_name": (r"\mathbf{W}_q = \begin{bmatrix}1&2\\3&4\end{bmatrix}", FOUR),
+    "tabular": (
+        r"\begin{tabular}{c|cc} & a & b \\ \hline I & 1 & 2 \\ am & 3 & 4 \end{tabular}",
+        FOUR,
+    ),
     "tex_phantom": (r"\begin{bmatrix} \phantom{-}0.5 & -1 \\ 2 & 1.5 \end{bmatrix}", HALF),
     # labels
     "colons": ("I: 1 2\nam: 3 4", FOUR),
@@ -151,6 +158,8 @@ def test_there_are_at_least_sixty_forms() -> None:
         ("1 2 …\n3 4 …", "the numbers in place of … are missing"),
         (r"\begin{bmatrix} 1 & \cdots & 2 \end{bmatrix}", "the numbers in place of … are missing"),
         ("[[[1 0]\n  [0 1]]]", "the text holds several matrices"),
+        ("⎡1⎤  ⎡2⎤\n⎣3⎦  ⎣4⎦", "the text holds several matrices"),
+        ("⎡1⎤ × ⎡2⎤\n⎣3⎦   ⎣4⎦", "the text holds several matrices"),
         (
             r"\begin{bmatrix} 1 \end{bmatrix} \begin{bmatrix} 1 \end{bmatrix}",
             "the text holds several matrices",
@@ -179,6 +188,9 @@ def test_there_are_at_least_sixty_forms() -> None:
         ("l O\n0 1", "l is not a number"),
         ("I:\nam: 1 2", "there are words without a number beside them"),
         ("true false\nnan 1", "nan is not a number"),
+        ("| 1 | 2 |\n| - | - |", "- ends too early"),
+        ("| - | - |\n| 1 | 2 |", "- ends too early"),
+        ("| 1 | 2 |\n| -- | -- |\n| 3 | 4 |", "-- ends too early"),
         ("1 2 | 3 4\n5 6 | 7 8", "| is not a number"),
         ("  1.0e+03 *\n\n  1 2\n  3 4", "* is not a number"),
         ("     0    1\n0  0.5  1.5\n1  2.5  3.5", "row 2 of X has 3 numbers, but row 1 has 2"),

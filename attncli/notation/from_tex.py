@@ -51,6 +51,7 @@ def rows_in_lines(text: str) -> str:
         if not before or re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
             text = " " * start + text[start:]
     text = re.sub(r"[\r\n]", " ", text)
+    text = re.sub(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", lambda m: " " * len(m[0]), text)
     return re.sub(r"\\\\\*?(\s*\[[^\]&]*\])?", lambda m: "\n".ljust(len(m[0])), text)
 
 

@@ -34,8 +34,8 @@ PRINTED = (
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 ELIDED = "the numbers in place of … are missing; print or copy the whole matrix"
-RULE = r"[\s|+:]*-[\s|+:-]*"
-"""What is drawn under the heads of a table."""
+RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
+"""What is drawn under the heads of a table; `| - | - |` are cells."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Heads of a column of labels, which may be numbers that count."""
 LIKE_DIGITS = set("lIOo")
@@ -113,6 +113,8 @@ def _blanked(text: str, start: int, end: int) -> str:
 
 def _undrawn(text: str) -> str:
     """Return a matrix in brackets over several lines with colons after its labels."""
+    if any(line.count("[") > 1 for line in text.splitlines()):
+        raise NumberError("the text holds several matrices; write each under its own key")
     text = re.sub(r"(?m)^([ \t]*[^\s\[\]][^\[\]\n]*?)\s\[", r"\1: ", text)
     return text.replace("[", " ").replace("]", " ")
 
