@@ -428,7 +428,7 @@ def test_what_happens_between_scores_and_weights(more: Keys, score: str) -> None
 
 SCALES: list[object] = [
     *("1/sqrt(d_k)", "1/d_k", "1", "1/sqrt(d_model)", "1/sqrt(d_v)", "1/(n*m)", "d_v/d_k"),
-    *("2*d_k^-0.5", "sqrt(d_k)", "-1/3", "d_k - 10", "1/(2*sqrt(2*d_k))", 0.5, 1, 2, "0.125"),
+    *("2*d_k^-0.5", "2*sqrt(d_k)", "-1/3", "d_k - 10", "1/(2*sqrt(2*d_k))", 0.5, 1, 2, "0.125"),
 ]
 
 

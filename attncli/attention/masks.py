@@ -89,8 +89,17 @@ def check_lengths(real: Array, batch: int, m: int) -> None:
             raise fail(message, "mask", "lengths", hint=f"use whole numbers from 0 to {m}")
 
 
+BLOCKING = -1e4
+"""What other tools add to a score to block it is this or less."""
+
+
 def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
-    array = to_array(raw, path)
+    array = to_array(raw, path, infinite=True)
+    added = array <= BLOCKING
+    if added.any() and (added | (array == 0)).all():
+        message = f"{dotted(path)} is added to the scores, but a mask is made of 0 and 1"
+        hint = "write it under bias, or with 1 for 0 (may attend) and 0 for the others"
+        raise fail(message, *path, hint=hint)
     wrong = np.argwhere((array != 0) & (array != 1))
     if len(wrong):
         place = tuple(int(i) for i in wrong[0])

@@ -26,6 +26,7 @@ from attncli.checking.numerals import (
 from attncli.checking.pieces import Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
+from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -156,6 +157,8 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
         for key, words in sheet.labels.items()
         if key == word or re.fullmatch(r"(\[\d+\])+", key.removeprefix(word))
     }
+    if isinstance(raw, str):
+        labels = {(): block_labels(raw, (word,))}
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
     dtype = dtype_of(raw)

@@ -11,6 +11,7 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
+from attncli.problem.aliases import key_of
 from attncli.problem.keys import KEYS
 from attncli.records import replace
 from attncli.tape.find import find_cells, several_meant
@@ -41,8 +42,9 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
         _refuse_several(base, trace)
         found = find_cells(word, trace.steps, trace.inputs, trace.added)
     except InputError as error:
-        if base in trace.inputs or (base in KEYS and not meant(base, trace.steps)):
-            raise _input(base, word, trace) from None
+        key = key_of(base)
+        if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):
+            raise _input(key, word, trace) from None
         raise InputError(*(replace(fault, path=(word,)) for fault in error.faults)) from None
     if found.step.name not in trace:
         raise _input(found.step.name, word, trace)

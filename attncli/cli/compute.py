@@ -90,13 +90,15 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()])
     from attncli.files.load import Overrides
+    from attncli.problem.aliases import key_of
     from attncli.rendering.selection import Selection
 
     chosen_format = shared.format_name("traces", format_, out)
     if standalone and chosen_format != "latex":
         message = f"--standalone is for the format latex, not {chosen_format}"
         raise fail(message, hint="use it with -f latex")
-    names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
+    words = (name.strip() for name in (only or "").split(","))
+    names = tuple(key_of(word) for word in words if word)
     traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
     if not quiet:
         for trace in traces:

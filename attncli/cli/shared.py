@@ -81,13 +81,22 @@ def write_format(
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
-    """Return NAME=FILE flags as a mapping."""
-    pairs = {}
+    """Return NAME=FILE flags as a mapping.
+
+    Raises:
+        InputError: for another form, or a name that is given twice.
+    """
+    from attncli.problem.aliases import key_of
+
+    pairs: dict[str, str] = {}
     for text in matrices:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
-        pairs[name.strip()] = file
+        key = key_of(name.strip())
+        if key in pairs:
+            raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
+        pairs[key] = file
     return pairs
 
 

@@ -20,8 +20,8 @@ from attncli.errors import fail
 from attncli.explaining import terms
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
-from attncli.notation.blocks import rows_of
 from attncli.notation.parser import parse
+from attncli.notation.pasted import block_of
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
 from attncli.notation.written import NumberAsWritten, normalized, operation_of
@@ -245,7 +245,7 @@ class Exact:
 def _cells_of(raw: Any) -> Iterator[Any]:
     """Yield every number of a matrix as it was given, row by row."""
     if isinstance(raw, str):
-        yield from (word for row in rows_of(raw.splitlines()) for _, word in row)
+        yield from (word for row in block_of(raw).rows for _, word in row)
     elif isinstance(raw, np.ndarray):
         yield from raw.ravel() if raw.dtype == np.float32 else raw.ravel().tolist()
     elif isinstance(raw, list | tuple):

@@ -8,13 +8,11 @@ from typing import Any
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Labels, Options, Raw, assign, error_at
-from attncli.notation.parser import NumberError
-from attncli.notation.written import number
+from attncli.notation.words import are_labels, is_word
 from attncli.records import replace
 from attncli.text.escapes import visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
-BLANK = ("", "~", "_", "?")
 RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
 
@@ -124,7 +122,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
 
 def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
     """Whether a line before the first block sets an option, and is no row of X."""
-    if len(row.cells) < 2 or not _is_word(row.cells[0]):
+    if len(row.cells) < 2 or not is_word(row.cells[0]):
         return False
     key = row.cells[0]
     known = key.split(".")[0] in options
@@ -187,11 +185,11 @@ def _without_labels(block: Block) -> Any:
         return []
     words, columns = None, None
     corner = len(rows[0]) > 1 and rows[0][0] == ""
-    if corner or (len(rows) > 1 and _are_labels(rows[0])):
+    if corner or (len(rows) > 1 and are_labels(rows[0])):
         columns, rows = rows[0], rows[1:]
         block.top = 1
     firsts = [row[0] for row in rows]
-    if rows and (corner or (all(len(row) > 1 for row in rows) and _are_labels(firsts))):
+    if rows and (corner or (all(len(row) > 1 for row in rows) and are_labels(firsts))):
         words, rows = firsts, [row[1:] for row in rows]
         block.left = 1
         if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
@@ -200,24 +198,5 @@ def _without_labels(block: Block) -> Any:
     return rows
 
 
-def _are_labels(cells: list[str]) -> bool:
-    """Whether cells are words: one at least that cannot be a number, and none that must be."""
-    return any(_is_word(cell) for cell in cells) and all(
-        _is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))
-        for cell in cells
-    )
-
-
 def _is_header(row: Row) -> bool:
-    return len(row.cells) == 1 and _is_word(row.cells[0])
-
-
-def _is_word(cell: str) -> bool:
-    """Whether a cell cannot be meant as a number; 1..2 is a slip, not a word."""
-    if cell in BLANK or not any(c not in "0123456789.,+-eE_ " for c in cell):
-        return len(cell) > 1 and cell.isalpha()
-    try:
-        number(cell)
-    except NumberError:
-        return True
-    return False
+    return len(row.cells) == 1 and is_word(row.cells[0])

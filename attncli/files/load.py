@@ -14,6 +14,8 @@ from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, ref
 from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
+from attncli.forms.matrices import block_labels
+from attncli.problem.aliases import ALIASES, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
@@ -31,6 +33,8 @@ LABELLED = {
     **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
 }
 """Which key the labels of a matrix's rows and of its columns are."""
+LABELLED_TEXTS = ("X", "memory")
+"""Which matrices name tokens by the words in a text block, too."""
 
 
 NOTHING: Mapping[str, str] = {}
@@ -93,6 +97,7 @@ def load_each(
     """
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
+    options |= {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
     found: list[Problem | InputError] = []
     for document in read(source, stdin, options):
         try:
@@ -237,7 +242,8 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         else:
             values[head] = _flag_value(key, text, flag)
         places.origins[key] = _flag_place(flag)
-    for key, name in overrides.matrices.items():
+    for word, name in overrides.matrices.items():
+        key = key_of(word)
         places.origins[key] = _flag_place(f"-m {key}={name}")
         with located(places.of):
             _set_matrix(values, places, key, name, Path())
@@ -254,6 +260,7 @@ class Places:
     def __init__(self, document: Document) -> None:
         self.document = document
         self.prefixes: dict[str, KeyPath] = {}
+        self.words: dict[str, str] = {}  # how a key is called there, if otherwise
         self.origins: dict[str, Callable[[KeyPath], Place]] = {}
         self.labels: dict[str, list[str]] = {}
 
@@ -264,6 +271,8 @@ class Places:
             if origin := self.origins.get(".".join(words[:count])):
                 return origin(path[count:])
         prefix = self.prefixes.get(words[0], ()) if words else ()
+        if path and path[0] in self.words:
+            path = (self.words[str(path[0])], *path[1:])
         return self.document.locate((*prefix, *path))
 
     def take_labels(self, key: str, labels: Labels) -> None:
@@ -289,9 +298,37 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             message = "this holds results, but not the problem that they came from"
             hint = "write it without --only, or give the problem file itself"
             raise error_at(document.locate(("steps",)), message, hint)
+    with located(places.of):
+        named = with_keys(values)
+    places.words = {key_of(word): word for word in values}
     for key, labels in document.labels.items():
-        places.take_labels(key, labels)
-    return values, places
+        places.take_labels(key_of(key), labels)
+    for key, raw in named.items():
+        if key in LABELLED_TEXTS and isinstance(raw, str) and not _names_file(raw):
+            labels = _beside(key, raw, named.get("tokens_as") == "columns")
+            with located(places.of):
+                _compare(key, labels[0] or [], named.get(LABELLED[key][0]))
+            places.take_labels(key, labels)
+    return named, places
+
+
+def _beside(key: str, text: str, turned: bool) -> Labels:
+    """Return the words beside a text block; places that are only counted are none."""
+    try:
+        rows, columns = block_labels(text, (key,))
+    except InputError:  # it is told when the matrix is read
+        return None, None
+    words = columns if turned else rows
+    return (None if words and all(map(str.isdecimal, words)) else words), None
+
+
+def _compare(key: str, labels: list[str], tokens: Raw) -> None:
+    """Raise an InputError where the same words stand beside a matrix in another order."""
+    words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
+    if words != labels and sorted(map(str, words)) == sorted(labels):
+        name = LABELLED[key][0]
+        message = f"the rows of {key} are {', '.join(labels)}, but {name} are {', '.join(words)}"
+        raise InputError(Fault(message, (key,), "write both in one order", related=(name,)))
 
 
 def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:

@@ -15,8 +15,8 @@ import yaml
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Raw, error_at
-from attncli.notation.blocks import rows_of
 from attncli.notation.parser import NumberError
+from attncli.notation.pasted import block_of
 from attncli.text.escapes import visible
 
 MAX_DEPTH = 64
@@ -216,18 +216,31 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     # Beside lines that follow, a comma could mean something else than in the block.
     if event.style == "|":
         numbers = numbers[: sum(bool(line.strip()) for line in event.value.splitlines())]
-    if row >= len(numbers):
-        return None
     block = [lines[number] for number in numbers]
     if not literal:  # it may end, and start, within a line
         block[-1] = block[-1][: event.end_mark.column - (event.style in ("'", '"'))]
         offset = event.start_mark.column + (event.style in ("'", '"'))
         block[0] = " " * offset + block[0][offset:]
+    joined = "\n".join(block)
     try:
-        words = rows_of(block)[row]
-    except NumberError:  # a comma that may be either is told of the block as a whole
+        words = block_of(joined).rows[row]
+    except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
         return None
-    return (numbers[row], words[column][0]) if column < len(words) else None
+    if column >= len(words):
+        return None
+    above = joined[: words[column][0]].split("\n")
+    return numbers[len(above) - 1], len(above[-1])
+
+
+def _indented_block(text: str, end: int) -> int:
+    """Return which line starts the text block that a less indented line ended; 0 for none."""
+    lines = _lines(text)[: end + 1]
+    starts = [i for i, line in enumerate(lines) if re.search(r":\s*[|>][-+]?\s*$", line)]
+    indents = [len(line) - len(line.lstrip(" ")) for line in lines]
+    start = starts[-1] if starts else 0
+    inside = [indents[i] for i in range(start + 1, len(lines)) if lines[i].strip()]
+    is_less = len(inside) > 1 and indents[start] < inside[1] < inside[0]
+    return start + 1 if starts and is_less else 0
 
 
 def _lines(text: str) -> list[str]:
@@ -271,6 +284,10 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     elif opening and "flow" in context:
         problem = "a bracket is not closed"
         hint = f"it opens in line {opening.line + 1}, column {opening.column + 1}"
+    elif block := _indented_block(text, mark.line):
+        place = _place(text, name, block, -1)
+        problem = "the first line of this text block is indented more than the others"
+        hint = "start the block with |2, or indent all lines alike"
     elif "mapping values are not allowed" in problem:
         problem = "a second colon in this line"
         hint = 'put text that has ": " in it between quotes'

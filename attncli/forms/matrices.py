@@ -15,16 +15,13 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import InputError, KeyPath, fail
-from attncli.notation.blocks import rows_of
 from attncli.notation.parser import NumberError
+from attncli.notation.pasted import Block, Labels, block_of
 from attncli.notation.written import number
 from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
-
-PRINTED = re.compile(r"(?:[\w.]+\(\s*)?(\[.*\])(?:\s*,\s*\w+=[\w.':]+)*\s*\)?", re.DOTALL)
-"""A matrix in brackets, as it is or as NumPy and PyTorch print it."""
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
 """What a mask may be made of, too."""
@@ -100,33 +97,19 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
     """Return the numbers of a text block, row by row; an InputError tells of a doubtful comma."""
-    lines = _bracketed(text, path) if "[" in text else text.splitlines()
-    if ";" in text and len(lines) == 1:  # as in 1 0; 0 1
-        lines = lines[0].split(";")
+    return [[word for _, word in row] for row in _block(text, path).rows]
+
+
+def block_labels(text: str, path: KeyPath) -> Labels:
+    """Return the words beside the rows and above the columns of a text block."""
+    return _block(text, path).labels
+
+
+def _block(text: str, path: KeyPath) -> Block:
     try:
-        rows = rows_of([line.replace(";", " ") for line in lines])
+        return block_of(text)
     except NumberError as error:
         raise fail(f"{_name(path)}: {error}", *path) from None
-    return [[word for _, word in row] for row in rows if row]
-
-
-def _bracketed(text: str, path: KeyPath) -> list[str]:
-    """Return the lines of a text such as [[1, 0], [0, 1]], [1 0; 0 1] or what NumPy prints."""
-    whole = PRINTED.fullmatch(text.strip())
-    if whole is None or whole[1].count("[") != whole[1].count("]"):
-        return text.splitlines()
-    if whole[1].replace(" ", "").replace("\n", "").startswith("[[["):
-        hint = "write the lists without quotes around them"
-        raise fail(f"{_name(path)} is a text of several matrices", *path, hint=hint)
-    inside = re.findall(r"\[([^\[\]]*)\]", whole[1])
-    between = re.sub(r"\[[^\[\]]*\]", "", whole[1])
-    if not re.fullmatch(r"\[?[\s,;]*\]?", between):
-        return text.splitlines()
-    if len(inside) == 1:
-        return [line for line in re.split(r"[;\n]", inside[0]) if line.strip()]
-    if "," in between:  # in lists a comma parts numbers, as YAML reads it too
-        inside = [row.replace(",", ", ") for row in inside]
-    return [row.replace("\n", " ") for row in inside]
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:

@@ -9,6 +9,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
+from attncli.problem.aliases import key_of
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
 from attncli.tape.tape import Tape
@@ -55,7 +56,8 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    wanted = None if only is None else frozenset(only)
+    names = [key_of(word) for word in only or ()]
+    wanted = None if only is None else frozenset(names)
     unrounded: Trace | None = None
     settle: Rounding | None = None
     work: Callable[[Expression], Array] = array_of
@@ -71,7 +73,7 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
         method(tape, problem)
         warnings = tuple(tape.warnings)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
-        for name in only or ():
+        for name in names:
             if name not in trace:
                 message = f"there is no step {visible(name)} in this calculation"
                 raise fail(message, hint=did_you_mean(name, trace.steps))

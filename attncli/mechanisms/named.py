@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator
 
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
+from attncli.problem.aliases import with_key
 from attncli.records import replace
 from attncli.tape.find import Cells, find_cells
 from attncli.tape.step import Expression, Step
@@ -62,6 +63,7 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
     Raises:
         InputError: for a name that means nothing in this calculation.
     """
+    name = with_key(name)
     try:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:

@@ -8,6 +8,7 @@ from attncli.attention.scores import SCORES
 from attncli.errors import fail
 from attncli.forms import form as forms
 from attncli.forms.form import ArrayForm, Form
+from attncli.problem.elsewhere import way_out
 from attncli.problem.kinds import KINDS, UPDATES
 from attncli.problem.mappings import ANSWERS, MASK, ROUND, named
 from attncli.problem.marking import MARKING, Marking
@@ -15,7 +16,6 @@ from attncli.problem.scale import SCALE
 from attncli.records import Record
 from attncli.tape.step import LEADING
 from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
 
 
 class Key(Record):
@@ -95,7 +95,7 @@ KEYS: dict[str, Key] = {
 def read_value(key: str, raw: object) -> object:
     """Return what a key holds; raise an InputError for an unknown key, or what is not its form."""
     if key not in KEYS:
-        raise fail(f"unknown key {visible(key)}", key, hint=did_you_mean(key, KEYS))
+        raise fail(f"unknown key {visible(key)}", key, hint=way_out(key, KEYS))
     return KEYS[key].form.read(raw, (key,))
 
 

@@ -75,7 +75,7 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     """Return what a mask is made of: a mapping of the mask forms; a matrix is `keep`."""
     if isinstance(raw, str) and raw in ("causal", "none"):
         return {"causal": True} if raw == "causal" else {}
-    if isinstance(raw, str) and not any(c.isdigit() for c in raw):
+    if isinstance(raw, str) and not any(c.isdigit() for c in raw) and not _holds_truths(raw):
         if raw in MASKS:
             raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
@@ -84,6 +84,11 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         return {"keep": MASKS["keep"].form.read(raw, path)}
     parts = _mask_parts()
     return read_parts(known_parts(raw, path, parts), path, parts)
+
+
+def _holds_truths(text: str) -> bool:
+    """Whether a text is a matrix of true and false; alone each is a word."""
+    return len(text.split()) > 1 and any(word in text.lower() for word in ("true", "false"))
 
 
 def _round_parts() -> dict[str, Form]:

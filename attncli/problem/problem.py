@@ -19,6 +19,7 @@ from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
+from attncli.problem.aliases import with_keys
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
@@ -57,7 +58,7 @@ class Problem:
     Traceback (most recent call last):
         ...
     attncli.errors.InputError: W_k has 1 row, but X has 2 columns (X W_k needs them equal)
-      W_k is (1, 2); (2, 2) would fit
+      W_k is (1, 2); its transpose would fit: is it stored (out, in), as PyTorch's nn.Linear has it?
     """
 
     title: str
@@ -113,11 +114,11 @@ class Problem:
         faults: list[Fault] = []
         raw: dict[str, Any] = {}
         values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
-        for key, value in given.items():
-            if value is not None:
-                with collected(faults):
-                    raw[key] = plain(value, (key,))
-                    values[key] = read_value(key, raw[key])
+        told = {key: value for key, value in given.items() if value is not None}
+        for key, value in with_keys(told).items():
+            with collected(faults):
+                raw[key] = plain(value, (key,))
+                values[key] = read_value(key, raw[key])
         refuse(faults)
         values["heads"], values["kv_heads"] = heads_of(values, raw)
         values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}

@@ -13,6 +13,7 @@ from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
 from attncli.notation.written import NumberAsWritten, evaluate, with_numbers
+from attncli.text.escapes import visible
 
 SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
 """The sizes that a scale expression may use."""
@@ -23,6 +24,8 @@ def _scale(raw: object, path: KeyPath) -> str:
     if isinstance(raw, int | float | np.number) and not isinstance(raw, bool):
         return repr(float(raw)).removesuffix(".0")
     text = as_text(raw, path)
+    if text.strip().lower() in ("none", "no", "false", "off"):
+        raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")
     try:
         parse(text, SCALE_NAMES)
     except NumberError as error:

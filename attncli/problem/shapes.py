@@ -57,6 +57,10 @@ class Sizes:
         before = len(self.faults)
         by_head = self._bind_stack(key, shape, len(letters))
         own = shape[len(shape) - len(letters) :]
+        turned_fits = key in WEIGHTS and all(
+            self.size(letter, by_head) in (None, size)
+            for letter, size in zip(letters, own[::-1], strict=True)
+        )
         for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
             if size != 1 or not array_form(key).broadcasts:
                 self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
@@ -68,6 +72,9 @@ class Sizes:
             flips = self.columns and turns(key)
             own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
             hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
+            if turned_fits:
+                stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
+                hint = f"{key} is {_times(own)}; its transpose would fit: is it stored {stored}?"
             self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
     def size(self, letter: str, by_head: bool = False) -> int | None:
@@ -157,6 +164,10 @@ class Sizes:
     def _fault(self, key: str, message: str, other: str, hint: str = "") -> None:
         related = tuple(other.split(".")) if other else ()
         self.faults.append(Fault(message, tuple(key.split(".")), hint, related))
+
+
+WEIGHTS = ("W_q", "W_k", "W_v", "W_o")
+"""What other tools store the other way round."""
 
 
 def _times(shape: tuple[int, ...]) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 
 from attncli.attention.masks import MASKS
 from attncli.errors import Fault
+from attncli.problem.elsewhere import reciprocal
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 
@@ -17,6 +18,9 @@ REPLACES = {
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
 }
 """What is given directly, and what has no use then."""
+
+PRODUCTS = ("dot", "scaled_dot", "general")
+"""The score functions whose scores grow with d_k, so that nobody makes them larger by it."""
 
 
 def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
@@ -37,6 +41,11 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
                 message = f"{direct} is given, so {key} has no use"
                 yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
     yield from _misfits(name, values)
+    scale = values["scale"] or ""
+    if values["score"]["name"] in PRODUCTS and (right := reciprocal(scale)):
+        message = f"scale is what scores are multiplied by, and {scale} makes products larger"
+        hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
+        yield Fault(message, ("scale",), hint)
     for key in kind.needs:
         if key not in given:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)

@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attncli.errors import fail
+from attncli.problem.aliases import key_of
 from attncli.records import Record
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import visible
@@ -143,7 +144,7 @@ def render(
     formats = {name: row for name, row in formats_of(kind).items() if not row.binary}
     if format not in formats:
         raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
-    selection = Selection(tuple(only), decimals, full, quiet, standalone=standalone)
+    selection = Selection(tuple(map(key_of, only)), decimals, full, quiet, standalone=standalone)
     write = getattr(formats[format], kind)
     written: bytes = write(several, selection)
     return written.decode()

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+SHORT = 2
+"""So few letters are like many words: dk is no slip for K."""
+FAIR, GOOD = 0.6, 0.8
+"""How much of two words is the same, where one may be meant by the other."""
+
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
     """Return a hint for a misspelt word: the nearest known one, or all where none is near."""
@@ -17,4 +22,5 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
     import difflib
 
     lower = {w.lower(): w for w in known}
-    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=0.6)]
+    alike = FAIR if len(word) > SHORT else GOOD
+    return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=alike)]

@@ -1,0 +1,243 @@
+"""What people call keys, and the form that works here for what other tools call otherwise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.errors import InputError
+from attncli.files.load import Overrides, load_all
+from attncli.problem.aliases import ALIASES, key_of, with_keys
+from attncli.problem.elsewhere import DIVIDED, FORMS, way_out
+from attncli.problem.keys import KEYS
+from attncli.text.suggestions import near_words
+from tests.conftest import Attn
+
+X = "X: [[1, 2], [3, 4]]\n"
+
+
+def refused(text: str, folder: Path, suffix: str = ".yaml") -> str:
+    path = folder / f"p{suffix}"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        attncli.load(path)
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+@pytest.mark.parametrize(
+    ("word", "key"),
+    [
+        *(
+            (word, "W_q")
+            for word in ("Wq", "WQ", "W^Q", "wq", "W_Q", "W_{q}", "W^{Q}", "w_q", "W_q")
+        ),
+        *((f"W{side}", f"W_{side}") for side in "qkvo"),
+        *((f"B{side.upper()}", f"b_{side}") for side in "qkvo"),
+        *(("x", "X"), ("q", "Q"), ("k", "K"), ("v", "V"), ("n_heads", "heads")),
+        *(("num_heads", "heads"), ("num_kv_heads", "kv_heads"), ("words", "tokens")),
+        *((key, key) for key in KEYS),
+        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "")),
+    ],
+)
+def test_key_of(word: str, key: str) -> None:
+    assert key_of(word) == key
+
+
+def test_every_alias_means_a_key_and_is_none() -> None:
+    assert set(ALIASES.values()) <= set(KEYS)
+    assert not set(ALIASES) & set(KEYS)
+
+
+TEXTS = {
+    ".yaml": (
+        "x: [[1, 2], [3, 4]]\nsentence: Hello, you\nW^Q: [[1, 0], [0, 2]]\nwk: [[1], [0]]\n"
+        "bv: [1]\nnum_heads: 2\nn_kv_heads: 1\nWv: [[1], [0]]\n"
+    ),
+    ".csv": (
+        'sentence,"Hello, you"\nnum_heads,2\nn_kv_heads,1\nx\n1,2\n3,4\nW^Q\n1,0\n0,2\n'
+        "wk\n1\n0\nWv\n1\n0\nbv\n1\n"
+    ),
+    ".json": (
+        '{"x": [[1, 2], [3, 4]], "sentence": "Hello, you", "W_Q": [[1, 0], [0, 2]], "b^V": [1],'
+        '"WK": [[1], [0]], "w_v": [[1], [0]], "n_heads": 2, "num_kv_heads": 1}'
+    ),
+}
+
+
+@pytest.mark.parametrize("suffix", TEXTS)
+def test_aliases_in_files(suffix: str, tmp_path: Path) -> None:
+    given: dict[str, Any] = {
+        "X": [[1, 2], [3, 4]],
+        "tokens": ["Hello,", "you"],
+        "W_q": [[1, 0], [0, 2]],
+        "W_k": [[1], [0]],
+        "W_v": [[1], [0]],
+        "b_v": [1],
+        "heads": 2,
+        "kv_heads": 1,
+    }
+    path = tmp_path / f"p{suffix}"
+    path.write_text(TEXTS[suffix])
+    found, right = attncli.load(path), attncli.Problem(**given)
+    assert found.tokens == right.tokens
+    assert found.options() == right.options()
+    np.testing.assert_array_equal(attncli.compute(found).output, attncli.compute(right).output)
+
+
+def test_aliases_in_python() -> None:
+    given: dict[str, Any] = {"x": [[1, 2], [3, 4]], "WQ": [[1], [0]], "wk": [[1], [0]], "X": None}
+    assert attncli.Problem(**given).given == ("X", "W_q", "W_k")
+    with pytest.raises(InputError, match="wq and W_q are the same key"):
+        attncli.Problem(**{"wq": [[1]], "W_q": [[1]]})  # type: ignore[arg-type]
+
+
+def test_aliases_on_the_command_line(tmp_path: Path, attn: Attn) -> None:
+    (tmp_path / "p.yaml").write_text("X: [[1, 2], [3, 4]]\nWq: [[1, 0], [0, 1]]\n")
+    (tmp_path / "w.csv").write_text("2,0\n0,2\n")
+    shown = ["compute", "p.yaml", "-m", "W^Q=w.csv", "--only", "q", "-f", "csv"]
+    assert attn(*shown, cwd=tmp_path).out == "2,4\n6,8\n"
+    twice = attn("compute", "p.yaml", "-m", "Wq=w.csv", "-m", "W_q=w.csv", cwd=tmp_path)
+    assert (twice.status, twice.err) == (2, "-m gives W_q twice\n  leave one of them out\n")
+    unknown = attn("compute", "p.yaml", "--only", "wk", cwd=tmp_path)
+    assert "there is no step W_k in this calculation" in unknown.err
+    for name in ("Wq[1, 2]", "W^Q[1,2]", "W_q[1, 2]"):
+        assert "W_q[1, 2] = 0 (given)" in attn("explain", "p.yaml", name, cwd=tmp_path).out
+    assert "Q[2, 1]" in attn("explain", "p.yaml", "q[2, 1]", cwd=tmp_path).out
+    trace = attncli.compute(attncli.load(tmp_path / "p.yaml"), only=["q"])
+    assert attncli.explain(trace, "Wq[1, 1]").value == 1
+    assert attncli.render(trace, "csv", only=["q"]) == "1,2\n3,4\n"
+
+
+def test_aliases_in_answers(tmp_path: Path) -> None:
+    problem = attncli.Problem(X=[[1, 2], [3, 4]], W_q=[[1, 0], [0, 1]], score="dot")
+    assert attncli.check(problem, {"q": [["1", "2"], ["3", "4"]]}).verdict == "correct"
+    with pytest.raises(InputError, match="W_q is an input of the problem, not a step"):
+        attncli.check(problem, {"wq": [["1"]]})
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (f"{X}x: [[1, 2]]\n", "p.yaml:2:1: X and x are the same key"),
+        (f"{X}Wq: [[1]]\nscore: dot\nW_Q: [[1]]\n", "p.yaml:4:1: Wq and W_Q are the same key"),
+        (f"{X}tokens: [a, b]\nwords: [a, b]\n", "p.yaml:3:1: tokens and words are the same key"),
+    ],
+)
+def test_a_key_under_two_names(text: str, said: str, tmp_path: Path) -> None:
+    message = refused(text, tmp_path)
+    assert message.startswith(said)
+    assert "stands at p.yaml:" in message
+    assert "leave one of them out" in message
+
+
+def test_a_fault_points_at_the_name_that_was_written(tmp_path: Path) -> None:
+    assert refused(f"{X}Wq: [[1, z], [0, 1]]\n", tmp_path).startswith(
+        "p.yaml:2:10: row 1, column 2 of W_q: z is not a number"
+    )
+    assert refused("x\n1,0\n0,1\nWq\n1,z\n", tmp_path, ".csv").startswith("p.csv:5:3: row 1, col")
+
+
+def test_results_are_read_back_under_their_keys() -> None:
+    assert with_keys({"sentence": "I  am", "score": "dot"}) == {
+        "tokens": ["I", "am"],
+        "score": "dot",
+    }
+    assert with_keys({"words": "I, am"}) == {"tokens": "I, am"}
+
+
+@pytest.mark.parametrize(
+    ("line", "hint"),
+    [
+        *((f"{key}: true", "write mask: causal") for key in ("causal", "is_causal", "IS_CAUSAL")),
+        ("temperature: 2", "write normalize: {name: softmax, temperature: 2}"),
+        *((f"{key}: [[1]]", "write mask: a 0/1 matrix") for key in ("attention_mask", "attn_mask")),
+        *((f"{key}: 2", "leave it out, sizes follow") for key in ("dk", "d_k", "d_model", "n")),
+        ("embeddings: [[1]]", "write X: the input, one token a row"),
+        ("softmax: true", "write normalize: softmax, which is the default"),
+        ("query: [[1]]", "write Q: the queries, or W_q"),
+        ("dropout: 0.1", "leave it out; nothing is dropped here"),
+        ("mask: [[0, -inf], [0, 0]]", "write it under bias, or with 1 for 0 (may attend) and 0"),
+        ("mask: [[0, -1e9], [0, 0]]", "write it under bias"),
+        ("mask: {keep: [[0, -inf], [0, 0]]}", "mask.keep is added to the scores"),
+        ("mask: true", "use causal or a 0/1 matrix"),
+        ("scale: sqrt(d_k)", "write scale: 1/sqrt(d_k); to multiply all the same, write 1*"),
+        ("scale: √d_k", "write scale: 1/sqrt(d_k)"),
+        ("scale: none", "scale: none is not a number"),
+        ("scale: None", "write scale: 1"),
+        ("scale: dk", "did you mean d_k?"),
+    ],
+)  # fmt: skip
+def test_the_form_that_works_here(line: str, hint: str, tmp_path: Path) -> None:
+    message = refused(f"{X}{line}\n", tmp_path)
+    assert message.startswith("p.yaml:2:")
+    assert hint in message
+
+
+def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:
+    for score in ("cosine", "distance"):
+        attncli.Problem(X=[[1, 2]], score=score, scale="sqrt(d_k)")
+    for scale in DIVIDED:
+        attncli.Problem(X=[[1, 2]], score="dot", scale=f"1*{scale}")
+
+
+def test_no_form_is_shown_for_a_key_or_an_alias() -> None:
+    words = [word for line in FORMS.values() for word in line.split()]
+    assert len(set(words)) == len(words)
+    assert not {key_of(word) for word in words} & set(KEYS)
+
+
+@pytest.mark.parametrize(
+    ("word", "near"), [("dk", ""), ("maks", "mask"), ("W_g", "W_q"), ("zz", "")]
+)
+def test_suggestions_are_not_far_fetched(word: str, near: str) -> None:
+    assert near_words(word, ["K", "mask", "W_q", "softcap"]) == ([near] if near else [])
+
+
+def test_a_misspelt_key_is_still_told() -> None:
+    assert way_out("haeds", KEYS) == "did you mean heads?"
+
+
+OUT_IN = "is it stored (out, in), as PyTorch's nn.Linear has it?"
+
+
+@pytest.mark.parametrize(
+    ("more", "said"),
+    [
+        ({"W_q": [[1, 2, 3], [4, 5, 6]]}, f"W_q is (2, 3); its transpose would fit: {OUT_IN}"),
+        ({"W_v": [[1, 2, 3]]}, f"W_v is (1, 3); its transpose would fit: {OUT_IN}"),
+        (
+            {"W_v": [[1, 2], [0, 1], [0, 1]], "W_o": [[1, 2], [3, 4], [5, 6]]},
+            f"W_o is (3, 2); its transpose would fit: {OUT_IN}",
+        ),
+        ({"W_q": [[[1, 2, 3]], [[1, 2, 3]]], "heads": 2}, OUT_IN),
+        ({"W_q": [[1, 2], [3, 4]]}, "W_q is (2, 2); (3, 2) would fit"),
+        (
+            {"W_q": [[1], [2], [3]], "tokens_as": "columns", "X": [[1, 2], [3, 4], [5, 6]]},
+            "W_q is (3, 1); its transpose would fit: is it stored (in, out)?",
+        ),
+    ],
+)
+def test_a_weight_that_would_fit_transposed(more: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        attncli.Problem(**({"X": [[1, 2, 3], [4, 5, 6]]} | more))
+    assert said in str(caught.value)
+
+
+def test_a_file_under_another_name(tmp_path: Path) -> None:
+    (tmp_path / "w.csv").write_text("1,0\n0,z\n")
+    assert refused(f"{X}Wq: w.csv\n", tmp_path).startswith("w.csv:2:3: row 2, column 2 of W_q: z")
+    said = refused(f"{X}Wq: v.csv\n", tmp_path)
+    assert said.startswith("p.yaml:2:1: W_q: v.csv: there is no such file")
+
+
+def test_a_flag_replaces_a_matrix_whatever_its_name(tmp_path: Path) -> None:
+    (tmp_path / "p.yaml").write_text(f"{X}WQ: [[9, 9], [9, 9]]\n")
+    (tmp_path / "w.csv").write_text("1,0\n0,1\n")
+    matrices = {"Wq": str(tmp_path / "w.csv")}
+    (problem,) = load_all(tmp_path / "p.yaml", Overrides(matrices=matrices))
+    assert problem.W_q is not None
+    np.testing.assert_array_equal(problem.W_q, np.eye(2))

@@ -1,0 +1,298 @@
+"""Matrices as people paste them: every form with the matrix that its author meant."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.checking.texts import texts_of
+from attncli.errors import InputError
+from attncli.forms.matrices import block_labels, to_array
+from attncli.notation.parser import NumberError
+from attncli.notation.pasted import block_of
+from attncli.notation.written import number
+from tests.conftest import SAMPLES
+
+INF = float("inf")
+UNIT = [[1, 0], [0, 1]]
+FOUR = [[1, 2], [3, 4]]
+HALF = [[0.5, -1], [2, 1.5]]
+
+MEANT: dict[str, tuple[str, Any]] = {
+    # MATLAB
+    "matlab": ("[1 0; 0 1]", UNIT),
+    "matlab_commas": ("[1, 0; 0, 1]", UNIT),
+    "matlab_assignment": ("W_q = [1 0; 0 1];", UNIT),
+    "matlab_lines": ("[1 2\n 3 4]", FOUR),
+    "matlab_print": ("A =\n\n     1     2\n     3     4\n", FOUR),
+    "matlab_decimal_commas": ("[0,5 -1,0; 2,0 1,5]", HALF),
+    "semicolons": ("1 2; 3 4", FOUR),
+    "semicolons_at_ends": ("1 2;\n3 4;", FOUR),
+    "semicolons_of_excel": ("0,5;-1,0\n2,0;1,5", HALF),
+    # NumPy and PyTorch
+    "numpy": ("[[1. 0.]\n [0. 1.]]", UNIT),
+    "numpy_signs": ("[[ 0.5 -1. ]\n [ 2.   1.5]]", HALF),
+    "numpy_repr": ("array([[1, 2],\n       [3, 4]])", FOUR),
+    "numpy_dtype": ("array([[1., 2.],\n       [3., 4.]], dtype=float32)", FOUR),
+    "numpy_code": ("W_q = np.array([[1, 0], [0, 1]])", UNIT),
+    "numpy_long_rows": ("[[1. 2.\n  3.]\n [4. 5.\n  6.]]", [[1, 2, 3], [4, 5, 6]]),
+    "numpy_exponents": ("[[1.0e+00 2.0e-01]]", [[1, 0.2]]),
+    "numpy_truths": ("array([[ True, False],\n       [ True,  True]])", [[1, 0], [1, 1]]),
+    "torch": ("tensor([[1., 0.],\n        [0., 1.]])", UNIT),
+    "torch_grad": ("tensor([[1., 0.],\n        [0., 1.]], grad_fn=<MmBackward0>)", UNIT),
+    "torch_device": ("tensor([[1., 0.]], device='cuda:0', dtype=torch.float64)", [[1, 0]]),
+    "torch_parameter": ("Parameter containing:\ntensor([[1,2],[3,4]], requires_grad=True)", FOUR),
+    "torch_infinite": ("tensor([[0., -inf],\n        [0., 0.]])", [[0, -INF], [0, 0]]),
+    "jax": ("Array([[1., 0.],\n       [0., 1.]], dtype=float32)", UNIT),
+    "lists": ("[[1,2],[3,4]]", FOUR),
+    "lists_trailing_commas": ("[[1, 2,], [3, 4,],]", FOUR),
+    "rows_of_lists": ("[1, 2]\n[3, 4]", FOUR),
+    # Markdown and drawn tables
+    "markdown": ("| 1 | 2 |\n|---|---|\n| 3 | 4 |", FOUR),
+    "markdown_no_line": ("| 1 | 2 |\n| 3 | 4 |", FOUR),
+    "markdown_no_outer": ("1 | 2\n--|--\n3 | 4", FOUR),
+    "markdown_empty_heads": ("|   |   |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |", FOUR),
+    "markdown_heads": ("| d1 | d2 |\n|:--|--:|\n| 1 | 2 |\n| 3 | 4 |", FOUR),
+    "markdown_labels": ("|  | d1 | d2 |\n|--|--|--|\n| I | 1 | 2 |\n| am | 3 | 4 |", FOUR),
+    "markdown_numbers_as_heads": ("|  | 1 | 2 |\n|--|--|--|\n| I | 1 | 2 |\n| am | 3 | 4 |", FOUR),
+    "markdown_counted": ("| token | a | b |\n|--|--|--|\n| 1 | 1 | 2 |\n| 2 | 3 | 4 |", FOUR),
+    "markdown_labels_alone": ("| I | 1 | 2 |\n| am | 3 | 4 |", FOUR),
+    "markdown_bold": ("| **1** | `2` |\n|---|---|\n| $3$ | *4* |", FOUR),
+    "markdown_commas": ("| 0,5 | −1 |\n|---|---|\n| 2 | 1,5 |", HALF),
+    "markdown_one_row": ("| love | 1 | 0 |", [[1, 0]]),
+    "org": ("| 1 | 2 |\n|---+---|\n| 3 | 4 |", FOUR),
+    "box": ("┌───┬───┐\n│ 1 │ 2 │\n├───┼───┤\n│ 3 │ 4 │\n└───┴───┘", FOUR),
+    "sql": ("+---+---+\n| 1 | 2 |\n+---+---+\n| 3 | 4 |\n+---+---+", FOUR),
+    "bars": ("| 1 2 |\n| 3 4 |", FOUR),
+    # LaTeX
+    "bmatrix": (r"\begin{bmatrix} 1 & 0 \\ 0 & 1 \end{bmatrix}", UNIT),
+    "pmatrix_lines": ("\\begin{pmatrix}\n  1 & 2 \\\\\n  3 & 4 \\\\\n\\end{pmatrix}", FOUR),
+    "matrix_in_brackets": (r"\left[ \begin{matrix} 1 & 2 \\ 3 & 4 \end{matrix} \right]", FOUR),
+    "array": (r"$$\left(\begin{array}{r|r} 1 & 2 \\[2pt] \hline 3 & 4 \end{array}\right)$$", FOUR),
+    "tex_name": (r"\[ W^Q = \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix} \]", FOUR),
+    "tex_fractions": (r"\begin{bmatrix} \frac{1}{2} & -1 \\ 2 & \dfrac32 \end{bmatrix}", HALF),
+    "tex_roots": (r"\begin{bmatrix} \sqrt3 & \frac{\sqrt{9}}{2} \end{bmatrix}", [[3**0.5, 1.5]]),
+    "tex_infinite": (r"\begin{bmatrix} 0 & -\infty \\ 0 & 0 \end{bmatrix}", [[0, -INF], [0, 0]]),
+    "tex_powers": (r"\begin{bmatrix} e^{2} & 3 \cdot 10^{-1} \end{bmatrix}", [[np.e**2, 0.3]]),
+    "tex_commas": (r"\begin{bmatrix} 0{,}5 & -1 \\ 2 & 1{,}5 \end{bmatrix}", HALF),
+    "tex_percent": (r"\begin{bmatrix} 50\% & \approx 0.25 \end{bmatrix}", [[0.5, 0.25]]),
+    "tex_labels": (r"\begin{matrix} \text{I} & 1 & 2 \\ \text{am} & 3 & 4 \end{matrix}", FOUR),
+    "tex_one_column": (r"\begin{pmatrix} 1 \\ 2 \\ 3 \end{pmatrix}", [[1], [2], [3]]),
+    "tex_bare_rows": (r"1 & 2 \\ 3 & 4", FOUR),
+    "tex_numbers_in_a_block": ("\\frac{1}{2} -1\n2 \\frac32", HALF),
+    "tex_full_stop": (r"\[ \begin{bmatrix} 1 & 2 \\ 3 & 4 \end{bmatrix}. \]", FOUR),
+    "tex_comma": (r"$W_Q=\begin{bmatrix}1&2\\3&4\end{bmatrix},$", FOUR),
+    "tex_bold_name": (r"\mathbf{W}_q = \begin{bmatrix}1&2\\3&4\end{bmatrix}", FOUR),
+    "tabular": (
+        r"\begin{tabular}{c|cc} & a & b \\ \hline I & 1 & 2 \\ am & 3 & 4 \end{tabular}",
+        FOUR,
+    ),
+    "tex_phantom": (r"\begin{bmatrix} \phantom{-}0.5 & -1 \\ 2 & 1.5 \end{bmatrix}", HALF),
+    # labels
+    "colons": ("I: 1 2\nam: 3 4", FOUR),
+    "colons_one_row": ("I: 1 0 1", [[1, 0, 1]]),
+    "colons_of_two_words": ("New York: 1 2\nRome : 3 4", FOUR),
+    "numbered": ("1: 1 2\n2: 3 4", FOUR),
+    "words": ("I 1 2\nam 3 4", FOUR),
+    "words_and_commas": ("I, 1, 2\nam, 3, 4", FOUR),
+    "words_and_decimal_commas": ("I 0,5 -1,0\nam 2,0 1,5", HALF),
+    "word_and_bar": ("love | 1 2\nI    | 3 4", FOUR),
+    "subword": ("##ing 1 2\n[CLS] 3 4", FOUR),
+    "word_like_a_number": ("e 1 2\nx 3 4", FOUR),
+    "pandas": ("      I  am\nI     1   2\nam    3   4", FOUR),
+    "heads_only": ("d1 d2\n1 2\n3 4", FOUR),
+    # spreadsheets
+    "tabs": ("1\t2\n3\t4", FOUR),
+    "tabs_commas": ("0,5\t-1\n2\t1,5", HALF),
+    "tabs_labels": ("\td1\td2\nI\t1\t2\nam\t3\t4", FOUR),
+    "tabs_two_words": ("New York\t1\t2\nRome\t3\t4", FOUR),
+    "tabs_and_blanks": ("1\t2\n 3   4", FOUR),
+    # what this program prints
+    "own": ("⎡1  2⎤\n⎣3  4⎦", FOUR),
+    "own_labels": ("   I ⎡0.5   -1⎤\n  am ⎣  2  1.5⎦", HALF),
+    "own_heads": ("      I    am\n I ⎡0.5    -1⎤\nam ⎣  2   1.5⎦", HALF),
+    "own_numbers": ("1 ⎡1  2⎤\n2 ⎣3  4⎦", FOUR),
+    "own_one_row": ("I [1  2]", None),
+    "sympy": ("⎡1  2⎤\n⎢    ⎥\n⎣3  4⎦", FOUR),
+    # numbers
+    "minus_signs": ("0.5 −1\n2 1.5", HALF),
+    "percents": ("50% 25 %\n≈0.14 ≈ 0.5", [[0.5, 0.25], [0.14, 0.5]]),
+    "blank_lines": ("\n1 2\n\n\n3 4\n\n", FOUR),
+    "trailing_commas": ("1, 2,\n3, 4,", FOUR),
+    "trailing_commas_close": ("1,2,\n3,4,", FOUR),
+    "decimal_commas": ("0,5 -1,0\n2,0 1,5", HALF),
+    "fractions": ("1/2 -1\n2 3/2", HALF),
+    "windows_lines": ("1 2\r\n3 4\r\n", FOUR),
+    "no_break_blanks": ("1\u00a02\n3\u00a04", FOUR),
+}  # fmt: skip
+"""Each form and the matrix that its author meant; None where it is refused."""
+
+
+@pytest.mark.parametrize("form", MEANT)
+def test_what_is_pasted_is_what_was_meant(form: str) -> None:
+    text, meant = MEANT[form]
+    if meant is None:
+        with pytest.raises(InputError):
+            to_array(text, ("X",))
+        return
+    np.testing.assert_allclose(to_array(text, ("X",), infinite=True), meant, rtol=1e-15)
+    if form != "numpy_truths":  # which no answer is made of
+        answers = texts_of(text, ("weights",), ragged=False)
+        np.testing.assert_allclose(np.vectorize(number)(answers), meant, rtol=1e-15)
+
+
+def test_there_are_at_least_sixty_forms() -> None:
+    assert len(MEANT) >= 60
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("[[1. 0. ... 0. 1.]\n [0. 1. ... 0. 0.]]", "the numbers in place of … are missing"),
+        ("1 2 …\n3 4 …", "the numbers in place of … are missing"),
+        (r"\begin{bmatrix} 1 & \cdots & 2 \end{bmatrix}", "the numbers in place of … are missing"),
+        ("[[[1 0]\n  [0 1]]]", "the text holds several matrices"),
+        ("⎡1⎤  ⎡2⎤\n⎣3⎦  ⎣4⎦", "the text holds several matrices"),
+        ("⎡1⎤ × ⎡2⎤\n⎣3⎦   ⎣4⎦", "the text holds several matrices"),
+        (
+            r"\begin{bmatrix} 1 \end{bmatrix} \begin{bmatrix} 1 \end{bmatrix}",
+            "the text holds several matrices",
+        ),
+        (r"\begin{bmatrix} 1 0 \\ 0 1 \end{bmatrix}", "there is no sign between 1 and 0"),
+        (r"\begin{bmatrix} \frac123 \end{bmatrix}", "is not a number"),
+        (r"\begin{bmatrix} \sqrt12 \end{bmatrix}", "is not a number"),
+        (r"\begin{bmatrix} \sqrt[3]{2} \end{bmatrix}", "is not a number"),
+        (r"\begin{bmatrix} 1\,202 \end{bmatrix}", "there is no sign between 1 and 202"),
+        (r"\begin{bmatrix} 1{,}202 \end{bmatrix}", "write 1.202 or 1202"),
+        ("[1,0; 0,1]", "1,0 may mean several numbers; write 1.0 or 1, 0 with a blank"),
+        ("[1,0]\n[0,1]", "1,0 may mean several numbers"),
+        ("I: 1,0\nam: 0,1", "1,0 may mean several numbers"),
+        ("I,1,0\nam,0,1", "1,0 may mean several numbers"),
+        ("1,202\t5,5", "1,202 may mean several numbers; write 1.202 or 1202"),
+        ("1 202\t5\n3 404\t6", "1 202 may mean several numbers; write 1202, or a tab"),
+        ("1\t\n3\t4", "row 1, column 2 of X is blank"),
+        ("| 1 |  |\n|---|---|\n| 3 | 4 |", "row 1, column 2 of X is blank"),
+        ("|  | 2 |\n|---|---|\n| 3 | 4 |", "row 1, column 1 of X is blank"),
+        ("I 1 0 1", "I is not a number"),
+        ("l 0\nO 1", "l is not a number"),
+        ("1O 2\n3O 4", "1O is not a number"),
+        ("I 1 0\n1 0 1", "I is not a number"),
+        ("1 2\nam 3 4", "am is not a number"),
+        ("| I | 0 |\n| O | 1 |", "I is not a number"),
+        ("l O\n0 1", "l is not a number"),
+        ("I:\nam: 1 2", "there are words without a number beside them"),
+        ("true false\nnan 1", "nan is not a number"),
+        ("| 1 | 2 |\n| - | - |", "- ends too early"),
+        ("| - | - |\n| 1 | 2 |", "- ends too early"),
+        ("| 1 | 2 |\n| -- | -- |\n| 3 | 4 |", "-- ends too early"),
+        ("1 2 | 3 4\n5 6 | 7 8", "| is not a number"),
+        ("  1.0e+03 *\n\n  1 2\n  3 4", "* is not a number"),
+        ("     0    1\n0  0.5  1.5\n1  2.5  3.5", "row 2 of X has 3 numbers, but row 1 has 2"),
+        ("I [1 0]\nam [0 1]", "is not a number"),
+    ],
+)
+def test_what_may_be_read_in_two_ways_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        to_array(text, ("X",))
+    assert said in str(caught.value)
+    assert len(caught.value.faults) == 1
+
+
+@pytest.mark.parametrize(
+    ("form", "labels"),
+    [
+        *((form, (None, None)) for form in ("numpy", "markdown", "bmatrix", "tabs", "own")),
+        *((form, (["I", "am"], ["d1", "d2"])) for form in ("markdown_labels", "tabs_labels")),
+        *((form, (["I", "am"], None)) for form in ("colons", "words", "tex_labels", "own_labels")),
+        *((form, (["I", "am"], ["I", "am"])) for form in ("pandas", "own_heads")),
+        ("markdown_counted", (["1", "2"], ["a", "b"])),
+        ("word_and_bar", (["love", "I"], None)),
+        ("tabs_two_words", (["New York", "Rome"], None)),
+    ],
+)
+def test_words_beside_the_numbers(form: str, labels: tuple[list[str] | None, ...]) -> None:
+    assert block_labels(MEANT[form][0], ("X",)) == labels
+
+
+@settings(deadline=None, max_examples=600, derandomize=True, database=None)
+@given(st.text(alphabet="01.,;:-|[](){}\\&$% \t\n\rIe⎡⎤…", max_size=30))
+def test_any_text_is_read_or_refused_and_numbers_stay_where_they_stood(text: str) -> None:
+    try:
+        rows = block_of(text).rows
+    except NumberError:
+        return
+    assert all(0 <= at <= len(text) for row in rows for at, _ in row)
+    starts = [at for row in rows for at, _ in row]
+    assert starts == sorted(starts)
+
+
+def test_faults_point_at_what_was_pasted(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(
+        "X: |\n  | token | d1 | d2 |\n  |---|---|---|\n  | I | 1 | 0 |\n  | am | 0 | zero |\n"
+        "W_q: |\n  \\begin{bmatrix}\n    1 & 0 \\\\\n    0 & \\foo\n  \\end{bmatrix}\n"
+        "W_k: |\n  array([[1, 2],\n         [3, x]])\n"
+    )
+    with pytest.raises(InputError) as caught:
+        attncli.load(path)
+    places = [(f.place.line, f.place.column) for f in caught.value.faults if f.place]
+    assert places == [(5, 14), (9, 9), (13, 14)]
+
+
+def test_a_block_whose_first_line_is_indented_more(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("score: dot\nX: |\n     I am\n  I  1 3\n  am 1 1\n")
+    with pytest.raises(InputError, match=r"indented more than the others(.|\n)*\|2"):
+        attncli.load(path)
+    path.write_text("score: dot\nX: |2\n     I am\n  I  1 3\n  am 1 1\n")
+    assert attncli.load(path).tokens == ("I", "am")
+
+
+@pytest.mark.parametrize(
+    ("text", "tokens"),
+    [
+        ("X: |\n  I: 1 0\n  am: 0 1\n", ("I", "am")),
+        ("X: |\n  1: 1 0\n  2: 0 1\n", ()),
+        ("tokens: [a, b]\nX: |\n  I: 1 0\n  am: 0 1\n", ("a", "b")),
+        ("tokens_as: columns\nX: |\n  I am\n  1 0\n  0 1\n", ("I", "am")),
+        ("tokens_as: columns\nX: |\n  d1: 1 0\n  d2: 0 1\n", ()),
+    ],
+)
+def test_words_beside_x_are_its_tokens(text: str, tokens: tuple[str, ...], tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    assert attncli.load(path).tokens == tokens
+
+
+def test_tokens_in_another_order_than_the_words_beside_x(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("tokens: [I, am]\nX: |\n  am: 1 0\n  I: 0 1\n")
+    with pytest.raises(
+        InputError, match=r"p.yaml:2:1: the rows of X are am, I, but tokens are I, am"
+    ):
+        attncli.load(path)
+
+
+def test_answers_are_told_apart_by_the_words_beside_them() -> None:
+    problem = attncli.load(SAMPLES / "i_am_good.yaml")
+    turned = "am: 0.27 0.73 0.00\nI: 0.98 0.02 0.01\ngood: 91% 0.05 0.05"
+    assert attncli.check(problem, {"weights": turned}).verdict == "correct"
+    table = (
+        "|  | I | am | good |\n|--|--|--|--|\n| I | 0,98 | 0,02 | |\n| good | 0,91 | 0,05 | 0,05 |"
+    )
+    report = attncli.check(problem, {"weights": table})
+    assert report.verdict == "correct"
+    with pytest.raises(InputError, match="weights has no query you"):
+        attncli.check(problem, {"weights": "you: 1 0 0\nam: 0 1 0"})
+
+
+def test_a_mask_may_be_printed() -> None:
+    text = "tensor([[ True, False],\n        [ True,  True]])"
+    problem = attncli.Problem(X=UNIT, mask=text)
+    np.testing.assert_array_equal(problem.mask["keep"], [[1, 0], [1, 1]])
