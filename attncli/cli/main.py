@@ -12,6 +12,7 @@ import typer
 from attncli.cli.check import check
 from attncli.cli.compute import compute
 from attncli.cli.explain import explain
+from attncli.cli.samples import samples
 from attncli.cli.schema import schema
 from attncli.cli.scores import scores
 from attncli.cli.shared import complain
@@ -53,6 +54,7 @@ for command, epilog in (
     (explain, "Such as: attn explain homework.yaml 'weights[head 2][am, I]'"),
     (scores, None),
     (schema, None),
+    (samples, "Such as: attn samples i_am_good > homework.yaml"),
 ):
     app.command(epilog=epilog)(command)
 
