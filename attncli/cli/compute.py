@@ -87,7 +87,9 @@ def compute(
         message = f"--standalone is for the format latex, not {chosen_format}"
         raise fail(message, hint="use it with -f latex")
     names = tuple(name.strip() for name in only.split(",") if name.strip()) if only else ()
-    traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
+    traces, failed = shared.calculated(
+        sources, names, Overrides(shared.problem_options(ctx), matrices)
+    )
     if not quiet:
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
@@ -95,15 +97,6 @@ def compute(
     _write(traces, chosen_format, selection, out, color)
     if failed:
         raise typer.Exit(BAD_INPUT)
-
-
-def problem_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the given options that are keys of a problem: `--round` is the key `round`."""
-    from attncli.problem.keys import KEYS
-
-    options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
-    given = {name.rstrip("_"): value for name, value in options if value is not None}
-    return {key: value for key, value in given.items() if key in KEYS}
 
 
 def matrix_flags(matrices: Sequence[str]) -> dict[str, str]:

@@ -12,6 +12,7 @@ import typer
 from attncli.cli.check import check
 from attncli.cli.compute import compute
 from attncli.cli.explain import explain
+from attncli.cli.new import new
 from attncli.cli.samples import samples
 from attncli.cli.schema import schema
 from attncli.cli.scores import scores
@@ -54,6 +55,7 @@ for command, epilog in (
     (explain, "Such as: attn explain homework.yaml 'weights[head 2][am, I]'"),
     (scores, None),
     (schema, None),
+    (new, "Such as: attn new homework.yaml --tokens 'I love AI' --heads 2"),
     (samples, "Such as: attn samples i_am_good > homework.yaml"),
 ):
     app.command(epilog=epilog)(command)

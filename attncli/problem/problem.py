@@ -19,6 +19,7 @@ from attncli.attention.weights import Factor, Rules
 from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
+from attncli.problem.blanks import told_together
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
@@ -118,7 +119,8 @@ class Problem:
                 with collected(faults):
                     raw[key] = plain(value, (key,))
                     values[key] = read_value(key, raw[key])
-        refuse(faults)
+        if faults:
+            refuse(told_together(faults, raw))
         values["kv_heads"] = values["kv_heads"] or values["heads"]
         values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
         refuse([*misused(raw, values)])
