@@ -5,6 +5,8 @@ from __future__ import annotations
 import itertools
 import json
 import re
+import shlex
+import textwrap
 from pathlib import Path
 
 import pytest
@@ -13,6 +15,7 @@ import attncli
 from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.problem.kinds import KINDS
+from attncli.text.widths import cell_width
 from tests.conftest import SAMPLE_FILES, Attn
 
 
@@ -221,3 +224,45 @@ def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> Non
     assert "<stdin>:1:6: 3 cells are open: X[1, 1], X[2, 2], W_q[1, 1]\n" in error
     assert "write a number in the place of each" in error
     assert "unknown score dott" in error
+
+
+def commands(attn: Attn) -> list[str]:
+    """Return the commands that the help of the program lists."""
+    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("Commands:")[2], re.MULTILINE)
+
+
+def test_every_help_page_fits_and_ends_with_two_examples_that_run(
+    attn: Attn, tmp_path: Path
+) -> None:
+    whole = attn("compute", "-h").out
+    problem = whole.partition("hw.yaml:\n")[2].partition("\n\n")[0]
+    assert len(commands(attn)) >= 7
+    for command in commands(attn):
+        page = attn(command, "-h").out
+        assert max(map(cell_width, page.splitlines())) <= 80, command
+        examples = page.partition("\n  Examples:\n")[2].splitlines()
+        assert len(examples) == 2, command
+        assert any(f"attn {command} " in f"{line} " for line in examples), command
+        folder = tmp_path / command
+        folder.mkdir()
+        (folder / "hw.yaml").write_text(textwrap.dedent(problem))
+        attn("compute", "hw.yaml", "--only", "weights", "-o", "answers.yaml", cwd=folder)
+        for line in examples:
+            words, _, out = map(str.strip, line.partition(" > "))
+            assert words.startswith("attn ")
+            result = attn(*shlex.split(words)[1:], cwd=folder)
+            assert result.status == 0, result.err
+            if out:
+                (folder / out).write_text(result.out)
+
+
+def test_options_are_grouped(attn: Attn) -> None:
+    page = attn("compute", "-h").out
+    groups = re.findall(r"^([A-Z][\w ]+):$", page, re.MULTILINE)
+    wanted = ["Arguments", "What is shown", "Where it goes", "What is calculated", "Options"]
+    assert groups == wanted
+    for command in commands(attn):
+        page = attn(command, "-h").out
+        options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.MULTILINE)
+        assert len(options) == len(set(options)), command
+        assert "--help" in options

@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.help import ASKED, SHOWN, WHERE
 from attncli.cli.terminal import BAD_INPUT, WRONG_ANSWER, Color, terminal_width, write_lines
 from attncli.errors import InputError, fail
 
@@ -22,32 +23,61 @@ def check(
         ),
     ] = None,
     strict: Annotated[
-        bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
+        bool,
+        Option(
+            "--strict",
+            help="Off in the last digit, or rounded early, is wrong.",
+            rich_help_panel=ASKED,
+        ),
     ] = False,
     ask: Annotated[
-        str | None, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
+        str | None,
+        Option(
+            metavar="STEP[,STEP]",
+            help="The steps that count; by default all.",
+            rich_help_panel=ASKED,
+        ),
     ] = None,
     points: Annotated[
-        str | None, Option(metavar="'STEP: N, …'", help="What each right step earns.")
+        str | None,
+        Option(metavar="'STEP: N, …'", help="What each right step earns.", rich_help_panel=ASKED),
     ] = None,
     decimals_asked: Annotated[
-        str | None, Option(metavar="N", help="Fewer written digits are wrong.")
+        str | None,
+        Option(metavar="N", help="Fewer written digits are wrong.", rich_help_panel=ASKED),
     ] = None,
     tolerance: Annotated[
-        str | None, Option(metavar="X", help="How far a right number may be off.")
+        str | None,
+        Option(metavar="X", help="How far a right number may be off.", rich_help_panel=ASKED),
     ] = None,
     problem_only: Annotated[
-        bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
+        bool,
+        Option(
+            "--problem-only",
+            help="List the mistakes that this problem cannot show.",
+            rich_help_panel=SHOWN,
+        ),
     ] = False,
     format_: Annotated[
-        str | None, Option("--format", "-f", help="table, json, csv, markdown or html.")
+        str | None,
+        Option("--format", "-f", help="table, json, csv, markdown or html.", rich_help_panel=WHERE),
     ] = None,
     out: shared.Out = None,
     decimals: Annotated[
-        int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
+        int | None,
+        Option(
+            "--decimals",
+            "-d",
+            min=0,
+            max=17,
+            help="Digits of the right numbers.",
+            rich_help_panel=SHOWN,
+        ),
     ] = None,
     full: shared.Full = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
+    quiet: Annotated[
+        bool, Option("--quiet", "-q", help="Only the verdict.", rich_help_panel=SHOWN)
+    ] = False,
     color: shared.Colour = Color.auto,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""

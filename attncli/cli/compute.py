@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.help import CALCULATED, SHOWN, WHERE
 from attncli.cli.terminal import BAD_INPUT, Color, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.text.escapes import visible
@@ -28,45 +29,103 @@ def compute(
     ] = None,
     format_: Annotated[
         str | None,
-        Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
+        Option(
+            "--format",
+            "-f",
+            help="table, json, csv, yaml, npz, markdown, latex, html.",
+            rich_help_panel=WHERE,
+        ),
     ] = None,
     out: shared.Out = None,
     only: Annotated[
-        str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
+        str | None,
+        Option(metavar="STEP[,STEP]", help="Show only these steps.", rich_help_panel=SHOWN),
     ] = None,
     decimals: shared.Decimals = None,
     full: shared.Full = False,
-    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
-    quiet: Annotated[
-        bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
+    standalone: Annotated[
+        bool, Option("--standalone", help="A complete LaTeX document.", rich_help_panel=WHERE)
     ] = False,
-    color: Annotated[Color, Option("--color", help="When to colour tables.")] = Color.auto,
+    quiet: Annotated[
+        bool,
+        Option(
+            "--quiet", "-q", help="Only the steps: no title, no warnings.", rich_help_panel=SHOWN
+        ),
+    ] = False,
+    color: Annotated[
+        Color, Option("--color", help="When to colour tables.", rich_help_panel=WHERE)
+    ] = Color.auto,
     matrix: Annotated[
         list[str] | None,
-        Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
+        Option(
+            "--matrix",
+            "-m",
+            metavar="NAME=FILE",
+            help="Add or replace a matrix.",
+            rich_help_panel=CALCULATED,
+        ),
     ] = None,
-    title: Annotated[str | None, Option(help="Shown at the top.")] = None,
-    notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
-    kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
-    tokens: Annotated[str | None, Option(help="Words of the rows of X: I,am,good.")] = None,
-    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
-    heads: Annotated[str | None, Option(help="How many heads.")] = None,
-    kv_heads: Annotated[str | None, Option(help="How many key/value heads.")] = None,
-    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
-    scale: Annotated[str | None, Option(help="Such as 1/sqrt(d_k).")] = None,
-    softcap: Annotated[str | None, Option(help="c of c·tanh(s/c).")] = None,
-    mask: Annotated[str | None, Option(help="causal, or {window: [2, 0]}.")] = None,
-    normalize: Annotated[str | None, Option(help="softmax, hardmax, sparsemax, …")] = None,
-    tokens_as: Annotated[str | None, Option(help="rows or columns.")] = None,
-    update: Annotated[str | None, Option(help="Of kind recurrent: input_context, …")] = None,
-    activation: Annotated[str | None, Option(help="Of kind pooling: tanh or none.")] = None,
-    output_activation: Annotated[str | None, Option(help="Of kind pooling.")] = None,
-    enhance: Annotated[str | None, Option(help="Of kind co_attention: true.")] = None,
+    title: Annotated[
+        str | None, Option(help="Shown at the top.", rich_help_panel=CALCULATED)
+    ] = None,
+    notes: Annotated[
+        str | None, Option(help="Shown under the title.", rich_help_panel=CALCULATED)
+    ] = None,
+    kind: Annotated[
+        str | None, Option(help="self, cross, pooling, …", rich_help_panel=CALCULATED)
+    ] = None,
+    tokens: Annotated[
+        str | None, Option(help="Words of the rows of X: I,am,good.", rich_help_panel=CALCULATED)
+    ] = None,
+    memory_tokens: Annotated[
+        str | None, Option(help="Words of the rows of memory.", rich_help_panel=CALCULATED)
+    ] = None,
+    heads: Annotated[str | None, Option(help="How many heads.", rich_help_panel=CALCULATED)] = None,
+    kv_heads: Annotated[
+        str | None, Option(help="How many key/value heads.", rich_help_panel=CALCULATED)
+    ] = None,
+    score: Annotated[
+        str | None, Option(help="The score function: see attn scores.", rich_help_panel=CALCULATED)
+    ] = None,
+    scale: Annotated[
+        str | None, Option(help="Such as 1/sqrt(d_k).", rich_help_panel=CALCULATED)
+    ] = None,
+    softcap: Annotated[
+        str | None, Option(help="c of c·tanh(s/c).", rich_help_panel=CALCULATED)
+    ] = None,
+    mask: Annotated[
+        str | None, Option(help="causal, or {window: [2, 0]}.", rich_help_panel=CALCULATED)
+    ] = None,
+    normalize: Annotated[
+        str | None, Option(help="softmax, hardmax, sparsemax, …", rich_help_panel=CALCULATED)
+    ] = None,
+    tokens_as: Annotated[
+        str | None, Option(help="rows or columns.", rich_help_panel=CALCULATED)
+    ] = None,
+    update: Annotated[
+        str | None, Option(help="Of kind recurrent: input_context, …", rich_help_panel=CALCULATED)
+    ] = None,
+    activation: Annotated[
+        str | None, Option(help="Of kind pooling: tanh or none.", rich_help_panel=CALCULATED)
+    ] = None,
+    output_activation: Annotated[
+        str | None, Option(help="Of kind pooling.", rich_help_panel=CALCULATED)
+    ] = None,
+    enhance: Annotated[
+        str | None, Option(help="Of kind co_attention: true.", rich_help_panel=CALCULATED)
+    ] = None,
     round_: Annotated[
-        str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
+        str | None,
+        Option(
+            "--round-steps",
+            "--round",
+            help="Round every step: 2 decimals, or 3sf.",
+            rich_help_panel=CALCULATED,
+        ),
     ] = None,
     exact: Annotated[
-        bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
+        bool,
+        Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.", rich_help_panel=SHOWN),
     ] = False,
 ) -> None:
     """Show every step of a calculation."""

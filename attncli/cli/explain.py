@@ -8,6 +8,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.help import SHOWN, WHERE
 from attncli.cli.terminal import BAD_INPUT, Color, write_lines
 
 
@@ -20,15 +21,21 @@ def explain(
         Argument(metavar="STEP[ROW, COLUMN]", help="Labels or numbers from 1; STEP is every cell."),
     ],
     deep: Annotated[
-        bool, Option("--deep", help="Go on to the operands, down to the input.")
+        bool,
+        Option("--deep", help="Go on to the operands, down to the input.", rich_help_panel=SHOWN),
     ] = False,
     format_: Annotated[
-        str, Option("--format", "-f", help="table, json, latex or markdown.")
+        str, Option("--format", "-f", help="table, json, latex or markdown.", rich_help_panel=WHERE)
     ] = "table",
     decimals: shared.Decimals = None,
-    full: Annotated[bool, Option("--full", help="Write long sums whole.")] = False,
+    full: Annotated[
+        bool, Option("--full", help="Write long sums whole.", rich_help_panel=SHOWN)
+    ] = False,
     exact: Annotated[
-        bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
+        bool,
+        Option(
+            "--exact", help="Closed forms too, such as 4√3/3; needs sympy.", rich_help_panel=SHOWN
+        ),
     ] = False,
     color: shared.Colour = Color.auto,
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from attncli.cli.help import SHOWN, WHERE
 from attncli.cli.terminal import BAD_INPUT, Color, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
@@ -23,13 +24,23 @@ if TYPE_CHECKING:
     from attncli.rendering.selection import Selection
 
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write to a file; its suffix tells the format.")
+    Path | None,
+    typer.Option(
+        *("--out", "-o"),
+        help="Write to a file; its suffix tells the format.",
+        rich_help_panel=WHERE,
+    ),
 ]
 Decimals = Annotated[
-    int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
+    int | None,
+    typer.Option(
+        *("--decimals", "-d"), min=0, max=17, help="Digits after the point.", rich_help_panel=SHOWN
+    ),
 ]
-Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
-Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
+Full = Annotated[
+    bool, typer.Option("--full", help="Show large matrices whole.", rich_help_panel=SHOWN)
+]
+Colour = Annotated[Color, typer.Option("--color", help="When to colour.", rich_help_panel=WHERE)]
 
 LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
