@@ -39,8 +39,8 @@ REDRAWS = 200
 PATIENCE = 20
 """After so many draws one small flaw more is let pass."""
 MOST_NUMBERS = 10_000
-SATURATED = 0.95
-"""From this weight on, a row shows nothing but its largest score."""
+LEAST, MOST = 0.01, 0.95
+"""A smaller weight, or difference of weights, is hardly seen; a larger one leaves others none."""
 
 
 def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
@@ -181,19 +181,22 @@ def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]
         if fewest <= number // PATIENCE:
             break
         key = keys[number // 2 % len(keys)]
-        new = _matrix(random, key, drawn[key])
+        new = _matrix(random, key, drawn[key], sparse=fewest < inf)
         if number % 2:  # a row of it
             row = int(random.random() * len(new))
             new[:row], new[row + 1 :] = matrices[key][:row], matrices[key][row + 1 :]
         candidate, flaws = _tried(given, matrices | {key: new})
         if flaws <= fewest:
             problem, fewest, matrices[key] = candidate, flaws, new
+    if fewest == inf:
+        compute(problem)  # which tells why
     return problem
 
 
-def _matrix(random: Random, key: str, shape: tuple[int, ...]) -> list[Any]:
-    """Return a matrix or vector of small whole numbers, as lists."""
-    zeros, most = 0.3 + 0.6 * random.random(), 2 if key in INPUTS else 1
+def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> list[Any]:
+    """Return a matrix or vector of small whole numbers, as lists; a sparse one is mostly zeros."""
+    zeros = 0.5 + 0.4 * random.random() if sparse else 0.4 * random.random()
+    most = 2 if key in INPUTS else 1
 
     def cell() -> int:
         return 0 if random.random() < zeros else 1 + int(random.random() * most)
@@ -219,16 +222,18 @@ def _flaws(trace: Trace) -> Iterator[int]:
     """Yield how often a calculation hides what it should show.
 
     Tenfold count rows of weights that are all equal or saturated, though several keys may be
-    attended to, and two of queries, keys and values that are equal. Once count tokens that are
-    equal or zeros, equal columns of a projection, columns of zeros in queries, keys and values.
+    attended to, and two of queries, keys and values that are equal. Once count rows with a weight
+    that is hardly seen, equal rows of weights, tokens that are equal or zeros, equal columns of a
+    projection, and columns of zeros in queries, keys and values.
     """
     for step in trace:
         if step.name.startswith("weights"):
-            rows = step.array.reshape(-1, step.array.shape[-1])
-            shares = [row[row > 0] for row in rows]
-            yield 10 * sum(
-                len(s) > 1 and (s.max() >= SATURATED or np.ptp(s) < 0.01) for s in shares
-            )
+            heads = step.array.reshape(-1, *step.array.shape[-2:])
+            shares = [row[row > 0] for head in heads for row in head]
+            several = [row for row in shares if len(row) > 1]
+            yield 10 * sum(row.max() > MOST or np.ptp(row) < LEAST for row in several)
+            yield sum(row.min() < LEAST for row in several)
+            yield sum(len(head) - len(np.unique(head.round(6), axis=0)) for head in heads)
     for key, array in trace.problem.matrices().items():
         if key in ("X", "memory"):
             yield len(array) - len(np.unique(array, axis=0))
