@@ -221,7 +221,7 @@ def test_a_blank_problem_says_which_cells_are_open(
 def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> None:
     text = b"X: [[?, 1], [2, ~]]\nW_q: |\n  _ 2\n  1 1\nscore: dott\n"
     error = attn("compute", "-", stdin=text).err
-    assert "<stdin>:1:6: 3 cells are open: X[1, 1], X[2, 2], W_q[1, 1]\n" in error
+    assert "<stdin>:1:6: 3 cells are open: X[1, 1], X[2, 2], W_q[1, 1]\n    X: [[?, 1]" in error
     assert "write a number in the place of each" in error
     assert "unknown score dott" in error
 
