@@ -58,7 +58,7 @@ RUNS: list[list[str]] = [
     *(["compute", GOOD, "-f", form] for form in FORMATS),
     *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in formats_of("reports")),
     *(["explain", GOOD, "weights", "-f", form] for form in ("table", "json", "markdown", "latex")),
-    *([command] for command in ("scores", "schema", "--help", "--version")),
+    *([command] for command in ("scores", "schema", "new", "samples", "--help", "--version")),
     ["check", GOOD, "--problem-only"],
     ["compute", "tests/errors/nan.yaml"],
 ]

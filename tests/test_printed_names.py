@@ -56,7 +56,8 @@ def names_of_sum(line: str) -> Iterator[str]:
 
 def names_in_table(page: str) -> Iterator[str]:
     for line in page.splitlines():
-        if found := list(names_of_sum(line)):
+        beside = re.split(r" {3,}", line.strip())  # of heads that stand side by side
+        if found := [name for part in beside for name in names_of_sum(part)]:
             yield from found
         elif match := re.match(r"([^\W\d]\w*) (?:= |\(given\))", line):  # the heading of a step
             yield match[1]
@@ -64,8 +65,9 @@ def names_in_table(page: str) -> Iterator[str]:
 
 
 def names_in_html(page: str) -> Iterator[str]:
-    for heading in re.findall(r'<section class="step" id="[^"]*"><h[23]>(.*?)</h[23]>', page):
-        yield from unescape(heading).split(", ")
+    yield from re.findall(r'<section class="step" id="([^"]*)">', page)
+    for heading in re.findall(r'<h[23] class="formula">(.*?)</h[23]>', page):
+        yield from re.findall(r'<span id="([^"]*)">', heading)
     made = json.loads(
         re.findall(r'<script id="made" type="application/json">(.*?)</script>', page)[0]
     )

@@ -308,7 +308,7 @@ def test_signs_that_end_a_line_for_python_only(sign: str) -> None:
         ),
         (
             "1,,2\n3,4,5\n",
-            "f.csv:1:3: row 1, column 2 of X is blank\n    1,,2\n      ^\n  write a number there",
+            "f.csv:1:3: 1 cell is open: X[1, 2]\n    1,,2\n      ^\n  write a number there",
         ),
         ("X\n1,2\n3,four\n", "f.csv:3:3: row 2, column 2 of X: four is not a number"),
         ("1,2\n3,1_000\n", "f.csv:2:3: row 2, column 2 of X: 1_000 is not a number; write 1000"),

@@ -110,7 +110,7 @@ def test_words_in_a_matrix(written: str, sentence: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("blank", ["~", "null", "Null", "NULL", "_", "'?'"])
 def test_blank_cell(blank: str, tmp_path: Path) -> None:
     text = message(f"X: [[1, {blank}]]\n", ".yaml", tmp_path)
-    assert text.startswith("f.yaml:1:9: row 1, column 2 of X is blank")
+    assert text.startswith("f.yaml:1:9: 1 cell is open: X[1, 2]")
     assert text.endswith("  write a number there")
 
 

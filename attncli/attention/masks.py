@@ -7,6 +7,7 @@ it keeps; give it a row in `MASKS`. All forms that are given apply together.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -150,18 +151,44 @@ class MaskForm(Record):
     check: Callable[[Any, int, int], None] | None = None
     settings: Mapping[str, Form] = NO_SETTINGS  # more keys of `mask`, which say what a position is
     by_position: bool = False  # whether it asks for the places of queries among the keys
+    # A value to start from, for n queries and m keys, where the name alone is no mask.
+    start: Callable[[int, int], Any] | None = None
+
+
+def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
+    """Return a matrix (n, m) for `keep` in which the first query does not see the last key.
+
+    With `blocked` = 1 it is one for `block`.
+    """
+    first = [1 - blocked] * (m - 1) + [blocked]
+    return [first if m > 1 else [1 - blocked], *([1 - blocked] * m for _ in range(n - 1))]
 
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
         causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
     ),
-    "keep": MaskForm(keep, ZEROS_AND_ONES, "keep[i, j] = 1", "0/1 matrix, 1 where it may attend"),
+    "keep": MaskForm(
+        keep,
+        ZEROS_AND_ONES,
+        "keep[i, j] = 1",
+        "0/1 matrix, 1 where it may attend",
+        start=without_the_last,
+    ),
     "block": MaskForm(
-        block, ZEROS_AND_ONES, "block[i, j] = 0", "0/1 matrix, 1 where it may not attend"
+        block,
+        ZEROS_AND_ONES,
+        "block[i, j] = 0",
+        "0/1 matrix, 1 where it may not attend",
+        start=partial(without_the_last, blocked=1),
     ),
     "lengths": MaskForm(
-        lengths, LENGTHS, "j < length", "how many keys are real, or one a batch", check_lengths
+        lengths,
+        LENGTHS,
+        "j < length",
+        "how many keys are real, or one a batch",
+        check_lengths,
+        start=lambda n, m: max(m - 1, 1),
     ),
     "window": MaskForm(
         window,
@@ -169,6 +196,7 @@ MASKS: dict[str, MaskForm] = {
         "p − left ≤ j ≤ p + right",
         "[left, right] of the query; −1: open",
         by_position=True,
+        start=lambda n, m: [1, 0],
     ),
 }
 

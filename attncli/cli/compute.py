@@ -99,7 +99,9 @@ def compute(
         raise fail(message, hint="use it with -f latex")
     words = (name.strip() for name in (only or "").split(","))
     names = tuple(key_of(word) for word in words if word)
-    traces, failed = shared.calculated(sources, names, Overrides(problem_options(ctx), matrices))
+    traces, failed = shared.calculated(
+        sources, names, Overrides(shared.problem_options(ctx), matrices)
+    )
     if not quiet:
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
@@ -111,15 +113,6 @@ def compute(
         _write(traces, chosen_format, selection, out, display)
     if failed:
         raise typer.Exit(BAD_INPUT)
-
-
-def problem_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the given options that are keys of a problem: `--round` is the key `round`."""
-    from attncli.problem.keys import KEYS
-
-    options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
-    given = {name.rstrip("_"): value for name, value in options if value is not None}
-    return {key: value for key, value in given.items() if key in KEYS}
 
 
 def _draw(

@@ -12,6 +12,9 @@ import typer
 from attncli.cli.check import check
 from attncli.cli.compute import compute
 from attncli.cli.explain import explain
+from attncli.cli.help import Command, epilog
+from attncli.cli.new import new
+from attncli.cli.samples import samples
 from attncli.cli.schema import schema
 from attncli.cli.scores import scores
 from attncli.cli.shared import complain
@@ -21,7 +24,7 @@ from attncli.errors import InputError, fail
 app = typer.Typer(
     name="attn",
     help="Show every number of an attention calculation, the way a careful hand would write it.",
-    epilog="Start with: attn compute homework.yaml",
+    epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
@@ -47,14 +50,16 @@ def attn(
     """Show every number of an attention calculation, the way a careful hand would write it."""
 
 
-for command, epilog in (
+for command, more in (
     (compute, "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'."),
     (check, "Exit status: 0 right, 1 wrong or empty, 2 something could not be read."),
-    (explain, "Such as: attn explain homework.yaml 'weights[head 2][am, I]'"),
-    (scores, None),
-    (schema, None),
+    (explain, "With several heads: 'weights[head 2][am, I]'."),
+    (scores, ""),
+    (schema, ""),
+    (new, "The same call writes the same numbers. A file that is there is not overwritten."),
+    (samples, ""),
 ):
-    app.command(epilog=epilog)(command)
+    app.command(cls=Command, epilog=epilog(command.__name__, more))(command)
 
 
 def main() -> None:

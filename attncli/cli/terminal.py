@@ -129,14 +129,20 @@ def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
         _print(data)
 
 
-def write_bytes(data: bytes, out: Path | None, binary: bool = False) -> None:
+def write_bytes(
+    data: bytes, out: Path | None, binary: bool = False, overwrite: bool = True
+) -> None:
     """Write a file whole or not at all; without one, write to standard output.
 
     Raises:
-        InputError: if the file cannot be written, or binary data would go to a terminal.
+        InputError: if the file cannot be written, or is there and not to be overwritten, or binary
+            data would go to a terminal.
         ReaderWentAwayError: if nobody reads standard output any more.
     """
     if out is not None:
+        if not overwrite and out.is_file():
+            hint = "name another file, or remove this one first"
+            raise fail(f"{visible(str(out))} is there already, and stays as it is", hint=hint)
         _write_file(data, out)
         return
     if binary and sys.stdout is not None and sys.stdout.isatty():

@@ -240,7 +240,7 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
             with located(places.of):
                 assign(values, key, text)
         else:
-            values[head] = _flag_value(key, text, flag)
+            values[head] = flag_value(key, text, flag)
         places.origins[key] = _flag_place(flag)
     for word, name in overrides.matrices.items():
         key = key_of(word)
@@ -371,7 +371,7 @@ def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
     return lambda path: Place(flag)
 
 
-def _flag_value(key: str, text: str, flag: str) -> Raw:
+def flag_value(key: str, text: str, flag: str) -> Raw:
     """Return a flag's value; a mapping or list is written as in YAML."""
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text

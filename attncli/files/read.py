@@ -167,11 +167,12 @@ def _yaml(text: str, name: str, folder: Path) -> list[Document]:
                 text = _blanked(text, at)
                 if not text.strip():
                     return documents
+        written = text
         if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
             text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
         found, error = yaml_text.documents_until(text, name)
         documents += [
-            _document(raw, name, folder, partial(yaml_text.locate, text, name, number))
+            _document(raw, name, folder, partial(_locate_yaml, written, text, name, number))
             for number, raw in enumerate(found)
         ]
         if error is None:
@@ -197,6 +198,16 @@ def _unread(error: InputError, name: str, folder: Path) -> Document:
 def _blanked(text: str, end: int) -> str:
     """Return a text with blanks up to an offset, so that every place after it stays the same."""
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
+
+
+def _locate_yaml(written: str, text: str, name: str, number: int, path: KeyPath) -> Place:
+    """Return a place in a document of the text, with its line as it was written."""
+    from attncli.files import yaml_text
+
+    place = yaml_text.locate(text, name, number, path)
+    if written != text:  # they differ in signs that are no ends of lines
+        place = replace(place, text=yaml_text.lines_of(written)[place.line - 1])
+    return place
 
 
 def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> Place:

@@ -206,7 +206,7 @@ class _Builder:
 
 def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
     """Return the line and column, from 0, of a word of a text block, by row and column."""
-    lines = _lines(text)
+    lines = lines_of(text)
     start, end = event.start_mark.line, event.end_mark.line
     literal = event.style in ("|", ">")
     numbers = [i for i in range(start + literal, min(end + 1, len(lines))) if lines[i].strip()]
@@ -234,7 +234,7 @@ def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
 
 def _indented_block(text: str, end: int) -> int:
     """Return which line starts the text block that a less indented line ended; 0 for none."""
-    lines = _lines(text)[: end + 1]
+    lines = lines_of(text)[: end + 1]
     starts = [i for i, line in enumerate(lines) if re.search(r":\s*[|>][-+]?\s*$", line)]
     indents = [len(line) - len(line.lstrip(" ")) for line in lines]
     start = starts[-1] if starts else 0
@@ -243,14 +243,14 @@ def _indented_block(text: str, end: int) -> int:
     return start + 1 if starts and is_less else 0
 
 
-def _lines(text: str) -> list[str]:
+def lines_of(text: str) -> list[str]:
     """Return the lines as the parser counts them."""
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
 
 
 def _place(text: str, name: str, line: int, column: int) -> Place:
     """Return a place that counts from 1, of one that counts from 0; the column −1 is none."""
-    lines = _lines(text)
+    lines = lines_of(text)
     return Place(name, line + 1, column + 1, lines[line] if line < len(lines) else "")
 
 
@@ -259,7 +259,7 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     if mark is None:
         found = re.search(CONTROL, text)
-        above = _lines(text[: found.start() if found else 0])
+        above = lines_of(text[: found.start() if found else 0])
         place = _place(text, name, len(above) - 1, len(above[-1]))
         character = f" ({visible(found[0])})" if found else ""
         message = f"a control character{character} cannot stand in YAML"

@@ -81,11 +81,11 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
     if isinstance(raw, str):
         raw = block_rows(raw, path)
     if (axes := _axes(raw)) > MAX_AXES:
-        message = f"{_name(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
+        message = f"{name_of(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
         raise fail(f"{message}; {MAX_AXES} is the most", *path)
     array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
-        raise fail(f"{_name(path)} is empty", *path, hint="write at least one number")
+        raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
     bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
@@ -109,7 +109,7 @@ def _block(text: str, path: KeyPath) -> Block:
     try:
         return block_of(text)
     except NumberError as error:
-        raise fail(f"{_name(path)}: {error}", *path) from None
+        raise fail(f"{name_of(path)}: {error}", *path) from None
 
 
 def to_vector(raw: object, path: KeyPath) -> Array:
@@ -117,7 +117,7 @@ def to_vector(raw: object, path: KeyPath) -> Array:
     array = to_array(raw, path)
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
-    message = f"{_name(path)} is a vector, but has the shape {array.shape}"
+    message = f"{name_of(path)} is a vector, but has the shape {array.shape}"
     raise fail(message, *path, hint="write one flat list of numbers")
 
 
@@ -127,10 +127,10 @@ def to_number(raw: object, path: KeyPath) -> float:
         raw = raw.item()
     is_truth = isinstance(raw, bool) or (isinstance(raw, str) and raw.strip() in TRUTHS)
     if is_truth or not isinstance(raw, str | int | float | np.number):
-        raise fail(f"{_name(path)} must be a number", *path)
+        raise fail(f"{name_of(path)} must be a number", *path)
     value = _element(raw, path)
     if not np.isfinite(value):
-        raise fail(f"{_name(path)} must be a finite number", *path)
+        raise fail(f"{name_of(path)} must be a finite number", *path)
     return value
 
 
@@ -139,7 +139,7 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise fail(f"{_name(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", *path)
+        raise fail(f"{name_of(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", *path)
     return int(value)
 
 
@@ -156,7 +156,7 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
     array = np.atleast_1d(np.asarray(raw))
     if array.dtype.kind not in "fiub":
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
-        raise fail(f"{_name(path)} holds {kind}", *path)
+        raise fail(f"{name_of(path)} holds {kind}", *path)
     if array.dtype == np.float32:
         return array
     with np.errstate(over="ignore"):
@@ -165,14 +165,14 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:
     if not _is_list(raw):
-        raise fail(f"{_name(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
+        raise fail(f"{name_of(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
     if not any(_is_list(item) for item in raw):
         return np.array(_row(raw, path))
     parts = []
     for index, item in enumerate(raw):
         inside = (*path, index)
         if not _is_list(item):
-            message = f"{_name(path)} mixes rows and numbers: place {index + 1} is no row"
+            message = f"{name_of(path)} mixes rows and numbers: place {index + 1} is no row"
             raise fail(message, *inside, hint="put each row into [ ]")
         parts.append(_from_lists(item, inside))
     first = parts[0]
@@ -230,20 +230,26 @@ def _written(text: str, path: KeyPath) -> float:
     try:
         return number(text)
     except NumberError as error:
-        if text.strip().lower() in ("", "~", "null", "_", "?"):
+        if is_open(text):
             raise fail(f"{_cell(path)} is blank", *path, hint="write a number there") from None
         raise fail(f"{_cell(path)}: {error}", *path) from None
+
+
+def is_open(text: str) -> bool:
+    """Return whether a cell is left open, for a number that is still to be written."""
+    return text.strip().lower() in ("", "~", "null", "_", "?")
 
 
 def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> InputError:
     noun, has, needed = "matrix", f"the shape {part.shape}", f"{first.shape}"
     if part.ndim == first.ndim == 1:
         noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
-    message = f"{noun} {index + 1} of {_name(path)} has {has}, but {noun} 1 has {needed}"
+    message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {needed}"
     return fail(message, *path, index)
 
 
-def _name(path: KeyPath) -> str:
+def name_of(path: KeyPath) -> str:
+    """Return how messages name a key, a row or a cell of it: `W_q[1, 2]`."""
     places = [part for part in path if isinstance(part, int)]
     name = dotted(path)
     return f"{name}[{', '.join(str(p + 1) for p in places)}]" if places else name
@@ -252,7 +258,7 @@ def _name(path: KeyPath) -> str:
 def cell_words(path: KeyPath, place: Sequence[int]) -> str:
     """Return how messages name a cell of a matrix: `row 1, column 2 of W_k`."""
     *stack, row, column = place if len(place) > 1 else (0, *place)
-    return f"row {row + 1}, column {column + 1} of {_name((*path, *stack))}"
+    return f"row {row + 1}, column {column + 1} of {name_of((*path, *stack))}"
 
 
 def _cell(path: KeyPath) -> str:

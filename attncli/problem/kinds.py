@@ -30,6 +30,7 @@ class Kind(Record):
     shapes: Shapes  # its matrices
     options: tuple[str, ...]  # its other keys, beside those that every kind has
     needs: tuple[str, ...] = ()  # keys that it cannot do without
+    start: tuple[str, ...] = ()  # the matrices of a new problem, beside those that it needs
     implied: tuple[Implied, ...] = ()  # letters that follow from others, in this order
     tokens: str = "n"  # the letter that counts the tokens
     score: str = "scaled_dot"  # the default score function
@@ -94,6 +95,7 @@ KINDS: dict[str, Kind] = {
         "every token attends to all tokens of X",
         SELF,
         ATTENTION,
+        start=("X", "W_q", "W_k", "W_v"),
         source="X",
         axes=AXES,
         implied=(
@@ -106,6 +108,7 @@ KINDS: dict[str, Kind] = {
         "the tokens of X attend to those of memory",
         CROSS,
         ATTENTION,
+        start=("X", "memory", "W_q", "W_k", "W_v"),
         implied=_left_out("d_memory"),
         source="memory",
         axes=AXES,
@@ -115,6 +118,7 @@ KINDS: dict[str, Kind] = {
         {"X": ("m", "d_model"), "W": ("d_k", "d_model"), "b": ("d_k",), "u": ("d_q",), **MASKING},
         (*SCORING, "tokens_as", "mask", "activation", "output_activation"),
         needs=("X", "u"),
+        start=("W",),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
         tokens="m",
         score="dot",
@@ -142,6 +146,7 @@ KINDS: dict[str, Kind] = {
         },
         (*SCORING, "update"),
         needs=("X", "A"),
+        start=("h_0",),
         implied=(
             Implied("d_q", "d_h", unless=("W_q",)),
             Implied("d_k", "d_h", unless=("W_k",)),

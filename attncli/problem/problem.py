@@ -20,6 +20,7 @@ from attncli.errors import Fault, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.aliases import with_keys
+from attncli.problem.blanks import told_together
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
@@ -119,7 +120,8 @@ class Problem:
             with collected(faults):
                 raw[key] = plain(value, (key,))
                 values[key] = read_value(key, raw[key])
-        refuse(faults)
+        if faults:
+            refuse(told_together(faults, raw))
         values["heads"], values["kv_heads"] = heads_of(values, raw)
         values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
         refuse([*misused(raw, values)])

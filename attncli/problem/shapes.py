@@ -229,7 +229,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
         sizes.faults.append(Fault(message, ("kv_heads",), related=("heads",)))
         return sizes
-    shapes = _shapes(kind, values)
+    shapes = shapes_of(kind, values)
     late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
     for key in (key for key in shapes if key in given and key not in late):
         sizes.bind_matrix(key, given[key], shapes[key])
@@ -249,7 +249,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     return sizes
 
 
-def _shapes(kind: Kind, values: Mapping[str, Any]) -> Shapes:
+def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix that a problem may have."""
     shapes: Shapes = {}
     for key, letters in kind.shapes.items():

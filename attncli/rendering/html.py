@@ -157,9 +157,12 @@ class _Writer:
 
     def entry(self, entry: Entry) -> Iterator[str]:
         names = [step.name for step in entry.steps]
-        formulas = "".join(map(_heading, entry.steps))
-        yield f'<section class="step" id="{text(self.place(names[0]))}">\n'
-        yield f'<h{self.level} class="formula">{formulas}</h{self.level}>\n'
+        places = [text(self.place(name)) for name in names]
+        formulas = [_heading(step) for step in entry.steps]
+        others = zip(places[1:], formulas[1:], strict=True)
+        marked = "".join(f'<span id="{place}">{formula}</span>' for place, formula in others)
+        yield f'<section class="step" id="{places[0]}">\n'
+        yield f'<h{self.level} class="formula">{formulas[0]}{marked}</h{self.level}>\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
         for figure in entry.figures:

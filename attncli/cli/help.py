@@ -1,0 +1,89 @@
+"""Help pages: options in groups, and examples at the end, which a test runs."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+from typing import Any
+
+from typer.core import TyperCommand
+
+GROUPS = {
+    "What is asked": ("strict", "ask", "points", "decimals_asked", "tolerance"),
+    "What is shown": (
+        *("only", "deep", "decimals", "full", "quiet", "exact", "heat", "problem_only"),
+    ),
+    "Where it goes": ("format_", "out", "standalone", "color", "theme", "no_pager"),
+}
+"""The groups of options, with the names of those in each."""
+
+REST = "What is calculated"
+"""The group of all others: keys of a problem, and matrices."""
+
+LAST = "Options"
+"""The group of what every command has."""
+
+PROBLEM = """\
+tokens: [I, am, good]
+X: [[1, 3, 2],
+    [1, 1, 3],
+    [1, 2, 1]]
+W_k: [[1, 0, 0],
+      [0, 1, 0],
+      [0, 0, 2]]
+score: dot
+"""
+"""A whole problem file, hw.yaml in the examples."""
+
+EXAMPLES = {
+    "compute": ("attn compute hw.yaml", "attn compute hw.yaml --mask causal --only weights -d 2"),
+    "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
+    "explain": (
+        "attn explain hw.yaml 'scores[am, I]'",
+        "attn explain hw.yaml 'weights[am, I]' --deep",
+    ),
+    "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
+    "schema": ("attn schema", "attn schema > attn.schema.json"),
+    "new": (
+        "attn new my.yaml --tokens 'I love AI' --heads 2",
+        "attn new --kind pooling --score additive --blank > sheet.yaml",
+    ),
+    "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
+}
+"""Of each command; answers.yaml holds answers to hw.yaml."""
+
+
+class Command(TyperCommand):
+    """A command whose options stand in groups."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write arguments, then each group of options."""
+        groups: dict[str, list[tuple[str, str]]] = {
+            name: [] for name in ("Arguments", *GROUPS, REST, LAST)
+        }
+        for param in self.get_params(ctx):
+            row = param.get_help_record(ctx)
+            if row is not None:
+                groups[_group_of(param)].append(row)
+        for name, rows in groups.items():
+            if rows:
+                with formatter.section(name):
+                    formatter.write_dl(rows)
+
+
+def _group_of(param: Any) -> str:
+    if param.param_type_name == "argument":
+        return "Arguments"
+    if param.name == "help":
+        return LAST
+    return next((name for name, names in GROUPS.items() if param.name in names), REST)
+
+
+def epilog(command: str, more: str = "") -> str:
+    r"""Return what a help page ends with; `\b` keeps the lines of a paragraph as they are."""
+    paragraphs = [more] if more else []
+    if command == "compute":
+        paragraphs.append("\b\nA problem file, such as hw.yaml:\n" + _indented(PROBLEM))
+    return "\n\n".join([*paragraphs, "\b\nExamples:\n" + _indented("\n".join(EXAMPLES[command]))])
+
+
+def _indented(text: str) -> str:
+    return "".join(f"  {line}\n" for line in text.splitlines())

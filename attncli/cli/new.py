@@ -1,0 +1,58 @@
+"""`attn new`: a problem file to start from."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+import shlex
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from typer import Argument, Option
+
+from attncli.cli import shared
+from attncli.cli.terminal import write_bytes
+from attncli.errors import Place, fail, located
+from attncli.text.escapes import visible
+
+YAML = (".yaml", ".yml", "")
+WIDTHS = ("d_model", "d_k", "d_v")
+
+
+def new(
+    ctx: typer.Context,
+    file: Annotated[
+        Path | None, Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
+    ] = None,
+    kind: Annotated[str | None, Option(help="self (default), cross, pooling, …")] = None,
+    tokens: Annotated[str | None, Option(help="Words of the rows of X: 'I love AI'.")] = None,
+    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
+    d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
+    d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
+    d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
+    heads: Annotated[str | None, Option(metavar="N", help="How many heads.")] = None,
+    kv_heads: Annotated[str | None, Option(metavar="N", help="How many key/value heads.")] = None,
+    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
+    mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
+    blank: Annotated[bool, Option("--blank", help="A ? in the place of each number.")] = False,
+) -> None:
+    """Write a small problem file to start from."""
+    file = None if str(file) == "-" else file
+    if file is not None and file.suffix.lower() not in YAML:
+        message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
+        raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
+    shared.prepare([])
+    from attncli.files.load import flag_value
+    from attncli.mechanisms.start import start
+    from attncli.rendering.problem_file import problem_file
+
+    flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
+    given = shared.problem_options(ctx)
+    widths = {key: ctx.params[key] for key in WIDTHS if ctx.params[key] is not None}
+    with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
+        options = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
+        problem = start(options, widths)
+    write_bytes(problem_file(problem, blank), file, overwrite=False)
+    if file is not None:
+        fill = "write a number in the place of each ?, then run" if blank else "next"
+        name = shlex.quote(visible(str(file)))
+        typer.echo(f"{name} is written; {fill}: attn compute {name}", err=True)

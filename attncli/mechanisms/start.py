@@ -1,0 +1,246 @@
+"""A new problem: the matrices of a kind in small whole numbers, of the sizes that are asked for.
+
+The same call gives the same numbers on every machine. They are drawn with `random.Random(0)`, in
+`INPUTS` from 0, 1 and 2, elsewhere from 0 and 1. As long as the calculation has flaws (`_flaws`),
+one matrix after the other is drawn anew, and what has no more flaws than before is kept, for at
+most `REDRAWS` times: with a single token no numbers are without a flaw.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Container, Iterator, Mapping
+from math import inf, prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from attncli.attention.masks import MASKS
+from attncli.attention.scores import SCORES
+from attncli.errors import Fault, InputError, collected, fail, refuse
+from attncli.forms.form import choice
+from attncli.forms.matrices import to_count
+from attncli.mechanisms.compute import compute
+from attncli.mechanisms.trace import Trace
+from attncli.problem.keys import KEYS, read_value
+from attncli.problem.kinds import KINDS, Kind, Shapes
+from attncli.problem.problem import Problem
+from attncli.problem.shapes import Sizes, shapes_of
+
+TOKENS = ("I", "love", "AI")
+MEMORY_TOKENS = ("m1", "m2")
+
+WIDE, NARROW = 4, 2
+"""How wide X and all others are: not as many as there are tokens, so that no two sizes agree."""
+
+INPUTS = ("X", "memory", "u", "h_0")
+REDRAWS = 200
+PATIENCE = 20
+"""After so many draws one small flaw more is let pass."""
+MOST_NUMBERS = 10_000
+LEAST, MOST = 0.01, 0.95
+"""A smaller weight, or difference of weights, is hardly seen; a larger one leaves others none."""
+
+
+def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
+    """Return a new problem, which computes and has something to show.
+
+    Args:
+        options: keys that are no matrices, as in a file; a row of `SCORES` or `MASKS` that is
+            named without its parameters gets some.
+        widths: those that are asked for of `d_model`, the columns of X, `d_k` and `d_v`.
+
+    Raises:
+        InputError: for an option that cannot be read or has no use in this kind, for widths that
+            do not fit together, for a problem of more than `MOST_NUMBERS` numbers.
+
+    >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
+    (4, 3)
+    """
+    values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
+    values |= {"tokens": TOKENS, "memory_tokens": MEMORY_TOKENS}
+    faults = list[Fault]()
+    for key in [key for key in options if key not in ("score", "mask")]:
+        with collected(faults):
+            values[key] = read_value(key, options[key])
+    asked = dict.fromkeys(widths, 0)
+    for name, width in widths.items():
+        with collected(faults):
+            asked[name] = to_count(width, (name,))
+    refuse(faults)
+    kind = KINDS[values["kind"]]
+    values["kv_heads"] = values["kv_heads"] or values["heads"]
+    score = values["score"] = _with_defaults(options.get("score", kind.score), kind)
+
+    shapes = shapes_of(kind, values)
+    wanted = [*kind.needs, *kind.start, *(["W_o"] if values["heads"] > 1 else [])]
+    keys = [key for key in shapes if key in wanted]
+    required = [p.name for p in SCORES[score["name"]].parameters if p.required]
+    keys += [f"score.{name}" for name in required if name not in score]
+    sizes = _sizes(kind, values, {key: shapes[key] for key in keys}, asked)
+    drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
+    _check_bound(sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"])
+
+    given = {"title": " ".join(values["tokens"]), "notes": kind.meaning, "kind": values["kind"]}
+    given["tokens"] = list(values["tokens"])
+    if "memory" in keys:
+        given["memory_tokens"] = list(values["memory_tokens"])
+    given |= {key: raw for key, raw in options.items() if key not in given}
+    given["score"] = score
+    mask = given.get("mask")
+    row = MASKS.get(mask) if isinstance(mask, str) else None
+    if row is not None and row.start is not None:
+        given["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
+    return _without_flaws(given, drawn)
+
+
+def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
+    """Return the mapping of a score function, with its parameters that have a default."""
+    raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
+    name = choice(SCORES).read(raw["name"], ("score",))
+    own = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
+    return {"name": name} | own | raw
+
+
+def _sizes(
+    kind: Kind, values: Mapping[str, Any], shapes: Shapes, widths: Mapping[str, int]
+) -> Sizes:
+    """Return the letters of a new problem's matrices and of its scores, bound to sizes.
+
+    Each is as large as is asked for, or `WIDE` or `NARROW`.
+
+    Raises:
+        InputError: where letters that must be equal are asked for in two sizes.
+    """
+    of_x, score = kind.shapes["X"][-1], values["score"]["name"]
+    leader = _leaders(kind, score, shapes)
+    asked = [("tokens", kind.tokens, len(values["tokens"]))]
+    if "memory" in shapes:
+        asked.append(("memory_tokens", "m", len(values["memory_tokens"])))
+    for name, size in widths.items():
+        asked.append((name, of_x if name == "d_model" else name, size))
+    found: dict[str, tuple[str, int]] = {}
+    for name, letter, size in asked:
+        first, known = found.setdefault(leader(letter), (name, size))
+        if known != size:
+            message = f"{first} = {known} and {name} = {size} cannot both be"
+            where = f"in kind {values['kind']} with the score {score} they are one size"
+            raise fail(f"{message}: {where}", name, hint=f"leave out {first} or {name}")
+    if kind.single is not None:
+        found[kind.single[0]] = ("", 1)
+    _, wide = found.setdefault(leader(of_x), ("", WIDE))
+    for letter in ("d_memory", "d_out"):
+        found.setdefault(leader(letter), ("", wide))
+    _, narrow = found.setdefault(leader("d_k"), ("", NARROW))
+
+    sizes = Sizes(values["heads"], values["kv_heads"], columns=False)
+    letters = re.findall(r"[A-Za-z]\w*", " ".join(map(" ".join, shapes.values())))
+    for letter in dict.fromkeys(["n", "m", *letters]):
+        if letter not in ("heads", "kv_heads"):
+            _, size = found.get(leader(letter), ("", narrow))
+            sizes.bind(letter, size, "", "")
+    return sizes
+
+
+def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], str]:
+    """Return a function that gives one letter for all that the kind and the score want equal."""
+    leaders: dict[str, str] = {}
+
+    def leader(letter: str) -> str:
+        while letter in leaders:
+            letter = leaders[letter]
+        return letter
+
+    equal = [(i.letter, i.origin) for i in kind.implied if not any(k in given for k in i.unless)]
+    for pair in [*equal, *([("d_q", "d_k")] if SCORES[score].same_size else [])]:
+        one, other = map(leader, pair)
+        if one != other and "*" not in one + other:  # a new problem has the projections of heads
+            leaders[one] = other
+    return leader
+
+
+def _check_bound(count: int) -> None:
+    if count > MOST_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "ask for fewer tokens or heads, or for narrower matrices"
+        raise fail(f"{message}; a new one has at most {MOST_NUMBERS:,}", hint=hint)
+
+
+def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
+    """Return the problem of the keys that are given and of drawn matrices of the shapes `drawn`.
+
+    Raises:
+        InputError: for what is given and does not fit, or where no draw can be calculated with.
+    """
+    random = Random(0)
+    matrices = {key: _matrix(random, key, shape) for key, shape in drawn.items()}
+    problem, fewest = _tried(given, matrices)
+    keys = list(drawn)
+    for number in range(REDRAWS):
+        if fewest <= number // PATIENCE:
+            break
+        key = keys[number // 2 % len(keys)]
+        new = _matrix(random, key, drawn[key], sparse=fewest < inf)
+        if number % 2:  # a row of it
+            row = int(random.random() * len(new))
+            new[:row], new[row + 1 :] = matrices[key][:row], matrices[key][row + 1 :]
+        candidate, flaws = _tried(given, matrices | {key: new})
+        if flaws <= fewest:
+            problem, fewest, matrices[key] = candidate, flaws, new
+    if fewest == inf:
+        compute(problem)  # which tells why
+    return problem
+
+
+def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> list[Any]:
+    """Return a matrix or vector of small whole numbers, as lists; a sparse one is mostly zeros."""
+    zeros = 0.5 + 0.4 * random.random() if sparse else 0.4 * random.random()
+    most = 2 if key in INPUTS else 1
+
+    def cell() -> int:
+        return 0 if random.random() < zeros else 1 + int(random.random() * most)
+
+    width = shape[-1]
+    rows = [[cell() for _ in range(width)] for _ in range(prod(shape[:-1]))]
+    return rows if len(shape) > 1 else rows[0]
+
+
+def _tried(given: Mapping[str, Any], cells: Mapping[str, object]) -> tuple[Problem, float]:
+    """Return the problem of these keys and matrices, and how many flaws it has."""
+    own = {key.partition(".")[2]: raw for key, raw in cells.items() if "." in key}
+    values: dict[str, Any] = {**given, "score": given["score"] | own}
+    values |= {key: raw for key, raw in cells.items() if "." not in key}
+    problem = Problem(**values)
+    try:
+        return problem, sum(_flaws(compute(problem)))
+    except InputError:  # such as for the cosine of a row of zeros
+        return problem, inf
+
+
+def _flaws(trace: Trace) -> Iterator[int]:
+    """Yield how often a calculation hides what it should show.
+
+    Tenfold count rows of weights that are all equal or saturated, though several keys may be
+    attended to, and two of queries, keys and values that are equal. Once count rows with a weight
+    that is hardly seen, equal rows of weights, tokens that are equal or zeros, equal columns of a
+    projection, and columns of zeros in queries, keys and values.
+    """
+    for step in trace:
+        if step.name.startswith("weights"):
+            heads = step.array.reshape(-1, *step.array.shape[-2:])
+            shares = [row[row > 0] for head in heads for row in head]
+            several = [row for row in shares if len(row) > 1]
+            yield 10 * sum(row.max() > MOST or np.ptp(row) < LEAST for row in several)
+            yield sum(row.min() < LEAST for row in several)
+            yield sum(len(head) - len(np.unique(head.round(6), axis=0)) for head in heads)
+    for key, array in trace.problem.matrices().items():
+        if key in ("X", "memory"):
+            yield len(array) - len(np.unique(array, axis=0))
+            yield int((~array.any(axis=1)).sum())
+        elif key.startswith("W_"):
+            yield array.shape[1] - np.unique(array, axis=1).shape[1]
+    made = [trace[name].value for name in ("Q", "K", "V") if name in trace]
+    for index, one in enumerate(made):
+        yield 10 * sum(np.array_equal(one, other) for other in made[:index])
+        yield int((~one.any(axis=-2)).sum())

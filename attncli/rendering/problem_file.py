@@ -1,0 +1,122 @@
+"""A problem as a file to write in: a comment above each key, and options that may follow."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from typing import Any
+
+from attncli.attention.masks import MASKS
+from attncli.attention.scores import SCORES
+from attncli.errors import InputError
+from attncli.forms.form import ArrayForm
+from attncli.problem.keys import KEYS
+from attncli.problem.kinds import KINDS
+from attncli.problem.problem import Problem
+
+PLAIN = re.compile(r"-?\w(?:[\w ./^*+()-]*[\w)])?")
+"""Text that YAML takes as it is, but for `NULLS`."""
+NULLS = ("null", "Null", "NULL")
+
+HEADING = ("title", "notes")
+
+OPTIONS: tuple[tuple[str, Any], ...] = (
+    ("heads", 2),
+    ("scale", "1/d_k"),
+    ("mask", "causal"),
+    ("mask", {"lengths": 1}),
+    ("normalize", {"temperature": 2}),
+    ("round", {"decimals": 2}),
+)
+"""What may follow, with a value to begin with: of each key the first that fits the problem."""
+
+
+def problem_file(problem: Problem, blank: bool = False) -> bytes:
+    """Return a problem as commented YAML.
+
+    Args:
+        problem: made of lists and text, not of arrays.
+        blank: whether a `?` stands in the place of each number of a matrix, a mask's apart.
+    """
+    keys = [key for key in KEYS if key in problem.given]
+    first = [_entry(key, problem.written[key]) for key in keys if key in HEADING]
+    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
+    if options := [*_options(problem)]:
+        above = "# Without the # before it, each of these is an option that may be used:"
+        blocks.append([above, *options])
+    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks).encode()
+
+
+def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
+    """Yield the lines of a key: what it means, and its value."""
+    raw, form = problem.written[key], KEYS[key].form
+    array = problem.matrices().get(key)
+    size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
+    yield f"# {size}{_meaning(problem, key)}"
+    if key == "score" and len(raw) == 1:
+        yield _entry(key, raw["name"])
+    elif not isinstance(raw, dict) or not any(map(_is_matrix, raw.values())):
+        yield _entry(key, raw, blank and isinstance(form, ArrayForm))
+    else:
+        yield f"{key}:"
+        for name, part in raw.items():
+            is_open = blank and key != "mask" and isinstance(form.parts()[name], ArrayForm)
+            yield _entry(name, part, is_open, "  ")
+
+
+def _meaning(problem: Problem, key: str) -> str:
+    """Return what a key means, in a few words; of an open table, what the row does."""
+    if key == "kind":
+        return f"the mechanism: {', '.join(KINDS)}"
+    if key == "score":
+        return f"how alike a query and a key are: {SCORES[problem.score['name']].formula}"
+    if key == "mask":
+        forms = "; ".join(MASKS[name].formula for name in problem.mask if name in MASKS)
+        return f"which keys j a query i may attend to: {forms}"
+    return KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
+
+
+def _entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:
+    """Return a key with its value; a row of a matrix has a line of its own."""
+    rows = raw if _is_matrix(raw) else None
+    if blank:
+        lines = [" ".join("?" * len(row)) for row in rows or [raw]]
+        return f"{indent}{key}: |" + "".join(f"\n{indent}  {line}" for line in lines)
+    if rows is None:
+        return f"{indent}{key}: {_flow(raw)}"
+    between = ",\n" + " " * (len(f"{indent}{key}: ["))
+    return f"{indent}{key}: [{between.join(map(_flow, rows))}]"
+
+
+def _is_matrix(raw: object) -> bool:
+    return isinstance(raw, list) and isinstance(raw[0], list)
+
+
+def _flow(raw: Any) -> str:
+    """Return a value as it stands in a line of YAML."""
+    if isinstance(raw, dict):
+        return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in raw.items())}}}"
+    if isinstance(raw, list | tuple):
+        return f"[{', '.join(map(_flow, raw))}]"
+    if isinstance(raw, bool):
+        return str(raw).lower()
+    if isinstance(raw, float):
+        return f"{raw:.17g}"
+    if not isinstance(raw, str) or (PLAIN.fullmatch(raw) and raw not in NULLS):
+        return str(raw)
+    return json.dumps(raw, ensure_ascii=not raw.isprintable())
+
+
+def _options(problem: Problem) -> Iterator[str]:
+    """Yield options that may be added to a problem, each as a comment that tells what it does."""
+    lines: dict[str, str] = {}
+    for key, raw in OPTIONS:
+        if key not in problem.given and key not in lines:
+            with suppress(InputError):
+                Problem(**{**problem.written, key: raw})
+                lines[key] = f"# {key}: {_flow(raw)}"
+    width = max(map(len, lines.values()), default=0)
+    for key, line in lines.items():
+        yield f"{line:{width}}  # {KEYS[key].meaning}"

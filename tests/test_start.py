@@ -1,0 +1,268 @@
+"""A start from nothing: the samples, a new problem file, blank cells, and help with examples."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import re
+import shlex
+import textwrap
+from pathlib import Path
+
+import pytest
+
+import attncli
+from attncli.attention.masks import MASKS
+from attncli.attention.scores import SCORES
+from attncli.problem.kinds import KINDS
+from attncli.text.widths import cell_width
+from tests.conftest import SAMPLE_FILES, Attn
+
+
+def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
+    lines = attn("samples").out.splitlines()
+    titles = {p.name.removesuffix(".yaml"): attncli.load_all(p)[0].title for p in SAMPLE_FILES}
+    columns = [(*line.split(maxsplit=1), "") for line in lines]
+    assert {name: title for name, title, *_ in columns} == titles
+    assert (
+        len(
+            {
+                line.index(title)
+                for line, (_, title, *_) in zip(lines, columns, strict=True)
+                if title
+            }
+        )
+        == 1
+    )
+    assert max(map(len, lines)) <= 80
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_a_sample_is_printed_as_it_is(path: Path, attn: Attn) -> None:
+    assert attn("samples", path.name).out.encode() == path.read_bytes()
+    assert attn("samples", path.name.removesuffix(".yaml")).out.encode() == path.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "hint"),
+    [
+        ("mask_causel", "did you mean mask_causal?"),
+        ("../README.md", "attn samples lists them"),
+        ("", "attn samples lists them"),
+    ],
+)
+def test_an_unknown_sample_has_a_way_out(name: str, hint: str, attn: Attn) -> None:
+    result = attn("samples", name)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == f"there is no sample {name}\n  {hint}\n"
+
+
+LAYOUTS: list[dict[str, str]] = [{}, {"heads": "2"}, {"heads": "4", "kv_heads": "2"}]
+MASK_FORMS: list[str | None] = [None, *MASKS, "{causal: true, window: [2, 0]}", "{lengths: 1}"]
+
+
+def fits(kind: str, mask: str | None, layout: dict[str, str]) -> bool:
+    """Return whether a kind has a use for these options, as its row of the table tells."""
+    row = KINDS[kind]
+    by_position = [name for name, form in MASKS.items() if form.by_position]
+    is_asked = mask is not None and any(name in mask for name in by_position)
+    return not (
+        (layout and "heads" not in row.options)
+        or (mask and "mask" not in row.shapes)
+        or (is_asked and not row.by_position)
+    )
+
+
+@pytest.mark.parametrize("score", SCORES)
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_new_problem_computes_and_shows_something(
+    kind: str, score: str, attn: Attn, tmp_path: Path
+) -> None:
+    """Over all masks and layouts of heads: rows of weights differ, none is saturated."""
+    for mask, layout in itertools.product(MASK_FORMS, LAYOUTS):
+        options = {"kind": kind, "score": score, **layout} | ({"mask": mask} if mask else {})
+        flags = [part for k, v in options.items() for part in (f"--{k.replace('_', '-')}", v)]
+        result = attn("new", *flags)
+        if not fits(kind, mask, layout):
+            assert (result.status, result.out) == (2, ""), flags
+            assert re.match(r"--\w+: .* has no use in kind \w+\n", result.err), result.err
+            continue
+        assert (result.status, result.err) == (0, ""), flags
+        (tmp_path / "hw.yaml").write_text(result.out)
+        problem = attncli.load(tmp_path / "hw.yaml")
+        trace = attncli.compute(problem)
+        # A word that is padding attends to nothing itself where two sentences are matched.
+        assert not trace.warnings or (kind == "co_attention" and "lengths" in str(mask))
+        if layout != LAYOUTS[2]:  # so many rows of two keys can hardly all be told apart
+            assert saturated(trace) == [], flags
+        made = [trace[name].value.tolist() for name in ("Q", "K", "V") if name in trace]
+        assert all(made.count(one) == 1 for one in made), flags
+
+
+def saturated(trace: attncli.Trace) -> list[list[float]]:
+    """Return the rows of weights in which one key has nearly all, or all have the same."""
+    steps = [step for step in trace if step.name.startswith("weights")]
+    rows = [row[row > 0] for step in steps for row in step.array.reshape(-1, step.array.shape[-1])]
+    return [r.tolist() for r in rows if len(r) > 1 and (r.max() > 0.95 or r.max() == r.min())]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_option_that_may_follow_computes(kind: str, attn: Attn) -> None:
+    text = attn("new", "--kind", kind).out
+    options = re.findall(r"^# (\w+: \S.*?)  +# ", text, re.MULTILINE)
+    assert len(options) >= 3
+    for option in options:
+        result = attn("compute", "-", stdin=f"{text}{option}\n".encode())
+        assert result.status == 0, option
+        assert not result.err or "lengths" in option
+
+
+def test_each_key_of_a_new_problem_has_a_comment(attn: Attn) -> None:
+    blocks = attn("new", "--heads", "2", "--mask", "window").out.split("\n\n")
+    keys = [re.match(r"# .*\n(\w+):", block) for block in blocks[1:-1]]
+    names = [key[1] for key in keys if key]
+    assert names == ["kind", "tokens", "X", "W_q", "W_k", "W_v", "W_o", "heads", "score", "mask"]
+
+
+def test_sizes_are_those_that_are_asked_for(attn: Attn) -> None:
+    flags = ["--tokens", "we like short walks", "--d-model", "5", "--d-k", "3", "--d-v", "6"]
+    result = attn("compute", "-", "-f", "json", stdin=attn("new", *flags).out.encode())
+    inputs = json.loads(result.out)["inputs"]
+    shapes = {key: (len(rows), len(rows[0])) for key, rows in inputs.items()}
+    assert shapes == {"X": (4, 5), "W_q": (5, 3), "W_k": (5, 3), "W_v": (5, 6)}
+
+
+def test_the_same_call_gives_the_same_file(attn: Attn, attn_process: Attn) -> None:
+    flags = ["new", "--kind", "cross", "--heads", "2", "--score", "additive"]
+    assert attn(*flags).out == attn_process(*flags).out
+
+
+@pytest.mark.parametrize(
+    "tokens", ["2.5 yes null", "['a: b', '#c', \"it's\"]", "שלום 中文 é", "['a\\tb', '', ' x ']"]
+)
+def test_tokens_are_read_back_as_they_were(tokens: str, attn: Attn) -> None:
+    text = attn("new", "--tokens", tokens).out
+    options = json.loads(attn("compute", "-", "-f", "json", stdin=text.encode()).out)["options"]
+    again = attn("compute", "-", "-f", "json", "--tokens", tokens, stdin=text.encode())
+    assert options == json.loads(again.out)["options"]
+
+
+def test_a_new_file_is_written_once(attn: Attn, tmp_path: Path) -> None:
+    first = attn("new", "hw.yaml", cwd=tmp_path)
+    assert (first.status, first.out) == (0, "")
+    assert first.err == "hw.yaml is written; next: attn compute hw.yaml\n"
+    text = (tmp_path / "hw.yaml").read_text()
+    assert text == attn("new").out == attn("new", "-").out
+    (tmp_path / "hw.yaml").write_text("mine")
+    second = attn("new", "hw.yaml", "--heads", "2", cwd=tmp_path)
+    assert (second.status, second.out) == (2, "")
+    assert second.err == (
+        "hw.yaml is there already, and stays as it is\n"
+        "  name another file, or remove this one first\n"
+    )
+    assert (tmp_path / "hw.yaml").read_text() == "mine"
+    assert [p.name for p in tmp_path.iterdir()] == ["hw.yaml"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--kind", "slef"], "--kind: unknown kind slef\n  did you mean self?\n"),
+        (["--score", "dott"], "--score: unknown score dott\n  did you mean dot?\n"),
+        (["--mask", "casual"], "--mask: unknown mask casual\n  did you mean causal?\n"),
+        (
+            ["--kind", "pooling", "--heads", "2"],
+            "--heads: heads has no use in kind pooling\n  it is for kind: self or cross\n",
+        ),
+        (
+            ["--kind", "co_attention", "--d-model", "3", "--d-k", "2"],
+            "--d-k: d_model = 3 and d_k = 2 cannot both be: in kind co_attention with the score "
+            "scaled_dot they are one size\n  leave out d_model or d_k\n",
+        ),
+        (["--d-k", "0"], "--d-k: d_k must be a whole number of at least 1, not 0\n"),
+        (
+            ["--d-k", "5000"],
+            "this problem has 60,021 numbers, its scores among them; a new one has at most 10,000\n"
+            "  ask for fewer tokens or heads, or for narrower matrices\n",
+        ),
+        (
+            ["hw.csv"],
+            "a new problem is written in YAML, and hw.csv has another suffix\n  name it hw.yaml\n",
+        ),
+    ],
+)
+def test_what_cannot_be_new_has_one_message(
+    arguments: list[str], message: str, attn: Attn, tmp_path: Path
+) -> None:
+    result = attn("new", *arguments, cwd=tmp_path)
+    assert (result.status, result.out, result.err) == (2, "", message)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("score", ["dot", "additive"])
+def test_a_blank_problem_says_which_cells_are_open(
+    kind: str, score: str, attn: Attn, tmp_path: Path
+) -> None:
+    flags = ["--kind", kind, "--score", score]
+    first = attn("new", "hw.yaml", "--blank", *flags, cwd=tmp_path)
+    assert "write a number in the place of each ?" in first.err
+    text = (tmp_path / "hw.yaml").read_text()
+    line = text.splitlines().index("X: |") + 2
+    result = attn("compute", "hw.yaml", cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    count = len(re.findall(r"\?(?=[ \n])", text))
+    assert result.err.startswith(f"hw.yaml:{line}:3: {count} cells are open: 12 of X, ")
+    assert result.err.count("\n") == 4
+    filled = re.sub(r"\?(?=[ \n])", "1", text)
+    assert attn("compute", "-", stdin=filled.encode()).status == 0
+
+
+def test_few_open_cells_are_named_with_all_else_that_is_wrong(attn: Attn) -> None:
+    text = b"X: [[?, 1], [2, ~]]\nW_q: |\n  _ 2\n  1 1\nscore: dott\n"
+    error = attn("compute", "-", stdin=text).err
+    assert "<stdin>:1:6: 3 cells are open: X[1, 1], X[2, 2], W_q[1, 1]\n    X: [[?, 1]" in error
+    assert "write a number in the place of each" in error
+    assert "unknown score dott" in error
+
+
+def commands(attn: Attn) -> list[str]:
+    """Return the commands that the help of the program lists."""
+    return re.findall(r"^  (\w+)  ", attn("-h").out.partition("Commands:")[2], re.MULTILINE)
+
+
+def test_every_help_page_fits_and_ends_with_two_examples_that_run(
+    attn: Attn, tmp_path: Path
+) -> None:
+    whole = attn("compute", "-h").out
+    problem = whole.partition("hw.yaml:\n")[2].partition("\n\n")[0]
+    assert len(commands(attn)) >= 7
+    for command in commands(attn):
+        page = attn(command, "-h").out
+        assert max(map(cell_width, page.splitlines())) <= 80, command
+        examples = page.partition("\n  Examples:\n")[2].splitlines()
+        assert len(examples) == 2, command
+        assert any(f"attn {command} " in f"{line} " for line in examples), command
+        folder = tmp_path / command
+        folder.mkdir()
+        (folder / "hw.yaml").write_text(textwrap.dedent(problem))
+        attn("compute", "hw.yaml", "--only", "weights", "-o", "answers.yaml", cwd=folder)
+        for line in examples:
+            words, _, out = map(str.strip, line.partition(" > "))
+            assert words.startswith("attn ")
+            result = attn(*shlex.split(words)[1:], cwd=folder)
+            assert result.status == 0, result.err
+            if out:
+                (folder / out).write_text(result.out)
+
+
+def test_options_are_grouped(attn: Attn) -> None:
+    page = attn("compute", "-h").out
+    groups = re.findall(r"^([A-Z][\w ]+):$", page, re.MULTILINE)
+    wanted = ["Arguments", "What is shown", "Where it goes", "What is calculated", "Options"]
+    assert groups == wanted
+    for command in commands(attn):
+        page = attn(command, "-h").out
+        options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.MULTILINE)
+        assert len(options) == len(set(options)), command
+        assert "--help" in options
