@@ -60,3 +60,15 @@ def test_what_fills_a_wide_terminal_is_shown_whole() -> None:
     assert [len(line.split()) for line in weights] == [24] * 24
     assert "⋮" in "\n".join(shown(wide, 80))
     assert "⋮" in "\n".join(shown(wide, None))  # in a pipe, as --full has not been asked
+
+
+def test_rows_of_the_same_word_are_told_apart_by_names_that_are_taken() -> None:
+    trace = attncli.compute(
+        attncli.Problem(tokens=["the", "cat", "the"], X=[[1, 0], [0, 1], [1, 1]], score="dot")
+    )
+    page = [plain_text(line) for line in lines(trace, Selection(only=("weights",)), 80)]
+    assert page[1].split() == ["the(1)", "cat", "the(3)"]
+    assert [line.split()[0] for line in page[2:]] == ["the(1)", "cat", "the(3)"]
+    found = attncli.explain(trace, "scores[the(3), the(1)]")
+    assert found.chain.parts[-1] is not None
+    assert attncli.explain_all(trace, "scores[the(3), cat]").keys() == {(2, 1)}

@@ -107,33 +107,9 @@ def compute(
             shared.warn_of(trace, several=len(traces) > 1)
     selection = Selection(names, decimals, full, quiet, exact, standalone)
     display = Display(color, theme, not no_pager)
-    if heat:
-        _draw(traces, chosen_format, selection, out, display)
-    else:
-        _write(traces, chosen_format, selection, out, display)
+    _write(traces, chosen_format, selection, out, display, heat)
     if failed:
         raise typer.Exit(BAD_INPUT)
-
-
-def _draw(
-    traces: Sequence["Trace"],
-    format_: str,
-    selection: "Selection",
-    out: Path | None,
-    display: Display,
-) -> None:
-    """Draw the weights.
-
-    Raises:
-        InputError: for any other format, or a file.
-    """
-    if format_ != "table" or out is not None:
-        raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
-    from attncli.rendering.heat import lines
-
-    has_colours = is_coloured(display.color)
-    drawn = [list(lines(trace, selection, terminal_width(), has_colours)) for trace in traces]
-    write_lines(drawn, display)
 
 
 def _write(
@@ -142,14 +118,28 @@ def _write(
     selection: "Selection",
     out: Path | None,
     display: Display,
+    heat: bool,
 ) -> None:
+    """Write traces as they were asked for.
+
+    Raises:
+        InputError: for a format that has no closed forms, or no pictures.
+    """
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
+    if heat and not on_screen:
+        raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
     if not traces:
         return
+    width = terminal_width()
     if not on_screen:
         shared.write_format("traces", format_, traces, selection, out)
+    elif heat:
+        from attncli.rendering import heat as pictures
+
+        shaded = is_coloured(display.color)
+        write_lines((pictures.lines(one, selection, width, shaded) for one in traces), display)
     elif selection.exact:
         from attncli.explaining.exact import Exact
         from attncli.rendering.explanations import exact_lines
@@ -161,4 +151,4 @@ def _write(
     else:
         from attncli.rendering.table import lines
 
-        write_lines((lines(trace, selection, terminal_width()) for trace in traces), display)
+        write_lines((lines(trace, selection, width) for trace in traces), display)

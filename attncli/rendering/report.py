@@ -25,7 +25,7 @@ from attncli.rendering.remarks import early_words, last_digits, places, unexplai
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import points_by_step, verdict
 from attncli.rendering.views import axis_labels
-from attncli.tape.cells import cell_name
+from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text, lines_of, visible
 from attncli.text.numbers import style_of
@@ -163,7 +163,8 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    like = Matrix(np.zeros((0, 0)), "", *axis_labels(step), selection.full)
+    rows, columns = map(told_apart, axis_labels(step))
+    like = Matrix(np.zeros((0, 0)), "", rows, columns, selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     shown = {"right": right}
     from_yours = step.on_paper(judged.yours)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import product
 
@@ -15,7 +15,7 @@ from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
-from attncli.tape.cells import VALUES, Index, mixes_values, place_word
+from attncli.tape.cells import VALUES, Index, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
@@ -178,8 +178,8 @@ class Views:
         row_axis, column_axis = reversed(axes) if turned else axes
         matrix = Matrix(
             on_page(array),
-            row_labels=self.trace.labels.get(row_axis, ()),
-            column_labels=self.trace.labels.get(column_axis, ()),
+            row_labels=told_apart(self.trace.labels.get(row_axis, ())),
+            column_labels=told_apart(self.trace.labels.get(column_axis, ())),
             full=self.full,
             limit=self.limit,
             write=style_of(array, self.decimals),
@@ -244,7 +244,7 @@ def _on_page(array: Array, place: Index, joined: bool, turned: bool) -> Array:
     return values.T if turned else values
 
 
-def axis_labels(step: Step) -> tuple[Sequence[str], Sequence[str]]:
+def axis_labels(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Return the words of a step's rows and columns on paper."""
     row, column = ("", *step.axes)[-2:]
     return step.labels.get(row, ()), step.labels.get(column, ())

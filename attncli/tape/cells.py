@@ -92,6 +92,18 @@ def _is_plain(label: str, signs: str) -> bool:
 
 
 @lru_cache
+def told_apart(labels: tuple[str, ...]) -> tuple[str, ...]:
+    """Return labels with the number of the place behind each that stands several times.
+
+    >>> told_apart(("the", "cat", "the"))
+    ('the(1)', 'cat', 'the(3)')
+    """
+    counts = Counter(labels)
+    pairs = enumerate(labels, 1)
+    return tuple(f"{x}({number})" if counts[x] > 1 else x for number, x in pairs)
+
+
+@lru_cache
 def are_clear(labels: tuple[str, ...]) -> list[bool]:
     """Whether each label tells its place: where one gives way to a number, so does every number."""
     counts = Counter(labels)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attncli.errors import InputError, fail
 from attncli.records import Record, replace
-from attncli.tape.cells import Index, are_clear, cell_name, mixes_values, row_letter
+from attncli.tape.cells import Index, are_clear, cell_name, mixes_values, row_letter, told_apart
 from attncli.tape.step import Step
 from attncli.tape.words import ALIASES, meant
 from attncli.text.escapes import visible
@@ -271,6 +271,9 @@ def _known(step: Step, axis: str, size: int, word: str) -> list[int]:
     places = step.labelled(axis, word[1:-1] if re.fullmatch('".*"', word, re.DOTALL) else word)
     if word.isdecimal() and not all(are_clear(labels)[i] for i in places):
         places = []  # the number of a place
+    if not places:  # as tables have it
+        pairs = zip(labels, told_apart(labels), strict=True)
+        places = [i for i, (label, told) in enumerate(pairs) if told == word != label]
     if not places and word.isdecimal() and len(word) < 10 and 1 <= int(word) <= size:
         places = [int(word) - 1]
     return places
