@@ -32,8 +32,11 @@ COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 COARSEST = Habit(0.01, cuts=True)
 """The fewest digits to which people round what they do not show."""
 
-COARSEST_SHARE = 0.05
-"""Weights of fewer decimals, such as 0.5, would be explained by one rounding or another."""
+COARSEST_SHARE, COARSEST_UNIT = 0.05, 0.1
+"""The coarsest units of weights, and of other numbers, that tell of a rounding.
+
+Fewer digits, such as those of a weight of 0.5, would be explained by one rounding or another.
+"""
 
 MOST_UNITS = 2.5
 """So many units of its last digit a number may be off by several roundings on the way."""
@@ -64,8 +67,8 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     step, codes = judged.step, judged.codes
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
     asked = are_decimals(judged.unit)
-    if axis_of_shares(step):  # 0.5 among 0.48 and 0.02 is 0.50
-        asked &= judged.unit[asked].min(initial=1.0) <= COARSEST_SHARE
+    finest = judged.unit[asked].min(initial=np.inf)  # 0.5 among 0.48 and 0.02 is 0.50
+    asked &= finest <= (COARSEST_SHARE if axis_of_shares(step) else COARSEST_UNIT)
     off, near = off & asked, near & asked
     nothing = Early(np.zeros(codes.shape, bool), "")
     if not off.any() and (not near.any() or _is_cut_off(judged)):

@@ -34,6 +34,9 @@ CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 MISSING: Any = object()
 """Stands for a key without a value."""
 
+NUMBERS = re.compile(r"[-+−≈~\d.,;%/eE√\s]*\d[-+−≈~\d.,;%/eE√\s]*")
+"""A row of a matrix without brackets."""
+
 
 def documents_until(text: str, name: str) -> tuple[list[Raw], InputError | None]:
     """Return the value of each document of a stream that is not empty, up to an error, and that.
@@ -139,7 +142,7 @@ class _Builder:
                 return
             in_list = bool(self.open) and isinstance(self.open[-1].value, list)
             is_null = event.implicit[0] and event.value in NULLS and not in_list
-            self._add(MISSING if is_null else event.value, 1, 0, event.anchor)
+            self._add(MISSING if is_null else self._rows(event), 1, 0, event.anchor)
         elif isinstance(event, yaml.CollectionStartEvent):
             self._open(event)
         elif isinstance(event, yaml.CollectionEndEvent):
@@ -149,6 +152,22 @@ class _Builder:
             self._alias(event)
         elif isinstance(event, yaml.DocumentStartEvent):
             self.anchors = {}
+
+    def _rows(self, event: Any) -> str:
+        """Return the text of an event; rows of numbers without a | before them stay rows.
+
+        YAML joins such lines to one, as is right for a sentence.
+        """
+        first, last = event.start_mark.line, event.end_mark.line
+        if first == last or not event.implicit[0] or event.style:
+            value: str = event.value
+            return value
+        lines = lines_of(self.text)[first : last + 1]
+        lines[-1] = lines[-1][: event.end_mark.column] if event.end_mark.column else ""
+        rows = [lines[0][event.start_mark.column :].strip(), *map(str.strip, lines[1:])]
+        rows = [row.partition(" #")[0] for row in rows if row]
+        is_matrix = all(NUMBERS.fullmatch(row) for row in rows)
+        return "\n".join(rows) if is_matrix else str(event.value)
 
     def _open(self, event: Any) -> None:
         self._check_tag(event)

@@ -94,7 +94,9 @@ class _Parser:
             return tree.Minus(self._deeper(self._product))
         left = self._signed()
         factors = [left]
-        while sign := self._taken("*", "/"):
+        before = ""
+        while sign := self._taken("*", "/") or self._before_root(before):
+            before = sign
             if sign == "*":
                 factors.append(self._signed())
                 left = tree.Times(tuple(factors))
@@ -102,6 +104,11 @@ class _Parser:
                 left = tree.Fraction(left, self._signed(), tight=True)
                 factors = [left]
         return left
+
+    def _before_root(self, before: str) -> str:
+        """Return the sign that 2√3 leaves out; in 1/2√3 it would be doubtful."""
+        (kind, *_), (_, sign, _) = self.tokens[self.at - 1 : self.at + 1]
+        return "*" if kind == "number" and sign == "√" and before != "/" else ""
 
     def _signed(self) -> tree.Formula:
         if sign := self._taken("+", "-"):

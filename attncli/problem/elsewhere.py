@@ -8,8 +8,9 @@ from attncli.text.suggestions import did_you_mean
 
 MASK = "write mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores"
 SIZES = "leave it out, sizes follow from the matrices; 1/sqrt(d_k) in scale knows d_k"
+CAUSAL = "write mask: causal where the future is blocked, else leave it out"
 FORMS = {
-    "write mask: causal": "causal is_causal causal_mask use_causal_mask",
+    CAUSAL: "causal is_causal causal_mask use_causal_mask",
     MASK: "attention_mask attn_mask attn_bias masks",
     "write mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (
         "lengths valid_lens valid_length key_padding_mask padding_mask"
@@ -44,7 +45,7 @@ def way_out(word: str, known: Collection[str]) -> str:
     """Return a hint for an unknown key: the form that it has here, or the key that is like it.
 
     >>> way_out("is_causal", ["mask"]), way_out("maks", ["mask"])
-    ('write mask: causal', 'did you mean mask?')
+    ('write mask: causal where the future is blocked, else leave it out', 'did you mean mask?')
     """
     plain = word.lower().replace("-", "_")
     forms = (form for form, words in FORMS.items() if plain in words.split())

@@ -97,15 +97,20 @@ class _Reader(Record):
         """Return the cells that a name means."""
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
-        step = self.exact(base)
-        if step is None and not bracket and (row := self.of_row(base)):
-            return row
+        step, no_row = self.exact(base), None
+        if step is None and not bracket:
+            try:
+                row = self.of_row(base)
+            except InputError as error:  # it may be what people call a step, as scaled_scores
+                row, no_row = None, error
+            if row is not None:
+                return row
         step = step or self.called(base)
         if step is None and (found := self.of_head(base)):
             step, head = found
             groups = [f"head {head}", *groups]
         if step is None:
-            raise self.unknown(base, name)
+            raise no_row or self.unknown(base, name)
         return _cells(step, groups, name)
 
     def exact(self, base: str) -> Step | None:
