@@ -211,3 +211,15 @@ def test_whatever_is_written_is_read_or_refused_and_hints_work(name: str) -> Non
             read += 1
             assert np.size(found.step.value[found.at]) == len(found.places) > 0
     assert read > 50
+
+
+@pytest.mark.parametrize("name", ["scores[, 2]", "scores[1,,2]", "scores[1,]"])
+def test_an_empty_place_is_refused(name: str) -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 2]], score="dot"))
+    with pytest.raises(attncli.InputError, match="leaves a place empty"):
+        attncli.explain_all(trace, name)
+
+
+def test_what_people_call_a_step_is_no_row() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 2]]))
+    assert find_cells("scaled_scores", trace.steps).step.name == "scaled"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -296,3 +297,26 @@ def test_a_mask_may_be_printed() -> None:
     text = "tensor([[ True, False],\n        [ True,  True]])"
     problem = attncli.Problem(X=UNIT, mask=text)
     np.testing.assert_array_equal(problem.mask["keep"], [[1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("½ ½\n1 0\n0 1", "½ is not a number"),
+        ("1O 1l\n1 2\n3 4", "1O is not a number"),
+        (r"2\frac{1}{2} & 1 \\ 3 & 4", "may be a mixed number or a product"),
+        (r"\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix} \cdot 2", "stands behind the matrix"),
+        (r"-\begin{pmatrix} 1 & 2 \\ 3 & 4 \end{pmatrix}", "stands before the matrix"),
+        ("\\begin{pmatrix}\n1 & 2 \\\\\n3 & 4%\n\\end{pmatrix}", "% begins a comment"),
+        ("1.500,5 2.000,5\n1.000,5 2.000,5", "write 1500.5"),
+        ("\\\\[" * 20_000, "not a number"),
+    ],
+)
+def test_what_would_be_read_as_other_numbers_is_refused(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=re.escape(said)):
+        attncli.Problem(X=text)
+
+
+@pytest.mark.parametrize("heads", ["x1 x2", "1st 2nd", "h_1 h_2", "I am"])
+def test_words_with_digits_are_heads(heads: str) -> None:
+    assert np.shape(attncli.Problem(X=f"{heads}\n1 2\n3 4").X) == (2, 2)

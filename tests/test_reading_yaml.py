@@ -543,3 +543,10 @@ def test_results_alone_are_refused(tmp_path: Path) -> None:
         "f.yaml:2:1: this holds results, but not the problem that they came from"
     )
     assert said.endswith("write it without --only, or give the problem file itself")
+
+
+def test_rows_of_numbers_without_a_bar_stay_rows(tmp_path: Path) -> None:
+    text = "notes: a long\n  sentence\nX:\n  1 0.5 2\n  0 1.5 1  # the second\nscore: dot\n"
+    (problem,) = problems(text, ".yaml", tmp_path)
+    assert problem.notes == "a long sentence"
+    assert np.array_equal(np.asarray(problem.X), [[1, 0.5, 2], [0, 1.5, 1]])

@@ -266,3 +266,19 @@ def test_options_are_grouped(attn: Attn) -> None:
         options = re.findall(r"^  (?:-\w, )?(--[\w-]+)", page, re.MULTILINE)
         assert len(options) == len(set(options)), command
         assert "--help" in options
+
+
+@pytest.mark.parametrize("tokens", ["", ",", " ", "[]"])
+def test_tokens_must_name_a_word(attn: Attn, tokens: str) -> None:
+    result = attn("new", "--tokens", tokens)
+    assert (result.status, result.out) == (2, "")
+    assert "tokens names no word" in result.err
+
+
+def test_a_circle_of_links_and_a_name_that_is_too_long(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "one").symlink_to("two")
+    (tmp_path / "two").symlink_to("one")
+    for name in ("one", "a" * 300):
+        result = attn("new", tmp_path / name)
+        assert result.status == 2
+        assert "cannot be written" in result.err

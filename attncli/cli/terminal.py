@@ -140,7 +140,7 @@ def write_bytes(
         ReaderWentAwayError: if nobody reads standard output any more.
     """
     if out is not None:
-        if not overwrite and out.is_file():
+        if not overwrite and os.path.isfile(out):  # noqa: PTH113 – it raises nothing
             hint = "name another file, or remove this one first"
             raise fail(f"{visible(str(out))} is there already, and stays as it is", hint=hint)
         _write_file(data, out)
@@ -177,8 +177,8 @@ def _print(data: bytes) -> None:
         raise fail(f"standard output cannot be written: {_reason(error)}") from None
 
 
-def _reason(error: OSError) -> str:
-    return (error.strerror or str(error)).lower()
+def _reason(error: OSError | RuntimeError) -> str:
+    return (getattr(error, "strerror", None) or str(error)).lower()
 
 
 def _write_file(data: bytes, out: Path) -> None:
@@ -191,7 +191,7 @@ def _write_file(data: bytes, out: Path) -> None:
             _print(data)
         else:
             _replace(out.resolve(), data)  # a link stays one, and what it points to is written
-    except OSError as error:
+    except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
         raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
 
 

@@ -68,6 +68,9 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     for name, width in widths.items():
         with collected(faults):
             asked[name] = to_count(width, (name,))
+    for key in ("tokens", "memory_tokens"):
+        if not values[key]:
+            faults.append(Fault(f"{key} names no word", (key,), "such as 'I love AI'"))
     refuse(faults)
     kind = KINDS[values["kind"]]
     values["kv_heads"] = values["kv_heads"] or values["heads"]

@@ -27,6 +27,9 @@ OTHER_GROUPS = (
 """The same with points, blanks or apostrophes, and what parts the thousands."""
 
 
+POINT_AND_COMMA = OTHER_GROUPS[0][0]
+
+
 def rows_of(lines: Sequence[str]) -> list[Words]:
     """Return the numbers of each line of a text block, parted by blanks or commas.
 
@@ -43,6 +46,10 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
     pieces = [_joined(words_of(line, ""), line) for line in lines]
     words = [word for row in pieces for _, word in row]
     commas = [word for word in words if "," in word and "(" not in word]
+    for word in commas:
+        if POINT_AND_COMMA.fullmatch(word):
+            plain = word.replace(".", "").replace(",", ".")
+            raise NumberError(f"{visible(word)} may mean several numbers; write {plain}")
     doubtful = [word for word in commas if DECIMAL.fullmatch(word) or GROUPS.fullmatch(word)]
     if not doubtful:
         return parted

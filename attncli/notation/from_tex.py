@@ -18,6 +18,17 @@ NOTHING = (
     r"|\\[,;:!\s\[\]()]|\$|\\notag\b"
 )
 """What changes no number."""
+COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
+"""The sign of a comment at the end of a line; \\% is percent."""
+
+ENDS = (
+    r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
+    r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
+)
+"""What may stand behind a matrix."""
+
+WORK_OUT = "write the matrix itself, worked out"
+
 SIGNS = (
     (r"\\infty(?![a-zA-Z])", "inf"),
     (r"\\pi(?![a-zA-Z])", "pi"),
@@ -40,19 +51,24 @@ def rows_in_lines(text: str) -> str:
     r"""Return a matrix of LaTeX with the end of a line for each `\\\\`, and nowhere else.
 
     Raises:
-        NumberError: for several matrices.
+        NumberError: for several matrices, or one with more beside it than a name.
     """
+    text = re.sub(COMMENT, _no_comment, text)
     begins = re.findall(BEGIN, text)
     if len(begins) > 1:
         raise NumberError("the text holds several matrices; write each under its own key")
     if begins:
         start = text.index(begins[0])
         before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
-        if not before or re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
-            text = " " * start + text[start:]
+        behind = re.sub(ENDS, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
+        if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
+            raise NumberError(f"{before[:20]} stands before the matrix; {WORK_OUT}")
+        if behind:
+            raise NumberError(f"{behind[:20]} stands behind the matrix; {WORK_OUT}")
+        text = " " * start + text[start:]
     text = re.sub(r"[\r\n]", " ", text)
     text = re.sub(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", lambda m: " " * len(m[0]), text)
-    return re.sub(r"\\\\\*?(\s*\[[^\]&]*\])?", lambda m: "\n".ljust(len(m[0])), text)
+    return re.sub(r"\\\\\*?(\s{0,9}\[[^\]\[&\\]{0,20}\])?", lambda m: "\n".ljust(len(m[0])), text)
 
 
 def without_tex(text: str) -> str:
@@ -79,12 +95,23 @@ def without_tex(text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
 
+def _no_comment(match: re.Match[str]) -> str:
+    if match.string[: match.start()][-1:].isdigit() and not match[1]:
+        raise NumberError(r"in LaTeX % begins a comment; write \% for percent")
+    return match[1].ljust(len(match[0]))
+
+
 def _instead(plain: str, match: re.Match[str]) -> str:
     return plain.ljust(len(match[0]))
 
 
 def _fraction(match: re.Match[str]) -> str:
     above, below = match[1].strip(), match[2].strip()
+    if match.string[: match.start()][-1:].isdigit():
+        mixed = match.string[: match.start()].split()[-1]
+        raise NumberError(
+            rf"{mixed}\frac may be a mixed number or a product; write {above}/{below}"
+        )
     behind = match.string[match.end() :].lstrip()[:1]
     before = match.string[: match.start()].rstrip()[-1:]
     if not (behind == "^" or before in ("/", "^")) and all(

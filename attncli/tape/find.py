@@ -294,7 +294,14 @@ def _groups(rest: str, name: str) -> list[str]:
 
 
 def _parts(group: str) -> list[str]:
-    """Return the words between commas; what stands in double quotes is one word."""
+    """Return the words between commas; what stands in double quotes is one word.
+
+    Raises:
+        InputError: where nothing stands between two commas.
+    """
+    plain = re.sub('"[^"]*"', "q", group)
+    if plain.strip() and not all(map(str.strip, plain.split(","))):
+        raise fail(f"[{visible(group)}] leaves a place empty", hint="write : for all places")
     return [part.strip() for part in re.findall(r'((?:"[^"]*"|[^,"])+)', group)]
 
 
