@@ -319,4 +319,4 @@ def test_what_would_be_read_as_other_numbers_is_refused(text: str, said: str) ->
 
 @pytest.mark.parametrize("heads", ["x1 x2", "1st 2nd", "h_1 h_2", "I am"])
 def test_words_with_digits_are_heads(heads: str) -> None:
-    assert np.shape(attncli.Problem(X=f"{heads}\n1 2\n3 4").X) == (2, 2)
+    assert to_array(f"{heads}\n1 2\n3 4", ("X",)).shape == (2, 2)

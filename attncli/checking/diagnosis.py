@@ -41,9 +41,6 @@ from attncli.tape.walk import evaluate, walk
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
 
-MOST = 0.75
-"""Of so many wrong numbers a mistake gives all digits, or it gives none of them."""
-
 NEAR = 1
 """By so many times what blurs the right numbers those of a mistake are off at most, as a rule."""
 
@@ -177,8 +174,6 @@ def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
     if 2 * (is_telling & wrong).sum() < wrong.sum():
         return nothing
     fits: Array = judged.agrees(found) | (judged.codes == MISSING)
-    if MOST * wrong.sum() <= (fits & wrong).sum() < wrong.sum():  # a last digit may slip
-        fits |= judged.agrees(found, CUT_OFF)
     return fits
 
 
