@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cached_property
 from typing import Any
 
 import yaml
@@ -34,8 +35,8 @@ CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 MISSING: Any = object()
 """Stands for a key without a value."""
 
-NUMBERS = re.compile(r"[-+−≈~\d.,;%/eE√\s]*\d[-+−≈~\d.,;%/eE√\s]*")
-"""A row of a matrix without brackets."""
+NUMBERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
+"""What a row of a matrix without brackets is written with."""
 
 
 def documents_until(text: str, name: str) -> tuple[list[Raw], InputError | None]:
@@ -153,6 +154,10 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self.anchors = {}
 
+    @cached_property
+    def _lines(self) -> list[str]:
+        return lines_of(self.text)
+
     def _rows(self, event: Any) -> str:
         """Return the text of an event; rows of numbers without a | before them stay rows.
 
@@ -162,11 +167,11 @@ class _Builder:
         if first == last or not event.implicit[0] or event.style:
             value: str = event.value
             return value
-        lines = lines_of(self.text)[first : last + 1]
+        lines = self._lines[first : last + 1]
         lines[-1] = lines[-1][: event.end_mark.column] if event.end_mark.column else ""
         rows = [lines[0][event.start_mark.column :].strip(), *map(str.strip, lines[1:])]
         rows = [row.partition(" #")[0] for row in rows if row]
-        is_matrix = all(NUMBERS.fullmatch(row) for row in rows)
+        is_matrix = all(NUMBERS.issuperset(row) and any(map(str.isdigit, row)) for row in rows)
         return "\n".join(rows) if is_matrix else str(event.value)
 
     def _open(self, event: Any) -> None:

@@ -10,9 +10,7 @@ from attncli.notation.written import number
 
 BLANK = ("", "~", "_", "?")
 """How a cell that is left out is written."""
-LIKE_NUMBER = re.compile(
-    r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+|\S*\d[.,]\d\S*"
-)
+LIKE_NUMBER = re.compile(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
 """What is meant as a number, such as 1O, 1:2 and 1.5.2, though it is none."""
 NO_LABELS = ("true", "false", "nan", "null")
 """What programs print in the place of a number."""
@@ -21,6 +19,8 @@ NO_LABELS = ("true", "false", "nan", "null")
 def is_word(cell: str) -> bool:
     """Whether a cell cannot be meant as a number; 1..2 is a slip, not a word."""
     if cell.lower() in NO_LABELS or LIKE_NUMBER.fullmatch(cell) or "\\" in cell:
+        return False
+    if re.search(r"\d[.,]\d", cell) and not re.search(r"\s", cell):
         return False
     if cell in BLANK or not any(c not in "0123456789.,+-eE_ " for c in cell):
         return len(cell) > 1 and cell.isalpha()
