@@ -127,8 +127,8 @@ def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) ->
     return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
 
 
-def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Candidate, Array]]:
-    """Yield what gives every wrong cell, each with the cells that it gives.
+def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> list[tuple[Candidate, Array]]:
+    """Return what gives every wrong cell, each with the cells that it gives.
 
     Only where nothing gives them nearly is it asked what does from afar, as ranges may be wide: it
     takes most of the time to work them out.
@@ -143,12 +143,12 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[C
             continue
         if _is_possible(judge, step, candidate.change, made):
             (near if reach.is_near(midpoints) else far).append(candidate)
+    wrong, found = judged.codes == WRONG, list[tuple[Candidate, Array]]()
     for tried in (near, far):
-        fitting = [(candidate, _fits(judge, judged, candidate.change)) for candidate in tried]
-        wrong = judged.codes == WRONG
-        if found := [(candidate, fits) for candidate, fits in fitting if fits[wrong].all()]:
-            return iter(found)
-    return iter(())
+        if not found:
+            fitting = ((one, _fits(judge, judged, one.change)) for one in tried)
+            found = [(one, fits) for one, fits in fitting if fits[wrong].all()]
+    return found
 
 
 def _is_possible(judge: Judge, step: Step, change: Change, found: Array) -> bool:

@@ -66,10 +66,10 @@ def rounded_on_the_way(standing: Standing, judged: Compared, forgives: Array) ->
     """
     step, codes = judged.step, judged.codes
     off, near = (codes == code for code in (status.WRONG, status.LAST_DIGIT))
-    asked = are_decimals(judged.unit)
-    finest = judged.unit[asked].min(initial=np.inf)  # 0.5 among 0.48 and 0.02 is 0.50
-    asked &= finest <= (COARSEST_SHARE if axis_of_shares(step) else COARSEST_UNIT)
-    off, near = off & asked, near & asked
+    telling = are_decimals(judged.unit)
+    finest = judged.unit[telling].min(initial=np.inf)  # 0.5 among 0.48 and 0.02 is 0.50
+    telling &= finest <= (COARSEST_SHARE if axis_of_shares(step) else COARSEST_UNIT)
+    off, near = off & telling, near & telling
     nothing = Early(np.zeros(codes.shape, bool), "")
     if not off.any() and (not near.any() or _is_cut_off(judged)):
         return nothing

@@ -182,9 +182,8 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
         return ""  # large numbers with as many decimals as small ones have many digits, too
     for dtype, least in SURELY_PRINTED.items():
         beyond = sum(count * log2(10) - BITS[dtype] for _, count in long)
-        is_enough = len(long) >= enough or beyond >= SURE
-        is_one = most >= least and is_enough
-        if is_one and all(_is_printed(text, count, dtype) for text, count in long):
+        is_sure = most >= least and (len(long) >= enough or beyond >= SURE)
+        if is_sure and all(_is_printed(text, count, dtype) for text, count in long):
             return dtype
     return ""
 

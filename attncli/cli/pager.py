@@ -41,9 +41,8 @@ def _shown(pager: str, data: bytes) -> bool:
     import subprocess
 
     environment = SETTINGS | os.environ
-    before = signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is the pager's, as long as it runs
+    # Ctrl-C is the pager's, as long as it runs.
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
     try:
         with subprocess.Popen(  # PAGER is a command line, as "less -S"
             pager, shell=True, stdin=subprocess.PIPE, env=environment

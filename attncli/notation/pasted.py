@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeAlias
 
 from attncli.notation.blocks import Words, rows_of, whole_number
@@ -56,6 +57,7 @@ class Block(Record):
     labels: Labels = (None, None)
 
 
+@lru_cache(maxsize=4)  # the numbers and the words of one text are asked for one after the other
 def block_of(text: str) -> Block:
     """Return the numbers of a text block and the words beside them.
 

@@ -134,12 +134,13 @@ class Replay(Generic[V]):
         """Return the steps between a step and those that are known, in the order of computation."""
         if step.name not in self._unknown:
             wanted = {source.name for source in self._sources(step)}
-            found = self._unknown[step.name] = []
+            found: list[Step] = []
             places = [other.name for other in self._steps]
             for other in reversed(self._steps[: places.index(step.name)]):
                 if other.name in wanted and self._known(other) is None:
-                    found.insert(0, other)
+                    found.append(other)
                     wanted.update(source.name for source in self._sources(other))
+            self._unknown[step.name] = found[::-1]
         return self._unknown[step.name]
 
     def _sources(self, step: Step) -> list[Step]:
