@@ -51,6 +51,7 @@ class Matrix(Record):
         full: whether it is shown whole, where it is large.
         limit: so many rows or columns are shown whole in any case.
         write: how a number is written.
+        gap: what stands between two numbers.
         bars: before which columns a bar stands, between heads.
         shaded: whether the size of a number is shown by its background.
         is_blank: which cells are empty.
@@ -64,6 +65,7 @@ class Matrix(Record):
     full: bool = False
     limit: int = LIMIT
     write: Callable[[float], str] = str
+    gap: str = GAP
     bars: Sequence[int] = ()
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
@@ -124,9 +126,12 @@ class Layout(Record):
         rest = list(blocks)
         while rest:
             row = [rest.pop(0)]
-            while rest and self.fits(_beside(_parted([*row, rest[0]]))):
+            width = row[0].width
+            while rest and width + len(APART) + 2 + rest[0].width <= self.room:
+                width += len(APART) + 2 + rest[0].width
                 row.append(rest.pop(0))
-            lines += [[], *_beside(_parted(row)).lines]
+            parts: list[Block | str] = [part for block in row for part in (APART, block)][1:]
+            lines += [[], *_beside(parts).lines]
         return lines[1:]
 
     def prose(self, line: Line) -> list[Line]:
@@ -229,11 +234,6 @@ def _beside(parts: Sequence[Block | str]) -> Block:
     return Block(lines, width, top)
 
 
-def _parted(blocks: Sequence[Block]) -> list[Block | str]:
-    """Return blocks with something between them."""
-    return [part for block in blocks for part in (APART, block)][1:]
-
-
 def titled(name: str, block: Block, below: Sequence[Line]) -> Block:
     """Return a block with a name over it, at the left, and with more lines below it."""
     lines = [[(name, "name")], *block.lines, *([[], *below] if below else [])]
@@ -263,7 +263,7 @@ def _block(matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Blo
     ]
     left = max(map(label_width, labels), default=0)
     lead = left + 1 if left else 0
-    separators = ["", *(" │ " if c in matrix.bars else GAP for c in columns[1:])]
+    separators = ["", *(" │ " if c in matrix.bars else matrix.gap for c in columns[1:])]
     used = lead + 2 + sum(widths) + sum(map(len, separators))
     name = ", ".join(filter(None, (matrix.name, note)))
     width = max(used, cell_width(name))

@@ -7,12 +7,14 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from attncli.mechanisms.trace import Trace
+from attncli.records import replace
 from attncli.rendering.blocks import (
     CELL_WIDTH,
     Block,
     Layout,
     Line,
     Matrix,
+    Span,
     heading_line,
     shade_style,
     titled,
@@ -20,7 +22,7 @@ from attncli.rendering.blocks import (
 from attncli.rendering.page import Figure, page_of
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import label_text
-from attncli.text.widths import cell_width, label_width
+from attncli.text.widths import label_width
 
 INKS = ("  ", "░░", "▒▒", "▓▓", "██")
 """What stands in a cell where there are no colours, from 0 to 1."""
@@ -51,50 +53,35 @@ def lines(
     entries = [e for e in page.entries if e.figures and e.figures[0].results[0].matrix.shaded]
     for entry in entries:
         yield heading_line(entry.steps[0], entry.shapes[0])
-        yield from layout.packed([_block(figure, has_colours) for figure in entry.figures])
+        yield from layout.packed([_block(figure, has_colours, layout) for figure in entry.figures])
         yield []
     yield _scale(has_colours) if entries else [("No weights are among the steps.", "")]
 
 
-def _block(figure: Figure, has_colours: bool) -> Block:
+def _block(figure: Figure, has_colours: bool, layout: Layout) -> Block:
     matrix = figure.results[0].matrix
-    labels = [label_text(label) for label in matrix.row_labels]
-    left = max(map(label_width, labels), default=0)
-    heads = _heads(matrix)
-    shown: list[Line] = [[(" " * (left + 2), ""), *heads]] if heads else []
-    brackets = ["⎡⎤", *["⎢⎥"] * (len(matrix.rows) - 2), "⎣⎦"] if matrix.rows[1:] else ["[]"]
-    for row, bracket in zip(matrix.rows, brackets, strict=True):
-        label = "" if not labels else "⋮" if row is None else labels[row]
-        line: Line = [(" " * (left - label_width(label)), ""), (label, "label")]
-        line.append((" " * bool(left) + bracket[0], ""))
-        line += [_cell(matrix, row, column, has_colours) for column in matrix.columns]
-        shown.append([*line, (bracket[1], "")])
-    width = max(sum(cell_width(text) for text, _ in line) for line in shown)
-    block = Block(shown, width, len(shown) - len(matrix.rows))
+    inks = {
+        (row, column): _ink(float(matrix.values[row, column]), has_colours)
+        for row in matrix.rows
+        for column in matrix.columns
+        if row is not None and column is not None
+    }
+    drawn = replace(matrix, gap="", cells=inks, column_labels=_letters(matrix))
+    block = layout.row([drawn])
     return titled(figure.name, block, ()) if figure.name else block
 
 
-def _heads(matrix: Matrix) -> list[tuple[str, str]]:
+def _letters(matrix: Matrix) -> list[str]:
     """Return the first letters of the words over the columns, where they tell these apart."""
     words = [label_text(label)[:1] for label in matrix.column_labels]
     if len(set(words)) < len(words) or any(label_width(word) != 1 for word in words):
         return []
-    shown = ["…" if c is None else words[c] for c in matrix.columns] if words else []
-    return [(word + " " * (SIZE - label_width(word)), "label") for word in shown]
+    return [f"{word} " for word in words]
 
 
-def _cell(
-    matrix: Matrix, row: int | None, column: int | None, has_colours: bool
-) -> tuple[str, str]:
-    if row is None or column is None:
-        return ("⋱" if row is column else "…" if column is None else "⋮") + " ", "faint"
-    value = float(matrix.values[row, column])
+def _ink(value: float, has_colours: bool) -> Span:
     if not value:
         return BLOCKED, "faint"
-    return _ink(value, has_colours)
-
-
-def _ink(value: float, has_colours: bool) -> tuple[str, str]:
     if has_colours:
         return " " * SIZE, shade_style(value)
     return INKS[round(min(abs(value), 1.0) * (len(INKS) - 1))], ""

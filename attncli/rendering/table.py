@@ -47,6 +47,7 @@ def lines(trace: Trace, selection: Selection, width: int | None = None) -> Itera
 class _Writer:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
+        self._bodies: dict[Figures, tuple[list[Block], bool]] = {}
 
     def page(self, page: Page) -> Iterator[Line]:
         top: list[Line] = [[(page.title, "title")]] if page.title else []
@@ -83,10 +84,8 @@ class _Writer:
 
     def side_by_side(self, figures: Figures) -> list[Line]:
         """Return the figures of heads or batches, as many beside each other as have room."""
-        wants_operands = self.suffices(figures)
         blocks = []
-        for figure in figures:
-            body = self.row(figure) if wants_operands and figure.operands else self.bare(figure)
+        for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
             sums = () if figures[FEW:] else figure.sums
             below = [line for weighted in sums for line in self.weighted_sum(weighted)]
             blocks.append(titled(figure.name, body, below))
@@ -134,18 +133,28 @@ class _Writer:
         return [*self.layout.alone(matrix), *self.layout.alone(sums)]
 
     def suffices(self, figures: Figures) -> bool:
-        """Whether operands, if there are any, have room beside their result.
+        """Whether operands, if there are any, have room beside their result."""
+        return not figures[0].operands or self.bodies(figures)[1]
+
+    def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
+        """Return what stands of each figure, and whether operands stand beside the results.
 
         Beside many results they take lines, and the head of a step that was shown before tells
-        nothing new.
+        nothing new. It is asked for when the page is made, and when it is written.
         """
-        if not figures[0].operands:
-            return True
-        rows = [self.row(figure) for figure in figures]
-        if not all(map(self.layout.fits, rows)):
-            return False
-        bare = [self.bare(figure) for figure in figures] if figures[FEW:] else rows
-        return len(self.layout.packed(rows)) <= len(self.layout.packed(bare))
+        if figures not in self._bodies:
+            self._bodies[figures] = self._chosen(figures)
+        return self._bodies[figures]
+
+    def _chosen(self, figures: Figures) -> tuple[list[Block], bool]:
+        rows = [self.row(figure) for figure in figures] if figures[0].operands else []
+        fit = bool(rows) and all(map(self.layout.fits, rows))
+        if fit and not figures[FEW:]:
+            return rows, True
+        bare = [self.bare(figure) for figure in figures]
+        if fit and len(self.layout.packed(rows)) <= len(self.layout.packed(bare)):
+            return rows, True
+        return bare, False
 
     def row(self, figure: Figure) -> Block:
         """Return operands and result side by side."""
