@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 import re
 import subprocess
@@ -22,6 +23,7 @@ from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
+from attncli.tape.step import Operation
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, environment
 
 Row = tuple[str, ...]
@@ -221,3 +223,33 @@ def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...
     loaded = {name.removeprefix("attncli.rendering.") for name in json.loads(done.stderr)}
     assert "selection" in loaded
     assert loaded & set(absent) == set()
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_every_step_says_in_a_sentence_why_it_is_done(path: Path) -> None:
+    for trace in map(attncli.compute, attncli.load_all(str(path))):
+        made = [step for step in trace if isinstance(step.operation, Operation)]
+        reasons = [step.why for step in made]
+        assert made
+        for reason in reasons:
+            assert re.fullmatch(r"[^.]{20,88}\.", reason), "one sentence, in a line of 80 or two"
+        pages = {form: attncli.render(trace, form, why=True) for form in ("table", "latex")}
+        assert all(reason in pages["table"] for reason in reasons)
+        assert pages["latex"].count(r"\par") > attncli.render(trace, "latex").count(r"\par")
+        for form in ("markdown", "html", "yaml"):
+            page = html.unescape(attncli.render(trace, form, why=True)).replace("\\", "")
+            assert all(reason in page for reason in reasons), form
+        steps = json.loads(attncli.render(trace, "json", why=True))["steps"]
+        assert {name: one["why"] for name, one in steps.items()} == {s.name: s.why for s in trace}
+        assert not any(reason in attncli.render(trace) for reason in reasons)
+
+
+def test_an_explanation_says_why_where_it_is_asked(attn: Attn) -> None:
+    sample = str(SAMPLES / "i_am_good.yaml")
+    plain = attn("explain", sample, "sum[am]")
+    said = attn("explain", sample, "sum[am]", "--why")
+    heading, *rest = plain.out.splitlines()
+    reason = "What the numbers are divided by, so that they become shares of 1."
+    assert said.out.splitlines() == [heading, reason, *rest]
+    (record,) = [json.loads(attn("explain", sample, "sum[am]", "--why", "-f", "json").out)]
+    assert record["why"] == reason

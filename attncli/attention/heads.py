@@ -14,6 +14,7 @@ class SplitHeads(Operation):
 
     operand: Expression
     heads: int
+    why = "Each head gets features of its own, so that it can look for something else."
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -58,6 +59,7 @@ class MergeHeads(Operation):
     """The heads' features side by side, the inverse of `SplitHeads`."""
 
     operand: Expression
+    why = "What the heads found stands side by side, one row a token again."
 
     @property
     def leading(self) -> tuple[str, ...]:

@@ -213,6 +213,7 @@ class Masked(Operation):
     mask: Expression
     blocks = True
     pointwise = True
+    why = "Where −∞ stands, the weight becomes 0: this query may not see this key."
 
     def apply(self, *arrays: Array) -> Array:
         scores, keep = arrays

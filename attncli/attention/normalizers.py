@@ -134,6 +134,7 @@ class Exp(Operation):
     temperature: float = 1.0
     shift_along: int | tuple[int, ...] | None = None  # axes whose largest score is subtracted
     unfolds = True
+    why = "Every score becomes positive, and a larger score stays larger."
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
         return (part,) if self.shift_along is None else None
@@ -178,6 +179,7 @@ class Sum(Operation):
     operand: Expression
     along: int
     unfolds = True
+    why = "What the numbers are divided by, so that they become shares of 1."
 
     def needs(self, part: Part) -> tuple[Part, ...]:
         rows, columns = part
@@ -206,6 +208,7 @@ class Unblocked(Operation):
 
     operand: Expression
     pointwise = True
+    why = "A blocked key gets no weight."
 
     def apply(self, *arrays: Array) -> Array:
         blocked = arrays[0] == -np.inf
@@ -222,6 +225,7 @@ class Hardmax(Operation):
 
     operand: Expression
     along: int
+    why = "All weight goes to the key with the largest score."
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape; a row that is wholly blocked gets zeros."""
@@ -253,6 +257,7 @@ class Sparsemax(Operation):
     operand: Expression
     along: int
     temperature: float = 1.0
+    why = "The nearest shares of 1 to the scores: small ones become exactly 0."
 
     def apply(self, *arrays: Array) -> Array:
         """Any shape; a row that is wholly blocked gets zeros."""

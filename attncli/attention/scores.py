@@ -164,6 +164,8 @@ class Pairs(Operation):
 class Cosine(Pairs):
     """The dot product of every query and key, divided by their lengths."""
 
+    why = "The cosine compares directions; how long the vectors are does not count."
+
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
         q, k = (precision.of_ordinary_size(array) for array in arrays)
@@ -181,6 +183,7 @@ class GaussianExponent(Pairs):
     """−‖q − k‖² / (2·width²) for every query and key, the exponent of a Gaussian kernel."""
 
     width: float
+    why = "The nearer a query and a key are, the nearer the score is to 0, its largest value."
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
@@ -233,6 +236,7 @@ class PairDot(Operation):
 
     pairs: Expression
     vector: Expression
+    why = "v is learned: it weighs the hidden numbers of a pair into one score."
 
     @property
     def trailing(self) -> tuple[str, ...]:

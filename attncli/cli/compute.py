@@ -43,6 +43,7 @@ def compute(
     ] = None,
     decimals: shared.Decimals = None,
     full: shared.Full = False,
+    why: shared.Why = False,
     standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
@@ -105,7 +106,7 @@ def compute(
     if not quiet:
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
-    selection = Selection(names, decimals, full, quiet, exact, standalone)
+    selection = Selection(names, decimals, full, quiet, why, exact, standalone)
     display = Display(color, theme, not no_pager)
     _write(traces, chosen_format, selection, out, display, heat)
     if failed:

@@ -32,6 +32,7 @@ def explain(
     ] = "table",
     decimals: shared.Decimals = None,
     full: Annotated[bool, Option("--full", help="Write long sums whole.")] = False,
+    why: shared.Why = False,
     exact: Annotated[
         bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
     ] = False,
@@ -49,7 +50,7 @@ def explain(
         from attncli.explaining.exact import Exact
 
     chosen_format = shared.format_name("explanations", format_)
-    selection = Selection(decimals=decimals, full=full)
+    selection = Selection(decimals=decimals, full=full, why=why)
     traces, failed = shared.calculated([input_])
     requests: list[Request] = []
     for trace in traces:

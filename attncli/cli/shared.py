@@ -29,6 +29,7 @@ Decimals = Annotated[
     int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
+Why = Annotated[bool, typer.Option("--why", help="Say in a sentence why each step is done.")]
 Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
 Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
 NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output at once.")]

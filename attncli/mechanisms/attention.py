@@ -16,6 +16,13 @@ from attncli.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression, Step
 from attncli.tape.tape import Tape
 
+PURPOSES = {
+    "Q": "A query says what its token looks for.",
+    "K": "A key says what its token can be found by.",
+    "V": "A value is what its token hands on to those that attend to it.",
+}
+MERGED = "W_o makes one vector a token of what the heads found."
+
 
 def attention(tape: Tape, problem: Problem) -> None:
     """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
@@ -48,7 +55,7 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
             if made.leading != bias.leading:  # one of the two is of all heads, the other of each
                 made, bias = _cut(made, heads, problem), _cut(bias, heads, problem)
             made = Add(made, bias)
-    return tape.record(name, _cut(made, heads, problem), (rows, "feature"))
+    return tape.record(name, _cut(made, heads, problem), (rows, "feature"), why=PURPOSES[name])
 
 
 def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
@@ -90,11 +97,14 @@ def finish(tape: Tape, problem: Problem, context: Step) -> None:
             made = MatMul(made, given(tape, problem, "W_o", ("feature", "out")))
         if "b_o" in problem.given:
             made = Add(made, given(tape, problem, "b_o", ("out",)))
-        output = tape.record("output", made, symbol="Z")
+        why = MERGED if problem.heads > 1 and "W_o" in problem.given else ""
+        output = tape.record("output", made, symbol="Z", why=why)
     if "W_c" in problem.given:
         w_c = given(tape, problem, "W_c", ("out", "joined"))
         x = given(tape, problem, "X", ("query", "model"))
-        tape.record("attentional", Tanh(MatMul(Concatenate(output, x), Transposed(w_c))))
+        joined = MatMul(Concatenate(output, x), Transposed(w_c))
+        why = "What was found and the token's own vector together make the new one."
+        tape.record("attentional", Tanh(joined), why=why)
 
 
 def _goes_on(problem: Problem) -> bool:

@@ -39,6 +39,9 @@ class Enhanced(Operation):
 
     own: Expression
     aligned: Expression
+    why = (
+        "Side by side, own and aligned vector, difference and product are what a comparison needs."
+    )
 
     @property
     def trailing(self) -> tuple[str, ...]:

@@ -36,7 +36,7 @@ def recurrent(tape: Tape, problem: Problem) -> None:
         made: Expression = MatVec(a, Stacked(tuple(parts[p] for p in ORDER[problem.update])))
         if "b" in problem.given:
             made = Add(made, given(tape, problem, "b", ("state_feature",)))
-        states.append(tape.record(f"h_{t}", Tanh(made), ("feature",)))
+        states.append(tape.record(f"h_{t}", Tanh(made), ("feature",), why=STATE))
         if attends:
             context, shares = _attend(tape, problem, states, t)
             weights.append(shares)
@@ -45,6 +45,8 @@ def recurrent(tape: Tape, problem: Problem) -> None:
         tape.record("weights", Triangle(tuple(weights)), symbol="A")
     tape.record("output", Below(tuple(states[1:])), ("time", "feature"), symbol="H")
 
+
+STATE = "The new state is made of the input and of what came before it."
 
 ORDER = {"input_context": "xc", "state_input_context": "hxc", "plain": "hx"}
 """What stands in A's vector, for each update: [x; c], [h; x; c] or [h; x]."""
@@ -175,6 +177,7 @@ class Below(Parts):
     """A matrix with a vector in each row."""
 
     trailing = ("state", "feature")
+    why = "The states of all times, a row each."
 
     def apply(self, *arrays: Array) -> Array:
         """Vectors (…, 1, d) give (…, their number, d)."""
@@ -185,6 +188,7 @@ class Triangle(Parts):
     """The weights of every time, each row one longer than the row before."""
 
     trailing = ("time", "state")
+    why = "The weights of all times, a row each."
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, 2), (…, 1, 3), … give (…, T, T + 1), with 0 where there is nothing yet."""

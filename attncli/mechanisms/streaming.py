@@ -11,7 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import Rules, adjust, normalize, score
 from attncli.notation.tree import Formula, Listed, Phrase, Words
-from attncli.tape.operations import MatMul
+from attncli.tape.operations import MIXED, MatMul
 from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 
@@ -42,6 +42,7 @@ class Streamed(Operation):
     v: Expression
     rules: Rules
     tape: Tape
+    why = MIXED
 
     @property
     def trailing(self) -> tuple[str, ...]:

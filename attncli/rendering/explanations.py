@@ -108,6 +108,8 @@ def requests_of(
 def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
     """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
     yield from wrapped(heading_line(request.step), width)
+    if selection.why and request.step.why:
+        yield from wrapped([(request.step.why, "faint")], width)
     for depth, found in request.found(selection.digits, selection.full):
         yield from _broken("  " * depth, found.pieces, width)
     if request.leaves_out(selection.full):
@@ -142,7 +144,8 @@ def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
     for request in requests:
         step = request.step
         record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
-        record |= {"formula": step.formula, "axes": list(step.axes)}
+        record |= {"formula": step.formula} | ({"why": step.why} if selection.why else {})
+        record["axes"] = list(step.axes)
         record["cells"] = [_cell(found) for _, found in request.found(selection.digits, full=True)]
         records.append(record)
     return json_lines(records)

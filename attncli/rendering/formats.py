@@ -114,6 +114,7 @@ def render(
     full: bool = False,
     quiet: bool = False,
     standalone: bool = False,
+    why: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -125,6 +126,7 @@ def render(
         full: whether large matrices are shown whole.
         quiet: whether title and warnings are left out.
         standalone: whether LaTeX is a complete document.
+        why: whether each step says in a sentence why it is done.
 
     Raises:
         InputError: for a format that is not there, or is no text.
@@ -144,7 +146,8 @@ def render(
     formats = {name: row for name, row in formats_of(kind).items() if not row.binary}
     if format not in formats:
         raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
-    selection = Selection(tuple(map(key_of, only)), decimals, full, quiet, standalone=standalone)
+    names = tuple(map(key_of, only))
+    selection = Selection(names, decimals, full, quiet, why, standalone=standalone)
     write = getattr(formats[format], kind)
     written: bytes = write(several, selection)
     return written.decode()

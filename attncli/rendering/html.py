@@ -10,6 +10,7 @@ from attncli.explaining.explain import Explainer, Explanation
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
+from attncli.records import replace
 from attncli.rendering.markup import matrix_table, text, whole_page
 from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
@@ -106,7 +107,7 @@ class _Writer:
         self, trace: Trace, selection: Selection, index: int, count: int, said: ReportPage | None
     ) -> None:
         self.trace = trace
-        self.page = page_of(trace, selection)
+        self.page = page_of(trace, replace(selection, why=True))
         self.index = index
         self.count = count
         self.said = said
@@ -163,6 +164,8 @@ class _Writer:
         marked = "".join(f'<span id="{place}">{formula}</span>' for place, formula in others)
         yield f'<section class="step" id="{places[0]}">\n'
         yield f'<h{self.level} class="formula">{formulas[0]}{marked}</h{self.level}>\n'
+        if entry.reasons:
+            yield f'<p class="reasons">{text(" ".join(entry.reasons))}</p>\n'
         if entry.inputs:
             yield _row([self.panel(panel, caption=True) for panel in entry.inputs])
         for figure in entry.figures:

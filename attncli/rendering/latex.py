@@ -157,6 +157,8 @@ def _entry(entry: Entry) -> Iterator[str]:
     line = "attnhead" if entry.figures else "attnline"
     for step in entry.steps:
         yield rf"\{line}{{{tex.heading(step, escaped)}}}"
+    if entry.reasons:
+        yield _paragraphs(entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
 

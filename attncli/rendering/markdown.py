@@ -81,6 +81,7 @@ def _entry(entry: Entry, level: str) -> Iterator[str]:
     for panel in entry.inputs:
         yield from _named(panel)
     yield _block([tex.heading(step, ascii_text) for step in entry.steps])
+    yield from map(escaped, entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
 

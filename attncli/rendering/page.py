@@ -58,6 +58,7 @@ class Entry(Record):
         shapes: of the operands and result of each, such as `(3, 2) × (2, 3) → (3, 3)`.
         inputs: matrices of the problem that it is made of and that were not shown before.
         figures: one for each head or batch; () for renamed inputs, whose numbers are known.
+        reasons: why the steps are done, a sentence each, where that was asked for.
     """
 
     group: str
@@ -65,6 +66,7 @@ class Entry(Record):
     shapes: tuple[str, ...]
     inputs: tuple[Panel, ...]
     figures: Figures
+    reasons: tuple[str, ...] = ()
 
 
 class Page(Record):
@@ -94,7 +96,7 @@ def page_of(
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)
     views = Views(trace, decimals, selection.full, limit)
-    entries = tuple(_Walk(views, suffices).entries(steps))
+    entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
     if trace.unrounded is not None and not selection.quiet and trace.last in steps:
@@ -110,9 +112,10 @@ def page_of(
 class _Walk:
     """Goes through the steps, remembering which inputs the reader has seen."""
 
-    def __init__(self, views: Views, suffices: Callable[[Figures], bool]) -> None:
+    def __init__(self, views: Views, suffices: Callable[[Figures], bool], why: bool) -> None:
         self.views = views
         self.suffices = suffices
+        self.why = why
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
@@ -129,7 +132,8 @@ class _Walk:
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
             shapes = tuple(map(self.views.shapes, together))
-            yield Entry(title, tuple(together), shapes, inputs, figures)
+            reasons = tuple(step.why for step in together if self.why and step.why)
+            yield Entry(title, tuple(together), shapes, inputs, figures, reasons)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
         """Yield the figures of a step, with its operands or with the sums of its rows."""

@@ -91,6 +91,7 @@ def record(
         step.name: {
             "symbol": step.symbol,
             "formula": step.formula,
+            **({"why": step.why} if selection.why else {}),
             "axes": list(step.axes),
             "labels": {axis: list(words) for axis, words in step.labels.items()},
             "shape": list(step.value.shape),

@@ -21,6 +21,7 @@ class Selection(Record):
             `DEFAULT_DECIMALS` on pages.
         full: whether pages show large matrices whole.
         quiet: whether pages leave out the title and the warnings.
+        why: whether each step says in a sentence why it is done; pages of HTML always do.
         exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
     """
@@ -29,6 +30,7 @@ class Selection(Record):
     decimals: int | None = None
     full: bool = False
     quiet: bool = False
+    why: bool = False
     exact: bool = False
     standalone: bool = False
 

@@ -66,6 +66,7 @@ class _Writer:
 
     def entry(self, entry: Entry) -> Iterator[Line]:
         yield from map(heading_line, entry.steps, entry.shapes)
+        yield from ([(reason, "faint")] for reason in entry.reasons)
         if entry.inputs:
             inputs = [_named(panel, panel.words) for panel in entry.inputs]
             yield from self.layout.together(inputs)

@@ -14,6 +14,11 @@ from attncli.notation.tree import Call, Formula, Fraction, Number, Stack, Times,
 from attncli.notation.written import NumberAsWritten
 from attncli.tape.step import ALL, Expression, Operation, Part, notation_of, transposed_of
 
+TOKENS = {"query", "key", "state", "time"}
+"""The axes along which each place is a token, not a feature."""
+
+MIXED = "The weights tell how much of each value goes into the result."
+
 
 class MatMul(Operation):
     """The matrix product: rows of `left` times columns of `right`."""
@@ -24,6 +29,15 @@ class MatMul(Operation):
     @property
     def trailing(self) -> tuple[str, ...]:
         return (*self.left.trailing[:-1], self.right.trailing[-1])
+
+    @property
+    def why(self) -> str:
+        """By what is summed over, and by what the result's columns are."""
+        if self.left.trailing[-1] in TOKENS:
+            return MIXED
+        if self.right.trailing[-1] in TOKENS:
+            return "A dot product is large where a query and a key point the same way."
+        return "A learned matrix makes new features, each a weighted sum of the old ones."
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, d, m) give (…, n, m)."""
@@ -86,6 +100,14 @@ class Add(Operation):
     right: Expression
     pointwise = True
 
+    @property
+    def why(self) -> str:
+        if isinstance(self.left, Operation):
+            return self.left.why
+        return (
+            "The bias moves each score by a number of its own, such as for how far apart two are."
+        )
+
     def apply(self, *arrays: Array) -> Array:
         total: Array = arrays[0] + arrays[1]
         return total
@@ -108,6 +130,7 @@ class Divide(Operation):
     dividend: Expression
     divisor: Expression
     pointwise = True
+    why = "Divided by their sum, the numbers are shares of 1."
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts. A row that is wholly blocked has sum 0 and keeps its zeros."""
@@ -142,6 +165,7 @@ class Scale(Operation):
     symbol: Formula | None = None
     value: Formula | None = None
     pointwise = True
+    why = "Long vectors give large scores; scaled down, they do not push softmax to a single key."
 
     @property
     def note(self) -> Formula | None:
@@ -166,6 +190,7 @@ class Tanh(Operation):
 
     operand: Expression
     pointwise = True
+    why = "tanh keeps every number between −1 and 1."
 
     def apply(self, *arrays: Array) -> Array:
         result: Array = np.tanh(arrays[0])
@@ -188,6 +213,7 @@ class SoftCap(Operation):
     operand: Expression
     cap: float
     pointwise = True
+    why = "The cap keeps scores between −c and c, and hardly moves small ones."
 
     def apply(self, *arrays: Array) -> Array:
         result: Array = self.cap * np.tanh(arrays[0] / self.cap)

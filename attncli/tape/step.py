@@ -73,6 +73,11 @@ class Operation(Record):
         """What the formula's letters stand for here, such as `√d_k = √3 = 1.7321`; or nothing."""
         return None
 
+    @property
+    def why(self) -> str:
+        """Why it is done, in one sentence for a learner; or nothing."""
+        return ""
+
     def apply(self, *arrays: Array) -> Array:
         """Return the result for the operands' arrays, shaped (batch, head, row, column)."""
         raise NotImplementedError
@@ -129,6 +134,7 @@ class Step(Record):
         columns: whether rows and columns change places on paper (a token is a column).
         group: what it is shown under, such as a time step; or nothing.
         key: of an input, where in the problem it is from, such as "score.W"; or nothing.
+        purpose: why the method does it, where its operation cannot know; or nothing.
     """
 
     name: str
@@ -141,6 +147,7 @@ class Step(Record):
     columns: bool = False
     group: str = ""
     key: str = ""
+    purpose: str = ""
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -239,6 +246,11 @@ class Step(Record):
     def note(self) -> Formula | None:
         """What the letters of its formula stand for; or nothing."""
         return self.operation.note if isinstance(self.operation, Operation) else None
+
+    @property
+    def why(self) -> str:
+        """Why it is done, in one sentence; nothing where only the name changed."""
+        return (self.purpose or self.operation.why) if isinstance(self.operation, Operation) else ""
 
     @property
     def formula(self) -> str:

@@ -85,7 +85,12 @@ class Tape:
         return next((step for step in self.inputs.values() if step.key == key), None)
 
     def record(
-        self, name: str, operation: Expression, trailing: tuple[str, ...] = (), symbol: str = ""
+        self,
+        name: str,
+        operation: Expression,
+        trailing: tuple[str, ...] = (),
+        symbol: str = "",
+        why: str = "",
     ) -> Step:
         """Evaluate an operation and keep it as a step.
 
@@ -95,6 +100,7 @@ class Tape:
             trailing: the names of its row and column axes in row convention, where they are
                 not the operation's own.
             symbol: the letter that papers use, the name by default.
+            why: what it is for, in one sentence, where the operation does not say it.
 
         Raises:
             InputError: if a number is beyond what a float holds.
@@ -109,7 +115,8 @@ class Tape:
             array = self.settle(name, array)
         leading, trailing = operation.leading, trailing or operation.trailing
         labels, symbol, columns = self._labels(trailing, array), symbol or name, self.columns
-        step = Step(name, symbol, leading, trailing, labels, operation, array, columns, self.group)
+        about = (labels, operation, array, columns, self.group)
+        step = Step(name, symbol, leading, trailing, *about, purpose=why)
         self.steps[name] = step
         return step
 
