@@ -176,7 +176,8 @@ def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -
     key = AnswerKey(attncli.load(path))
     for decimals in (None, 2):
         written = tmp_path / f"answers.{form}"
-        written.write_bytes(FORMATS[form].traces([key.trace], Selection(decimals=decimals)))
+        pieces = FORMATS[form].traces([key.trace], Selection(decimals=decimals))
+        written.write_bytes(b"".join(pieces))
         (sheet,) = attncli.load_answers(written)
         report = key.check(sheet)
         assert report.verdict == "correct"

@@ -71,13 +71,8 @@ def test_ten_megabytes_of_numbers_compute(attn: Attn) -> None:
 def test_every_bad_file_is_told_and_the_others_go_on(attn: Attn) -> None:
     result = attn(
         "compute",
-        "sample_inputs/i_am_good.yaml",
-        "tests/errors/nan.yaml",
-        "sample_inputs/no_such.yaml",
-        "--only",
-        "scores",
-        "-f",
-        "csv",
+        *("sample_inputs/i_am_good.yaml", "tests/errors/nan.yaml", "sample_inputs/no_such.yaml"),
+        *("--only", "scores", "-f", "csv", "--keep-going"),
     )
     assert result.status == 2
     assert result.out == "14,10,9\n10,11,6\n9,6,6\n"

@@ -16,7 +16,7 @@ from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.slips.of_cells import number
-from attncli.rendering.verdicts import summary
+from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError
@@ -427,8 +427,11 @@ def test_numbers_in_sentences() -> None:
 def test_one_answer_is_counted_as_one() -> None:
     key = AnswerKey(attncli.Problem(**SELF))
     report = key.check(submission_of({"scores": SCORES.tolist()}, "Ada"))
-    assert next(summary([report])).startswith("1 answer: ")
-    assert next(summary([report, report])).startswith("2 answers: ")
+    tally = Tally()
+    tally.add(report)
+    assert next(tally.lines()).startswith("1 answer: ")
+    tally.add(report)
+    assert next(tally.lines()).startswith("2 answers: ")
 
 
 def test_every_sentence_is_filled_in() -> None:

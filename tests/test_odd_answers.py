@@ -280,7 +280,7 @@ def test_results_that_were_spoilt(form: str, attn: Attn, tmp_path: Path) -> None
     path = tmp_path / f"answers.{form}"
     problem = SAMPLES / "integers_scaled.yaml"
     trace = attncli.compute(attncli.load(problem))
-    data = FORMATS[form].traces([trace], Selection())
+    data = b"".join(FORMATS[form].traces([trace], Selection()))
     for sheet in [data, *(p.read_bytes() for p in sorted((SAMPLES / "answers").iterdir()))]:
         for _ in range(SEEDS // 2):
             path.write_bytes(spoilt(sheet, rng))

@@ -112,7 +112,7 @@ def test_every_format_shows_the_numbers_of_the_page(path: Path, form: str) -> No
     for problem in attncli.load_all(str(path)):
         trace = attncli.compute(problem)
         page = page_of(trace, Selection(full=True))
-        text = FORMATS[form].traces([trace], Selection(full=True)).decode()
+        text = b"".join(FORMATS[form].traces([trace], Selection(full=True))).decode()
         shown = set(READERS[form](text))
         assert shown - known(page) <= {()}, "no number stands on no page"
         for entry in page.entries:
@@ -126,7 +126,7 @@ def test_a_missing_number_would_be_noticed() -> None:
     """The comparison above is not one of nothing with nothing."""
     trace = attncli.compute(attncli.load(str(SAMPLES / "i_am_good.yaml")))
     for form, reader in READERS.items():
-        text = FORMATS[form].traces([trace], Selection()).decode()
+        text = b"".join(FORMATS[form].traces([trace], Selection())).decode()
         rows_of_weights = [("0.9756", "0.0179", "0.0066"), ("0.2676", "0.7275", "0.0049")]
         assert set(rows_of_weights) <= set(reader(text)), form
         assert ("0.9756", "0.0179", "0.0066") not in set(reader(text.replace("0.0066", "0.0067")))
@@ -141,7 +141,7 @@ def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
             report = check(problem, answers)
             write = FORMATS[form].reports
             assert write is not None
-            text = write([report], Selection()).decode()
+            text = b"".join(write([report], Selection())).decode()
             page = report_page(report, Selection())
             assert page.verdict in text.replace("\\", "")
             for remark in page.remarks.values():
@@ -177,7 +177,7 @@ def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
 
     trace = attncli.compute(attncli.load(str(SAMPLES / "heads_cut.yaml")))
     for width in range(10, 100, 5):
-        text = plain([lines(trace, Selection(), width)]).decode()
+        text = b"".join(plain([lines(trace, Selection(), width)])).decode()
         assert re.search(r"\bW_q\b", text.partition("\n\n")[2])
         assert all(len(line) <= max(width, 24) for line in text.splitlines()), width
 

@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError, KeyPath
+from attncli.errors import InputError, KeyPath, refuse
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
 
@@ -23,7 +23,9 @@ OPTIONS = {"title": False, "score": False, "heads": False, "tokens": True, "mask
 
 def documents(text: str | bytes, suffix: str = ".csv") -> list[Document]:
     data = text if isinstance(text, bytes) else text.encode()
-    return read_bytes(data, "f" + suffix, Path(), suffix, OPTIONS)
+    found = list(read_bytes(data, "f" + suffix, Path(), suffix, OPTIONS))
+    refuse([fault for one in found if one.error for fault in one.error.faults])
+    return found
 
 
 def document(text: str | bytes) -> Document:

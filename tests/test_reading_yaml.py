@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Document
+from attncli.errors import InputError, KeyPath, Place, refuse
+from attncli.files.document import Chunk, Document
 from attncli.files.read import read_bytes
 from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION, documents_until
 from attncli.files.yaml_text import locate as yaml_locate
@@ -24,7 +24,9 @@ QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None
 
 def documents(text: str | bytes, suffix: str = ".yaml") -> list[Document]:
     data = text if isinstance(text, bytes) else text.encode()
-    return read_bytes(data, "f" + suffix, Path(), suffix)
+    found = list(read_bytes(data, "f" + suffix, Path(), suffix))
+    refuse([fault for one in found if one.error for fault in one.error.faults])
+    return found
 
 
 def values(text: str | bytes, suffix: str = ".yaml") -> dict[str, Any]:
@@ -406,7 +408,7 @@ def test_other_encodings_are_refused(code: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".json", ".yaml"])
 def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert values(text, suffix) == right
-    ((plain,), _) = documents_until(text, "f")
+    ((plain,), _) = documents_until(Chunk("f", text))
     assert (plain if isinstance(plain, dict) else {"X": plain}) == right
 
 
@@ -435,10 +437,12 @@ def paths(value: Any, before: KeyPath = ()) -> Iterator[KeyPath]:
 def test_json_is_read_as_yaml(value: dict[str, Any], indent: int | None, ascii_only: bool) -> None:
     text = json.dumps(value, indent=indent, ensure_ascii=ascii_only)
     (document,) = documents(text, ".json")
-    ((plain,), _) = documents_until(text, "f.json")
+    ((plain,), _) = documents_until(Chunk("f.json", text))
     assert document.values == plain
     for path in paths(document.values):
-        assert position(document.locate(path)) == position(yaml_locate(text, "f.json", 0, path))
+        assert position(document.locate(path)) == position(
+            yaml_locate(Chunk("f.json", text), 0, path)
+        )
 
 
 @QUICK
@@ -449,7 +453,7 @@ def test_places_in_json_lines(several: list[dict[str, Any]], end: str) -> None:
     assert len(found) == len(several)
     for index, (document, line) in enumerate(zip(found, lines, strict=True)):
         for path in paths(document.values):
-            place = yaml_locate(line, "f.jsonl", 0, path)
+            place = yaml_locate(Chunk("f.jsonl", line), 0, path)
             number = place.line + index * end.count("\n")
             assert position(document.locate(path)) == (number, place.column, line)
 

@@ -278,7 +278,8 @@ def test_words_of_students_are_shown_as_they_are_in_a_report(name: str, comment:
 @settings(max_examples=60, deadline=None)
 @given(WORDS, WORDS)
 def test_no_word_of_a_student_is_a_formula_to_a_spreadsheet(name: str, comment: str) -> None:
-    (row,) = csv.DictReader(io.StringIO(as_csv([graded(name, comment)], Selection()).decode()))
+    text = b"".join(as_csv([graded(name, comment)], Selection())).decode()
+    (row,) = csv.DictReader(io.StringIO(text))
     assert len(row) == 13
     for cell in row.values():
         assert not cell.lstrip().startswith(tuple("=+-@＝＋－＠")), cell

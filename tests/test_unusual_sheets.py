@@ -56,7 +56,7 @@ def test_huge_numbers_are_wrong_and_nothing_more(step: str, huge: str) -> None:
         report = check({step: cells}, W_k=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         for row in FORMATS.values():
             if row.reports:
-                row.reports([report], Selection())
+                assert b"".join(row.reports([report], Selection()))
     if abs(float(huge)) > 1:
         assert report.first_wrong_step == step
         assert report.findings[step].id != "decimal_point_slip"

@@ -2,7 +2,8 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-from typing import Annotated
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
@@ -18,6 +19,9 @@ from attncli.cli.terminal import (
     write_lines,
 )
 from attncli.errors import InputError, fail
+
+if TYPE_CHECKING:
+    from attncli.files.grading import Graded
 
 
 def check(
@@ -75,7 +79,7 @@ def check(
     display = Display(color, theme, not no_pager)
     matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
     shared.prepare([problem, *(answers or ()), *matrices.values()])
-    from attncli.files.grading import Unread, grade_all
+    from attncli.files.grading import grade_all
     from attncli.files.load import Overrides, for_problem
     from attncli.rendering.selection import Selection
 
@@ -83,11 +87,13 @@ def check(
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
     own = for_problem(matrices)
     given = {name: file for name, file in matrices.items() if name not in own}
-    problems, failed = shared.read_problems([problem], Overrides(marking, own))
-    if failed:
+    run = shared.Run([problem], Overrides(marking, own), keep_going=True)
+    problems = list(run.problems())
+    if run.failed:
         raise typer.Exit(BAD_INPUT)
     chosen_format = shared.format_name("reports", format_, out)
-    selection = Selection((), decimals, full, quiet)
+    has_points = any(one.marking.points for one in problems)
+    selection = Selection((), decimals, full, quiet, points=has_points)
     if problem_only:
         if chosen_format != "table" or out is not None or answers or given:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
@@ -95,22 +101,39 @@ def check(
 
         write_lines([weaknesses(one, selection.digits) for one in problems], display)
         return
-    graded, told = [], set[str]()
-    for one in grade_all(problems, answers or (), strict, shared.standard_input(), given):
-        graded.append(one)
-        if isinstance(one, Unread):
-            # A wrong heading is told once, not for each student below it.
-            faults = [fault for fault in one.error.faults if str(fault) not in told]
-            told.update(map(str, faults))
-            if faults:
-                shared.complain(InputError(*faults))
+    found = Outcome()
+    graded = found.told(grade_all(problems, answers or (), strict, shared.standard_input(), given))
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(graded, selection, terminal_width()), display)
     else:
         shared.write_format("reports", chosen_format, graded, selection, out)
-    if any(isinstance(one, Unread) for one in graded):
-        raise typer.Exit(BAD_INPUT)
-    if any(not isinstance(one, Unread) and one.verdict != "correct" for one in graded):
-        raise typer.Exit(WRONG_ANSWER)
+    if found.status:
+        raise typer.Exit(found.status)
+
+
+class Outcome:
+    """What came of all sheets: the exit status, and what was told of those that are unreadable."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self._told: set[str] = set()
+
+    def told(self, graded: Iterable["Graded"]) -> Iterator["Graded"]:
+        """Yield the same, and tell why a sheet could not be read.
+
+        A wrong heading is told once, not for each student below it.
+        """
+        from attncli.files.grading import Unread
+
+        for one in graded:
+            if isinstance(one, Unread):
+                self.status = BAD_INPUT
+                faults = [fault for fault in one.error.faults if str(fault) not in self._told]
+                self._told.update(map(str, faults))
+                if faults:
+                    shared.complain(InputError(*faults))
+            elif one.verdict != "correct":
+                self.status = self.status or WRONG_ANSWER
+            yield one

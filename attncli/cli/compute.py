@@ -3,7 +3,8 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -24,6 +25,7 @@ from attncli.errors import fail
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
+    from attncli.rendering.blocks import Line
     from attncli.rendering.selection import Selection
 
 
@@ -45,6 +47,7 @@ def compute(
     full: shared.Full = False,
     why: shared.Why = False,
     standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
+    keep_going: shared.KeepGoing = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
@@ -100,21 +103,17 @@ def compute(
         raise fail(message, hint="use it with -f latex")
     words = (name.strip() for name in (only or "").split(","))
     names = tuple(key_of(word) for word in words if word)
-    traces, failed = shared.calculated(
-        sources, names, Overrides(shared.problem_options(ctx), matrices)
-    )
-    if not quiet:
-        for trace in traces:
-            shared.warn_of(trace, several=len(traces) > 1)
+    overrides = Overrides(shared.problem_options(ctx), matrices)
+    run = shared.Run(sources, overrides, keep_going, quiet)
     selection = Selection(names, decimals, full, quiet, why, exact, standalone)
     display = Display(color, theme, not no_pager)
-    _write(traces, chosen_format, selection, out, display, heat)
-    if failed:
+    _write(run.traces(names), chosen_format, selection, out, display, heat)
+    if run.failed:
         raise typer.Exit(BAD_INPUT)
 
 
 def _write(
-    traces: Sequence["Trace"],
+    traces: Iterator["Trace"],
     format_: str,
     selection: "Selection",
     out: Path | None,
@@ -131,25 +130,30 @@ def _write(
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if heat and not on_screen:
         raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
-    if not traces:
-        return
+    first = next(traces, None)
+    if first is None:
+        return  # nothing is written, not even an empty file
+    every = chain([first], traces)
     width = terminal_width()
     if not on_screen:
-        shared.write_format("traces", format_, traces, selection, out)
+        shared.write_format("traces", format_, every, selection, out)
     elif heat:
         from attncli.rendering import heat as pictures
 
         shaded = is_coloured(display.color)
-        write_lines((pictures.lines(one, selection, width, shaded) for one in traces), display)
+        write_lines((pictures.lines(one, selection, width, shaded) for one in every), display)
     elif selection.exact:
-        from attncli.explaining.exact import Exact
-        from attncli.rendering.explanations import exact_lines
-
-        exacts = [Exact(trace) for trace in traces]
-        write_lines((exact_lines(exact, selection) for exact in exacts), display)
-        for exact in exacts:
-            shared.warn(exact.warnings())
+        write_lines((_exact(trace, selection) for trace in every), display)
     else:
         from attncli.rendering.table import lines
 
-        write_lines((lines(trace, selection, width) for trace in traces), display)
+        write_lines((lines(trace, selection, width) for trace in every), display)
+
+
+def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:
+    from attncli.explaining.exact import Exact
+    from attncli.rendering.explanations import exact_lines
+
+    exact = Exact(trace)
+    yield from exact_lines(exact, selection)
+    shared.warn(exact.warnings())

@@ -51,10 +51,9 @@ def explain(
 
     chosen_format = shared.format_name("explanations", format_)
     selection = Selection(decimals=decimals, full=full, why=why)
-    traces, failed = shared.calculated([input_])
+    run = shared.Run([input_])
     requests: list[Request] = []
-    for trace in traces:
-        shared.warn_of(trace, several=len(traces) > 1)
+    for trace in run.traces():
         closed = Exact(trace) if exact else None
         requests += requests_of(trace, whole_names(cells), deep, closed)
     if requests and chosen_format == "table":
@@ -65,7 +64,7 @@ def explain(
     for closed in dict.fromkeys(request.exact for request in requests):
         if closed is not None:
             shared.warn(closed.warnings())
-    if failed:
+    if run.failed:
         raise typer.Exit(BAD_INPUT)
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 
 NOT_FOUND = 127
 """What a shell reports where there is no such program."""
@@ -14,19 +16,33 @@ SETTINGS = {"LESS": "FRX", "LV": "-c"}
 """As git sets them: colours are shown, and what is shown stays on the screen."""
 
 
-def paged(data: bytes) -> bool:
-    """Show text with the program that PAGER names, less by default; return whether that was done.
+def paged(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """Show text with the program that PAGER names, less by default; yield what is to be printed.
 
-    It is not done off a terminal, nor for what one screen holds.
+    That is everything off a terminal, and where one screen holds it all.
     """
-    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
-        return False
+    every = iter(pieces)
+    pager = _pager() if _is_for_pages() else ""
+    if pager in NO_PAGERS:
+        yield from every
+        return
     screen = os.get_terminal_size(sys.stdout.fileno()).lines
-    # A height of 0 comes from terminals that do not know their own.
-    if not 0 < screen <= data.count(b"\n"):
-        return False
-    pager = _pager()
-    return pager not in NO_PAGERS and _shown(pager, data)
+    shown: list[bytes] = []
+    count = 0
+    for piece in every:
+        shown.append(piece)
+        count += piece.count(b"\n")
+        # A height of 0 comes from terminals that do not know their own.
+        if 0 < screen <= count:
+            if _shown(pager, shown, every):
+                return
+            break
+    yield from shown
+    yield from every
+
+
+def _is_for_pages() -> bool:
+    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def _pager() -> str:
@@ -36,7 +52,8 @@ def _pager() -> str:
     return (which("less") or "") if chosen is None else chosen.strip()
 
 
-def _shown(pager: str, data: bytes) -> bool:
+def _shown(pager: str, shown: list[bytes], rest: Iterator[bytes]) -> bool:
+    """Hand text to the pager; return whether there is one. What is handed on is kept in `shown`."""
     import signal
     import subprocess
 
@@ -47,7 +64,15 @@ def _shown(pager: str, data: bytes) -> bool:
         with subprocess.Popen(  # PAGER is a command line, as "less -S"
             pager, shell=True, stdin=subprocess.PIPE, env=environment
         ) as process:
-            process.communicate(data)  # it may end before all was read
+            assert process.stdin is not None
+            with suppress(BrokenPipeError):  # it may end before all was read
+                process.stdin.writelines(shown)
+                process.stdin.flush()
+                for piece in rest:
+                    shown.append(piece)
+                    process.stdin.write(piece)
+                    process.stdin.flush()
+                process.stdin.close()
         return process.returncode != NOT_FOUND
     except OSError:  # no shell
         return False

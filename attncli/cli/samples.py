@@ -18,9 +18,9 @@ def samples(
     from attncli.files.samples import sample, sample_files, title
 
     if name is not None:
-        write_bytes(sample(name), None)
+        write_bytes([sample(name)], None)
         return
     files = sample_files()
     width = max(map(len, files))
     lines = (f"{name:{width}}  {title(path)}".rstrip() for name, path in files.items())
-    write_bytes("".join(f"{line}\n" for line in lines).encode(), None)
+    write_bytes([f"{line}\n".encode() for line in lines], None)

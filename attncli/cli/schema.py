@@ -9,4 +9,4 @@ def schema() -> None:
 
     from attncli.problem.schema import schema as problem_schema
 
-    write_bytes((json.dumps(problem_schema(), indent=2) + "\n").encode(), None)
+    write_bytes([(json.dumps(problem_schema(), indent=2) + "\n").encode()], None)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO
 
@@ -29,6 +29,9 @@ Decimals = Annotated[
     int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
 ]
 Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
+KeepGoing = Annotated[
+    bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")
+]
 Why = Annotated[bool, typer.Option("--why", help="Say in a sentence why each step is done.")]
 Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
 Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
@@ -81,9 +84,9 @@ def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
 
 
 def write_format(
-    kind: Kind, name: str, shown: Sequence[object], selection: Selection, out: Path | None
+    kind: Kind, name: str, shown: Iterable[object], selection: Selection, out: Path | None
 ) -> None:
-    """Write traces or reports in a format to a file, or to standard output."""
+    """Write traces or reports in a format to a file, or to standard output as they come."""
     from attncli.rendering.formats import FORMATS
 
     row = FORMATS[name]
@@ -110,50 +113,9 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     return pairs
 
 
-def read_problems(
-    sources: Sequence[str], overrides: Overrides | None = None
-) -> tuple[list[Problem], bool]:
-    """Return the problems of all files, and whether some could not be read."""
-    from attncli.files.load import Overrides, from_flags, load_each
-
-    if not sources:
-        return [from_flags(overrides or Overrides())], False
-    problems: list[Problem] = []
-    failed = False
-    for source in sources:
-        try:
-            found = load_each(source, overrides, standard_input())
-        except InputError as error:
-            found = [error]
-        for problem in found:
-            if isinstance(problem, InputError):
-                complain(problem)
-                failed = True
-            else:
-                problems.append(problem)
-    return problems, failed
-
-
 def standard_input() -> BinaryIO | None:
     """Return what is read for `-`; None where standard input is closed."""
     return sys.stdin.buffer if sys.stdin is not None else None
-
-
-def calculated(
-    sources: Sequence[str], only: tuple[str, ...] = (), overrides: Overrides | None = None
-) -> tuple[list[Trace], bool]:
-    """Return the traces of all problems, and whether some could not be read or calculated."""
-    from attncli.mechanisms.compute import compute as calculate
-
-    problems, failed = read_problems(sources, overrides)
-    traces: list[Trace] = []
-    for problem in problems:
-        try:
-            traces.append(calculate(problem, only or None))
-        except InputError as error:
-            complain(error)
-            failed = True
-    return traces, failed
 
 
 def complain(error: InputError) -> int:
@@ -169,6 +131,97 @@ def warn(warnings: Iterable[str], title: str = "") -> None:
         typer.echo(f"warning: {name}{visible(warning)}", err=True)
 
 
-def warn_of(trace: Trace, several: bool) -> None:
-    """Print the warnings of a trace, with its title where there are several."""
-    warn(trace.warnings, trace.problem.title if several else "")
+class Run:
+    """Problems of any number, one after the other; what is wrong is told as it comes.
+
+    Args:
+        sources: the files, "-" for standard input; with none, there is one problem, of flags.
+        overrides: what flags set in each problem.
+        keep_going: whether the others are calculated where one cannot be.
+        quiet: whether warnings are left out.
+
+    Attributes:
+        failed: whether something could not be read or calculated.
+    """
+
+    def __init__(
+        self,
+        sources: Sequence[str],
+        overrides: Overrides | None = None,
+        keep_going: bool = False,
+        quiet: bool = False,
+    ) -> None:
+        self.sources = sources
+        self.overrides = overrides
+        self.keep_going = keep_going
+        self.quiet = quiet
+        self.failed = False
+        self._source = ""
+        self._number = 0  # of the problem in its source
+        self._first: Trace | None = None  # whose warnings wait, as it may be the only one
+
+    def problems(self) -> Iterator[Problem]:
+        """Yield the problems that can be read, as they come."""
+        for found in self._found():
+            self._warn_of_first()
+            if not isinstance(found, InputError):
+                yield found
+            elif self._ends(found):
+                return
+
+    def traces(self, only: tuple[str, ...] = ()) -> Iterator[Trace]:
+        """Yield the calculations of the problems; of all steps, or as far as `only` needs them."""
+        from attncli.mechanisms.compute import compute as calculate
+
+        for problem in self.problems():
+            try:
+                trace = calculate(problem, only or None)
+            except InputError as error:
+                if self._ends(error, problem.title):
+                    return
+                continue
+            if self._number == 1 and len(self.sources) < 2:
+                self._first = trace
+            else:
+                self._warn_of(trace, self._name(trace.problem.title))
+            yield trace
+        if self._first is not None:
+            self._warn_of(self._first)
+
+    def _found(self) -> Iterator[Problem | InputError]:
+        from attncli.files.load import Overrides, from_flags, load_each
+
+        overrides = self.overrides or Overrides()
+        if not self.sources:
+            self._number = 1
+            yield from_flags(overrides)
+        for source in self.sources:
+            self._source, self._number = source, 0
+            try:
+                for found in load_each(source, overrides, standard_input()):
+                    self._number += 1
+                    yield found
+            except InputError as error:
+                yield error
+
+    def _ends(self, error: InputError, title: str = "") -> bool:
+        """Tell an error, with the problem's name; return whether it ends the run."""
+        complain(error)
+        if self._number > 1:
+            named = f", {visible(title)}" if title else ""
+            typer.echo(f"  in problem {self._number}{named}", err=True)
+        self.failed = True
+        return not self.keep_going
+
+    def _name(self, title: str) -> str:
+        """Return what a problem is called among several."""
+        return title or (f"problem {self._number}" if self._number > 1 else self._source)
+
+    def _warn_of_first(self) -> None:
+        if self._first is not None:
+            self._warn_of(self._first, self._first.problem.title or "problem 1")
+            self._first = None
+
+    def _warn_of(self, trace: Trace, name: str = "") -> None:
+        if not self.quiet:
+            warn(trace.warnings, name)

@@ -120,19 +120,18 @@ def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
         ReaderWentAwayError: if nobody reads it any more.
     """
     from attncli.cli.pager import paged
-    from attncli.rendering.blocks import plain_text
+    from attncli.rendering.blocks import plain, plain_text
 
     write = partial(_coloured, display.theme) if is_coloured(display.color) else plain_text
-    texts = ["\n".join(map(write, page)) + "\n" for page in pages]
-    data = "\n".join(texts).encode(errors="replace")
-    if not (display.pager and paged(data)):
-        _print(data)
+    pieces = plain(pages, write)
+    for piece in paged(pieces) if display.pager else pieces:
+        _print(piece)
 
 
 def write_bytes(
-    data: bytes, out: Path | None, binary: bool = False, overwrite: bool = True
+    pieces: Iterable[bytes], out: Path | None, binary: bool = False, overwrite: bool = True
 ) -> None:
-    """Write a file whole or not at all; without one, write to standard output.
+    """Write a file whole or not at all; without one, write each piece to standard output at once.
 
     Raises:
         InputError: if the file cannot be written, or is there and not to be overwritten, or binary
@@ -143,11 +142,12 @@ def write_bytes(
         if not overwrite and os.path.isfile(out):  # noqa: PTH113 – it raises nothing
             hint = "name another file, or remove this one first"
             raise fail(f"{visible(str(out))} is there already, and stays as it is", hint=hint)
-        _write_file(data, out)
+        _write_file(pieces, out)
         return
     if binary and sys.stdout is not None and sys.stdout.isatty():
         raise fail("this format is not for a terminal", hint="name a file with -o FILE")
-    _print(data)
+    for piece in pieces:
+        _print(piece)
 
 
 def leave(status: int) -> NoReturn:
@@ -181,28 +181,30 @@ def _reason(error: OSError | RuntimeError) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-def _write_file(data: bytes, out: Path) -> None:
+def _write_file(pieces: Iterable[bytes], out: Path) -> None:
     try:
         if out.is_dir():
             raise fail(f"{visible(str(out))} is a folder", hint="name a file in it")
         if out.exists() and not out.is_file():
-            out.write_bytes(data)  # a device or a named pipe has no "beside"
+            with out.open("wb") as file:  # a device or a named pipe has no "beside"
+                file.writelines(pieces)
         elif out.exists() and sys.stdout and out.samefile(f"/dev/fd/{sys.stdout.fileno()}"):
-            _print(data)
+            for piece in pieces:
+                _print(piece)
         else:
-            _replace(out.resolve(), data)  # a link stays one, and what it points to is written
+            _replace(out.resolve(), pieces)  # a link stays one; what it points to is written
     except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
         raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
 
 
-def _replace(out: Path, data: bytes) -> None:
+def _replace(out: Path, pieces: Iterable[bytes]) -> None:
     """Write a temporary file beside the one that is wanted, then rename it."""
     import tempfile
 
     handle, name = tempfile.mkstemp(prefix=f".{out.name[:40]}.", dir=out.parent)
     try:
         with os.fdopen(handle, "wb") as file:
-            file.write(data)
+            file.writelines(pieces)
         mode = out.stat().st_mode & 0o777 if out.exists() else 0o666 & ~_umask()
         Path(name).chmod(mode)
         Path(name).replace(out)

@@ -27,6 +27,20 @@ Options: TypeAlias = Mapping[str, bool]
 NO_LABELS: Mapping[str, Labels] = {}
 
 
+class Chunk(Record):
+    """A part of a text that is read by itself.
+
+    Attributes:
+        name: the file's name as the user wrote it.
+        text: one document, or several that cannot be told apart before they are read.
+        before: how many lines of the file stand before it.
+    """
+
+    name: str
+    text: str
+    before: int = 0
+
+
 class Document(Record):
     """One problem, or one set of answers, as it was read.
 

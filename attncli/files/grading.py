@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.answers import Submission
@@ -56,17 +56,14 @@ def grade_all(
             yield _graded(key, with_matrices(_own_sheet(key.problem, matrices), files), strict)
     for source in sources:
         try:
-            sheets = _sheets_of(source, stdin, len(keys))
-            _refuse_several(matrices, len(sheets), "sheets of answers")
+            for number, (name, sheet) in enumerate(_sheets_of(source, stdin, len(keys), matrices)):
+                if isinstance(sheet, InputError):
+                    yield Unread(name, sheet)
+                else:
+                    key = keys[number if len(keys) > 1 else 0]
+                    yield _graded(key, with_matrices(sheet, files), strict)
         except InputError as error:
             yield Unread(source, error)
-            continue
-        for number, (name, sheet) in enumerate(sheets):
-            if isinstance(sheet, InputError):
-                yield Unread(name, sheet)
-            else:
-                key = keys[number if len(keys) > 1 else 0]
-                yield _graded(key, with_matrices(sheet, files), strict)
 
 
 def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:
@@ -77,15 +74,19 @@ def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:
 
 
 def _sheets_of(
-    source: str, stdin: BinaryIO | None, problems: int
-) -> list[tuple[str, Submission | InputError]]:
-    """Read the sheets of a file, as many as there are problems if these are several."""
+    source: str, stdin: BinaryIO | None, problems: int, matrices: Mapping[str, str]
+) -> Iterable[tuple[str, Submission | InputError]]:
+    """Return the sheets of a file as they come; as many as there are problems, if several are."""
     sheets = load_each_sheet(source, stdin)
-    if problems > 1 and len(sheets) != problems:
-        sets = f"{len(sheets)} set{'s'[: len(sheets) != 1]} of answers"
+    if problems == 1 and not matrices:
+        return sheets
+    every = list(sheets)
+    _refuse_several(matrices, len(every), "sheets of answers")
+    if problems > 1 and len(every) != problems:
+        sets = f"{len(every)} set{'s'[: len(every) != 1]} of answers"
         message = f"there are {sets}, but {problems} problems"
         raise error_at(Place(source), message, "part the answers to each problem by a line of ---")
-    return sheets
+    return every
 
 
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:

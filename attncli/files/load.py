@@ -6,7 +6,8 @@ is told with file, line and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
@@ -82,15 +83,15 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    problems = load_each(source, overrides, stdin)
+    problems = list(load_each(source, overrides, stdin))
     refuse([fault for p in problems if isinstance(p, InputError) for fault in p.faults])
     return [problem for problem in problems if not isinstance(problem, InputError)]
 
 
 def load_each(
     source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
-) -> list[Problem | InputError]:
-    """Read every problem of a file, each by itself: one that is wrong stands for its error.
+) -> Iterator[Problem | InputError]:
+    """Yield every problem of a file as it comes: one that is wrong stands for its error.
 
     Raises:
         InputError: for a file that cannot be read at all.
@@ -98,13 +99,15 @@ def load_each(
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     options |= {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
-    found: list[Problem | InputError] = []
     for document in read(source, stdin, options):
         try:
-            found.append(_problem(document, overrides or Overrides()))
+            if document.error:
+                raise document.error
+            problem = _problem(document, overrides or Overrides())
         except InputError as error:
-            found.append(error)
-    return found
+            yield error
+        else:
+            yield problem
 
 
 def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submission]:
@@ -125,8 +128,8 @@ def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submissi
 
 def load_each_sheet(
     source: Source, stdin: BinaryIO | None = None
-) -> list[tuple[str, Submission | InputError]]:
-    """Read every sheet of a file, each with its name: one that is wrong stands for its error.
+) -> Iterator[tuple[str, Submission | InputError]]:
+    """Yield every sheet of a file with its name: one that is wrong stands for its error.
 
     Raises:
         InputError: for a file that cannot be read at all.
@@ -134,10 +137,11 @@ def load_each_sheet(
     from attncli.checking.answers import ABOUT, submission_of
 
     found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=True)
-    documents = [one for document in found for one in _sheets_of(document)]
-    sheets: list[tuple[str, Submission | InputError]] = []
-    for number, document in enumerate(documents, 1):
-        name = document.name if len(documents) == 1 else f"{document.name}, {number}"
+    documents = (one for document in found for one in _sheets_of(document))
+    first, second = next(documents, None), next(documents, None)
+    several = second is not None
+    for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
+        name = f"{document.name}, {number}" if several else document.name
         try:
             with located(document.locate):
                 labels = document.labels
@@ -149,10 +153,9 @@ def load_each_sheet(
                     raise document.error
                 sheet = _with_matrix_files(sheet, document.folder)
         except InputError as error:
-            sheets.append((name, error))
+            yield name, error
         else:
-            sheets.append((name, sheet))
-    return sheets
+            yield name, sheet
 
 
 def _sheets_of(document: Document) -> list[Document]:
@@ -375,5 +378,7 @@ def flag_value(key: str, text: str, flag: str) -> Raw:
     """Return a flag's value; a mapping or list is written as in YAML."""
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text
-    document = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")[0]
+    (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")
+    if document.error:
+        raise document.error
     return document.values[key]

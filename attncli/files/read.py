@@ -7,13 +7,15 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
 from attncli.errors import InputError, KeyPath, Place, fail, located
-from attncli.files.document import Document, Options, Raw, Source, error_at
+from attncli.files import stream
+from attncli.files.document import Chunk, Document, Options, Raw, Source, error_at
 from attncli.files.foreign import refused
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
@@ -33,71 +35,89 @@ def read(
     stdin: BinaryIO | None = None,
     options: Options | None = None,
     of_class: bool = False,
-) -> list[Document]:
-    """Read every document of a file; some words are options in a CSV file.
+) -> Iterator[Document]:
+    """Yield every document of a file as it comes; some words are options in a CSV file.
 
-    With `of_class`, for answers, a CSV table may hold those of a class, each of which is a
-    document; a document may be empty, and one that cannot be read holds its error.
+    One that cannot be read holds its error. With `of_class`, for answers, a CSV table may hold
+    those of a class, each of which is a document; and a document may be empty.
 
     Raises:
-        InputError: for whatever cannot be read, with its place.
+        InputError: for a file that cannot be read, with its place.
     """
     name = os.fspath(source)
     if name == "-":
         if stdin is None:
             raise fail("standard input is closed", hint="name a file")
-        return read_bytes(stdin.read(), STDIN, Path(), "", options, of_class)
-    return _read_file(Path(name), name, options, of_class)
+        yield from _documents(_blocks(stdin), STDIN, Path(), "", options, of_class)
+    else:
+        yield from _read_file(Path(name), name, options, of_class)
 
 
 def _read_file(
     path: Path, name: str, options: Options | None = None, of_class: bool = False
-) -> list[Document]:
-    with located(lambda _: Place(name)):
-        data = _contents(path)
-    return read_bytes(data, name, path.parent, path.suffix.lower(), options, of_class)
+) -> Iterator[Document]:
+    with located(lambda _: Place(name)), _opened(path) as file:
+        suffix = path.suffix.lower()
+        yield from _documents(_blocks(file), name, path.parent, suffix, options, of_class)
 
 
 def read_bytes(
-    data: bytes,
+    data: bytes, name: str, folder: Path, suffix: str = "", options: Options | None = None
+) -> Iterator[Document]:
+    """Yield every document of a file's bytes; an unknown suffix is told from the contents.
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    return _documents(iter([data]), name, folder, suffix, options)
+
+
+def _documents(
+    data: Iterator[bytes],
     name: str,
     folder: Path,
     suffix: str = "",
     options: Options | None = None,
     of_class: bool = False,
-) -> list[Document]:
-    """Read every document of a file's bytes; an unknown suffix is told from the contents.
-
-    Raises:
-        InputError: for whatever cannot be read, with its place.
-    """
+) -> Iterator[Document]:
     place = Place(name)
     with located(lambda _: place):
-        if error := refused(data, suffix):
+        start = next(data, b"")
+        if error := refused(start, suffix):
             raise error
-        if data.startswith(BINARY) or suffix in (".npz", ".npy"):
+        if start.startswith(BINARY) or suffix in (".npz", ".npy"):
             from attncli.files import arrays
 
-            values = arrays.read(data)
-            bare = data.startswith(BINARY[1])
-            return [Document(name, folder, values, lambda _: place, bare=bare)]
-        text = _decoded(data)
-        if not text.strip():
-            found = []
-        elif suffix in YAML or (suffix not in CSV and _looks_like_yaml(text)):
-            found = _yaml(text, name, folder)
-            for one in found:
-                if one.error and (not of_class or len(found) == 1):
-                    raise one.error
-        else:
-            found = _of_class(text, name, folder) if of_class else []
-            found = found or _csv(text, name, folder, options or {}, of_class)
-        if not found and of_class:
-            return [Document(name, folder, {}, lambda _: place)]
-        if not found:
+            values = arrays.read(b"".join([start, *data]))
+            bare = start.startswith(BINARY[1])
+            yield Document(name, folder, values, lambda _: place, bare=bare)
+            return
+        parts = stream.chunks(stream.decoded(chain([start], data)), name)
+        is_empty = True
+        for one in _of_text(parts, name, folder, suffix, options or {}, of_class):
+            is_empty = False
+            yield one
+        if is_empty and of_class:
+            yield Document(name, folder, {}, lambda _: place)
+        elif is_empty:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
-        return found
+
+
+def _of_text(
+    parts: Iterator[Chunk], name: str, folder: Path, suffix: str, options: Options, of_class: bool
+) -> Iterator[Document]:
+    first = next((part for part in parts if part.text.strip()), None)
+    if first is None:
+        return
+    if suffix in YAML or (suffix not in CSV and _looks_like_yaml(first.text)):
+        for part in chain([first], parts):
+            yield from _yaml(part, folder)
+        return
+    # What a column means can only be told from the whole of a table.
+    text = "\n" * first.before + "".join(part.text for part in chain([first], parts))
+    found = _of_class(text, name, folder) if of_class else []
+    yield from found or _csv(text, name, folder, options, of_class)
 
 
 def matrix_file(path: Path, name: str) -> Document:
@@ -107,6 +127,8 @@ def matrix_file(path: Path, name: str) -> Document:
         InputError: for whatever cannot be read, or for several matrices.
     """
     first, *others = _read_file(path, name)
+    if first.error:
+        raise first.error
     if others or len(first.values) != 1:
         raise error_at(Place(name), "the file holds more than one matrix")
     ((key, raw),) = first.values.items()
@@ -118,9 +140,9 @@ def matrix_file(path: Path, name: str) -> Document:
     )
 
 
-def _contents(path: Path) -> bytes:
+def _opened(path: Path) -> BinaryIO:
     try:
-        return path.read_bytes()
+        return path.open("rb")
     except FileNotFoundError:
         folder = path.parent
         near = near_words(path.name, (p.name for p in folder.glob("*") if p.is_file()))
@@ -129,66 +151,46 @@ def _contents(path: Path) -> bytes:
     except IsADirectoryError:
         raise fail("this is a folder", hint="name a file in it") from None
     except (OSError, ValueError) as error:
-        reason = (getattr(error, "strerror", None) or str(error)).lower()
-        raise fail(f"cannot be read: {reason}") from None
+        raise _unreadable(error) from None
 
 
-def _decoded(data: bytes) -> str:
-    """Return the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
-    wide = data[:2] in (b"\xff\xfe", b"\xfe\xff")
+def _blocks(file: BinaryIO) -> Iterator[bytes]:
     try:
-        return data.decode("utf-16" if wide else "utf-8-sig")
-    except UnicodeDecodeError as error:
-        if wide:
-            raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
-        line = error.object.count(b"\n", 0, error.start) + 1
-        message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
-        raise fail(message, hint="save the file as UTF-8") from None
+        yield from stream.blocks(file)
+    except OSError as error:
+        raise _unreadable(error) from None
 
 
-def _yaml(text: str, name: str, folder: Path) -> list[Document]:
+def _unreadable(error: OSError | ValueError) -> InputError:
+    reason = getattr(error, "strerror", None) or str(error)
+    return fail(f"cannot be read: {reason.lower()}")
+
+
+def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
     """YAML, and JSON, which is tried first where the text looks like it: it is much faster.
 
-    A document that cannot be read holds its error, and those that follow it are read.
+    A document that cannot be read holds its error, and those before it are whole.
     """
     from attncli.files import json_text, yaml_text
 
-    documents: list[Document] = []
-    begin = -1
-    while True:
-        is_json = text.lstrip()[:1] in ("{", "[")
-        if is_json:
-            values, at = json_text.documents(text)
-            if at == len(text) or text[at] in "{[":
-                documents += [
-                    _document(raw, name, folder, partial(_locate_json, text, name, start, end))
-                    for raw, start, end in values
-                ]
-                text = _blanked(text, at)
-                if not text.strip():
-                    return documents
-        written = text
-        if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
-            text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-        found, error = yaml_text.documents_until(text, name)
-        documents += [
-            _document(raw, name, folder, partial(_locate_yaml, written, text, name, number))
-            for number, raw in enumerate(found)
-        ]
-        if error is None:
-            return documents
-        documents.append(_unread(error, name, folder))
-        # What follows the next line of dashes, or starts as an object of JSON does, is another; the
-        # error may be about that line itself.
-        place = error.faults[0].place or Place(name)
-        lines = text.splitlines(keepends=True)[: place.line - (place.column == 1)]
-        start = max(len("".join(lines)), begin + 1)
-        dashes = r"^(---(?=\s)|\{)" if is_json else r"^---(?=\s)"
-        after = re.compile(dashes, re.MULTILINE).search(text, start)
-        if after is None:
-            return documents
-        begin = after.start()
-        text = _blanked(text, begin)
+    text = chunk.text
+    if text.lstrip()[:1] in ("{", "["):
+        values, at = json_text.documents(text)
+        if at == len(text) or text[at] in "{[":
+            for raw, start, end in values:
+                yield _document(raw, chunk.name, folder, partial(_locate_json, chunk, start, end))
+            text = _blanked(text, at)
+            if not text.strip():
+                return
+    written = text
+    if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
+        text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
+    part = replace(chunk, text=text)
+    found, error = yaml_text.documents_until(part)
+    for number, raw in enumerate(found):
+        yield _document(raw, chunk.name, folder, partial(_locate_yaml, part, written, number))
+    if error is not None:
+        yield _unread(error, chunk.name, folder)
 
 
 def _unread(error: InputError, name: str, folder: Path) -> Document:
@@ -200,26 +202,27 @@ def _blanked(text: str, end: int) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
-def _locate_yaml(written: str, text: str, name: str, number: int, path: KeyPath) -> Place:
-    """Return a place in a document of the text, with its line as it was written."""
+def _locate_yaml(chunk: Chunk, written: str, number: int, path: KeyPath) -> Place:
+    """Return a place in a document of a text, with its line as it was written."""
     from attncli.files import yaml_text
 
-    place = yaml_text.locate(text, name, number, path)
-    if written != text:  # they differ in signs that are no ends of lines
-        place = replace(place, text=yaml_text.lines_of(written)[place.line - 1])
+    place = yaml_text.locate(chunk, number, path)
+    if written != chunk.text:  # they differ in signs that are no ends of lines
+        line = yaml_text.lines_of(written)[place.line - chunk.before - 1]
+        place = replace(place, text=line)
     return place
 
 
-def _locate_json(text: str, name: str, start: int, end: int, path: KeyPath) -> Place:
-    """Return a place in the JSON value between two offsets of the text; JSON is YAML too."""
+def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
+    """Return the place in the JSON value between two offsets of the text; JSON is YAML too."""
     from attncli.files import yaml_text
 
     # YAML does not join the two halves of a large character, and ends lines at more signs;
     # any other characters will do for the place.
-    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", text[:end])
+    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
     part = re.sub("[\x85\u2028\u2029]", "-", part)
-    place = yaml_text.locate(_blanked(part, start), name, 0, path)
-    return replace(place, text=lines_of(text)[place.line - 1])
+    place = yaml_text.locate(replace(chunk, text=_blanked(part, start)), 0, path)
+    return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
 def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:

@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Raw, error_at
+from attncli.files.document import Chunk, Raw, error_at
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import block_of
 from attncli.text.escapes import visible
@@ -39,24 +39,24 @@ NUMBERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
 """What a row of a matrix without brackets is written with."""
 
 
-def documents_until(text: str, name: str) -> tuple[list[Raw], InputError | None]:
-    """Return the value of each document of a stream that is not empty, up to an error, and that.
+def documents_until(chunk: Chunk) -> tuple[list[Raw], InputError | None]:
+    """Return the value of each document of a text that is not empty, up to an error, and that.
 
     It tells, with its place, of whatever is no YAML, or more of it than a person writes.
     """
-    builder = _Builder(text, name)
+    builder = _Builder(chunk)
     error: InputError | None = None
     try:
-        for event in yaml.parse(text, Loader=LOADER):
+        for event in yaml.parse(chunk.text, Loader=LOADER):
             builder.take(event)
     except yaml.YAMLError as refused:
-        error = _syntax_error(refused, text, name)
+        error = _syntax_error(refused, chunk)
     except InputError as refused:
         error = refused
     return builder.documents, error
 
 
-def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
+def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
     """Return the place of a path in the document of that number, or of what is nearest around it.
 
     Inside a text block the path goes on with the row and the column.
@@ -64,7 +64,7 @@ def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
     best, depth, block = None, 0, None
     # The text was read before; if not as YAML, what is found up to an error must do.
     with suppress(yaml.YAMLError, InputError):
-        for found, event, is_key in _walk(text, name, number):
+        for found, event, is_key in _walk(chunk, number):
             best = best or (event.start_mark.line, -1)
             if path[: len(found)] != found or len(found) < depth:
                 continue
@@ -77,14 +77,14 @@ def locate(text: str, name: str, number: int, path: KeyPath) -> Place:
                 break
     rest = path[depth:]
     if block is not None and rest and all(isinstance(part, int) for part in rest):
-        best = _in_block(text, block, rest) or best
-    return _place(text, name, *(best or (0, -1)))
+        best = _in_block(chunk.text, block, rest) or best
+    return _place(chunk, *(best or (0, -1)))
 
 
-def _walk(text: str, name: str, number: int) -> Iterator[tuple[KeyPath, Any, bool]]:
+def _walk(chunk: Chunk, number: int) -> Iterator[tuple[KeyPath, Any, bool]]:
     """Yield each key and value of a document with its path, and whether it is a key."""
-    builder = _Builder(text, name)
-    for event in yaml.parse(text, Loader=LOADER):
+    builder = _Builder(chunk)
+    for event in yaml.parse(chunk.text, Loader=LOADER):
         is_key = builder.awaits_key()
         path = builder.path()
         builder.take(event)
@@ -116,9 +116,8 @@ class Open:
 class _Builder:
     """Turns events into lists, mappings and text, and knows the path of what is next."""
 
-    def __init__(self, text: str, name: str) -> None:
-        self.text = text
-        self.name = name
+    def __init__(self, chunk: Chunk) -> None:
+        self.chunk = chunk
         self.documents: list[Any] = []
         self.open: list[Open] = []
         self.anchors: dict[str, tuple[Any, int, int]] = {}  # value, values and levels in it
@@ -156,7 +155,7 @@ class _Builder:
 
     @cached_property
     def _lines(self) -> list[str]:
-        return lines_of(self.text)
+        return lines_of(self.chunk.text)
 
     def _rows(self, event: Any) -> str:
         """Return the text of an event; rows of numbers without a | before them stay rows.
@@ -203,7 +202,7 @@ class _Builder:
         if key in inside.lines:
             message = f"{visible(key)} stands twice; it stood in line {inside.lines[key]} already"
             raise self._error(event, message, "keep one of them")
-        inside.lines[key] = event.start_mark.line + 1
+        inside.lines[key] = event.start_mark.line + 1 + self.chunk.before
         inside.key, inside.awaits_key = key, False
 
     def _add(self, value: Any, size: int, height: int, anchor: str | None = None) -> None:
@@ -225,7 +224,7 @@ class _Builder:
 
     def _error(self, event: Any, message: str, hint: str = "") -> InputError:
         mark = event.start_mark
-        return error_at(_place(self.text, self.name, mark.line, mark.column), message, hint)
+        return error_at(_place(self.chunk, mark.line, mark.column), message, hint)
 
 
 def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
@@ -272,31 +271,32 @@ def lines_of(text: str) -> list[str]:
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
 
 
-def _place(text: str, name: str, line: int, column: int) -> Place:
-    """Return a place that counts from 1, of one that counts from 0; the column −1 is none."""
-    lines = lines_of(text)
-    return Place(name, line + 1, column + 1, lines[line] if line < len(lines) else "")
+def _place(chunk: Chunk, line: int, column: int) -> Place:
+    """Return a place in the file, from 1, of one in a part of it, from 0; the column −1 is none."""
+    lines = lines_of(chunk.text)
+    shown = lines[line] if line < len(lines) else ""
+    return Place(chunk.name, chunk.before + line + 1, column + 1, shown)
 
 
-def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
+def _syntax_error(error: yaml.YAMLError, chunk: Chunk) -> InputError:
     """Return the parser's complaint with a place, and a way out where one is known."""
     mark = getattr(error, "problem_mark", None)
     if mark is None:
-        found = re.search(CONTROL, text)
-        above = lines_of(text[: found.start() if found else 0])
-        place = _place(text, name, len(above) - 1, len(above[-1]))
+        found = re.search(CONTROL, chunk.text)
+        above = lines_of(chunk.text[: found.start() if found else 0])
+        place = _place(chunk, len(above) - 1, len(above[-1]))
         character = f" ({visible(found[0])})" if found else ""
         message = f"a control character{character} cannot stand in YAML"
         return error_at(place, message, 'write it as "\\x1b" in double quotes')
     problem = str(getattr(error, "problem", None) or "this is no YAML")
     context, hint = str(getattr(error, "context", None) or ""), ""
     opening = getattr(error, "context_mark", None)
-    place = _place(text, name, mark.line, mark.column)
+    place = _place(chunk, mark.line, mark.column)
     before = place.text[: place.column]
     if "\\t" in problem or ("\t" in before and not before.strip()):
         problem, hint = "a tab where YAML takes only blanks", "indent with blanks"
     elif opening and "quoted" in context and "end of stream" in problem:
-        place = _place(text, name, opening.line, opening.column)
+        place = _place(chunk, opening.line, opening.column)
         problem = "a quotation mark is not closed"
     elif "flow" in context and re.search(r"[\[,]\s*,", place.text[: place.column]):
         problem, hint = "a cell is empty", "an empty cell is written ~"
@@ -307,9 +307,9 @@ def _syntax_error(error: yaml.YAMLError, text: str, name: str) -> InputError:
         hint = "put it between quotes"
     elif opening and "flow" in context:
         problem = "a bracket is not closed"
-        hint = f"it opens in line {opening.line + 1}, column {opening.column + 1}"
-    elif block := _indented_block(text, mark.line):
-        place = _place(text, name, block, -1)
+        hint = f"it opens in line {chunk.before + opening.line + 1}, column {opening.column + 1}"
+    elif block := _indented_block(chunk.text, mark.line):
+        place = _place(chunk, block, -1)
         problem = "the first line of this text block is indented more than the others"
         hint = "start the block with |2, or indent all lines alike"
     elif "mapping values are not allowed" in problem:

@@ -7,13 +7,14 @@ into colours, or drops them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text as as_text
 from attncli.records import Record
+from attncli.rendering.pieces import pieces
 from attncli.tape.step import Step
 from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
@@ -202,15 +203,16 @@ def wrapped(line: Line, width: int | None) -> list[Line]:
     return lines
 
 
-def plain(pages: Iterable[Iterable[Line]]) -> bytes:
-    """Return pages of lines without their styles, a blank line between them."""
-    texts = ("\n".join(map(plain_text, page)) for page in pages)
-    return ("\n\n".join(texts) + "\n").encode()
-
-
 def plain_text(line: Line) -> str:
     """Return a line without its styles."""
     return "".join(text for text, _ in line).rstrip()
+
+
+def plain(
+    pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
+) -> Iterator[bytes]:
+    """Return pages of lines, without their styles or as `write` has them, a blank line between."""
+    return pieces(("\n".join(map(write, page)) + "\n" for page in pages), "\n")
 
 
 def _beside(parts: Sequence[Block | str]) -> Block:

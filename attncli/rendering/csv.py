@@ -10,20 +10,21 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
+from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.text.escapes import visible
 from attncli.text.numbers import every_digit, rounded
 
 
-def as_csv(traces: Sequence[Trace], selection: Selection) -> bytes:
-    """Return the bare numbers where one step is asked for; else a line of --- between problems."""
+def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield the bare numbers where one step is asked for; else a line of --- between problems."""
     write = rounded(selection.decimals)
     if len(selection.only) == 1:
         found = (_slices(trace[selection.only[0]].value) for trace in traces)
-        parts = [csv_text(_bare(matrix, write)) for slices in found for _, matrix in slices]
-        return "\n".join(parts).encode()
-    return "---\n".join(csv_text(_rows(trace, selection, write)) for trace in traces).encode()
+        matrices = (matrix for slices in found for _, matrix in slices)
+        return pieces((csv_text(_bare(matrix, write)) for matrix in matrices), "\n")
+    return pieces((csv_text(_rows(trace, selection, write)) for trace in traces), "---\n")
 
 
 def csv_text(rows: Iterable[Iterable[str]]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import product
 from math import isinf
 from typing import TYPE_CHECKING, Any
@@ -131,13 +131,13 @@ def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[L
     yield line
 
 
-def as_table(requests: Sequence[Request], selection: Selection) -> bytes:
-    """Return the lines as plain text."""
+def as_table(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+    """Yield the lines as plain text."""
     return plain(lines(request, selection) for request in requests)
 
 
-def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
-    """Return one object a line: the step, and each cell with its parts and sources."""
+def as_json(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+    """Yield one object a line: the step, and each cell with its parts and sources."""
     from attncli.rendering.record import json_lines
 
     records = []
@@ -151,8 +151,8 @@ def as_json(requests: Sequence[Request], selection: Selection) -> bytes:
     return json_lines(records)
 
 
-def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
-    """Return the lines as a displayed formula each, one below the other."""
+def as_latex(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+    """Yield the lines as a displayed formula each, one below the other."""
     from attncli.rendering import latex
 
     texts = []
@@ -160,11 +160,11 @@ def as_latex(requests: Sequence[Request], selection: Selection) -> bytes:
         found = request.found(selection.digits, selection.full)
         body = " \\\\\n".join(_aligned(one, "&", latex.escaped) for _, one in found)
         texts.append(f"\\begin{{align*}}\n{body}\n\\end{{align*}}\n")
-    return latex.with_scripts("".join(texts)).encode()
+    yield latex.with_scripts("".join(texts)).encode()
 
 
-def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
-    """Return titles and the lines as formulas, items of a list."""
+def as_markdown(requests: Sequence[Request], selection: Selection) -> Iterator[bytes]:
+    """Yield titles and the lines as formulas, items of a list."""
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown
 
@@ -175,7 +175,7 @@ def as_markdown(requests: Sequence[Request], selection: Selection) -> bytes:
         parts.append(("\n" if number else "") + (f"**{title}**\n\n" if title and is_new else ""))
         for depth, found in request.found(selection.digits, selection.full):
             parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
-    return "".join(parts).encode()
+    yield "".join(parts).encode()
 
 
 def exact_lines(exact: Exact, selection: Selection) -> Iterator[Line]:

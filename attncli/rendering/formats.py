@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
     from attncli.checking.check import Report
     from attncli.mechanisms.trace import Trace
 
-Write: TypeAlias = Callable[..., bytes]
-"""Turns what is shown (traces, graded answers) and a `Selection` into the bytes of a file."""
+Write: TypeAlias = Callable[..., Iterator[bytes]]
+"""Yields the bytes of a file, from what is shown (traces, graded answers) and a `Selection`.
+
+What is shown may come one by one: a piece is written as soon as it is known, and not kept.
+"""
 
 
 Kind: TypeAlias = Literal["traces", "reports", "explanations"]
@@ -29,9 +32,9 @@ def _in(place: str) -> Write:
     """Return `module.function` of this room; the module is imported when it is called first."""
     module, _, name = place.partition(".")
 
-    def write(*arguments: object) -> bytes:
-        found: bytes = getattr(import_module(f"attncli.rendering.{module}"), name)(*arguments)
-        return found
+    def write(*arguments: object) -> Iterator[bytes]:
+        function: Write = getattr(import_module(f"attncli.rendering.{module}"), name)
+        return function(*arguments)
 
     return write
 
@@ -147,7 +150,9 @@ def render(
     if format not in formats:
         raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
     names = tuple(map(key_of, only))
-    selection = Selection(names, decimals, full, quiet, why, standalone=standalone)
-    write = getattr(formats[format], kind)
-    written: bytes = write(several, selection)
-    return written.decode()
+    points = any(isinstance(one, Report) and one.marking.points for one in several)
+    selection = Selection(
+        names, decimals, full, quiet, why, standalone=standalone, points=bool(points)
+    )
+    pieces: Iterator[bytes] = getattr(formats[format], kind)(several, selection)
+    return b"".join(pieces).decode()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import numpy as np
@@ -28,19 +28,18 @@ FORMULA = tuple("=+-@＝＋－＠")
 """What a spreadsheet takes for the start of a formula."""
 
 
-def as_json(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return one object a student, one a line."""
+def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield one object a student, one a line."""
     del selection
     return json_lines(map(report_record, graded))
 
 
-def as_csv(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return the grade book: a line a student, with points where some problem has them."""
-    del selection
-    has_points = any(isinstance(one, Report) and one.marking.points for one in graded)
-    heads = [*COLUMNS, *(POINTS if has_points else ()), *WORDS]
-    rows = ([*grade(one), *(_points(one) if has_points else ()), *_words(one)] for one in graded)
-    return csv_text([heads, *(map(_as_text, row) for row in rows)]).encode()
+def as_csv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield the grade book: a line a student, with points where some problem has them."""
+    yield csv_text([[*COLUMNS, *(POINTS if selection.points else ()), *WORDS]]).encode()
+    for one in graded:
+        row = (*grade(one), *(_points(one) if selection.points else ()), *_words(one))
+        yield csv_text([map(_as_text, row)]).encode()
 
 
 def _points(graded: Graded) -> tuple[str, ...]:

@@ -41,12 +41,13 @@ KINDS = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
 
-def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return the page of the problem with a student's answers, for each student in turn."""
+def reports(shown: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield the page of the problem with a student's answers, for each student in turn."""
     from attncli.checking.check import Report
     from attncli.files.grading import Unread
     from attncli.rendering.report import report_page
 
+    graded = list(shown)
     found = [one for one in graded if isinstance(one, Report)]
     between = [_summary(graded) if len(graded) > 1 else ""]
     for one in graded:
@@ -55,15 +56,19 @@ def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
         else:
             between.append("")
     if not found:
-        return whole_page("Answers", between[0], {}).encode()
+        yield whole_page("Answers", between[0], {}).encode()
+        return
     said = [report_page(report, selection) for report in found]
-    return traces([report.trace for report in found], selection, said, between)
+    yield from traces([report.trace for report in found], selection, said, between)
 
 
 def _summary(graded: Sequence[Graded]) -> str:
-    from attncli.rendering.verdicts import summary
+    from attncli.rendering.verdicts import Tally
 
-    lines = "".join(f"<p>{text(line)}</p>\n" for line in summary(graded))
+    tally = Tally()
+    for one in graded:
+        tally.add(one)
+    lines = "".join(f"<p>{text(line)}</p>\n" for line in tally.lines())
     return f"<section>\n{lines}</section>\n"
 
 
@@ -74,16 +79,17 @@ def _unread(one: Unread) -> str:
 
 
 def traces(
-    shown: Sequence[Trace],
+    every: Iterable[Trace],
     selection: Selection,
     said: Sequence[ReportPage] = (),
     between: Sequence[str] = (),
-) -> bytes:
-    """Return one page of all problems, which needs nothing else.
+) -> Iterator[bytes]:
+    """Yield one page of all problems, which needs nothing else.
 
     `said` is what is said of a student's answers to each problem; `between` is markup that stands
     before each problem, and after the last.
     """
+    shown = list(every)
     made: dict[int, Sequence[object]] = {}
     between = between or [""] * (len(shown) + 1)
     body, links = [between[0]], []
@@ -97,7 +103,7 @@ def traces(
         made |= writer.explanations()
         title, count = title or writer.page.title, count + len(writer.shown)
     body.insert(1, _jump(links, "Answers" if said else "Problems"))
-    return whole_page(title, "".join(body), made).encode()
+    yield whole_page(title, "".join(body), made).encode()
 
 
 class _Writer:

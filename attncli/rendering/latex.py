@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from attncli.notation.tex import tex as as_tex
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.page import Entry, Figure, Page, page_of
+from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.escapes import visible
@@ -56,13 +57,14 @@ MACROS = Path(__file__).parent / "macros"
 font and its text, and what stands there with pdfLaTeX), `preamble` and `fonts` for a whole one."""
 
 
-def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
-    """Return what one's own document takes in, or a document that stands alone."""
+def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield what one's own document takes in, or a document that stands alone."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
-    bodies = ["".join(f"{part}\n" for part in parts) for parts in pages]
-    if selection.standalone:
-        return _standalone("\\newpage\n".join(bodies)).encode()
-    return "\n".join(map(_fragment, bodies)).encode()
+    bodies = ("".join(f"{part}\n" for part in parts) for parts in pages)
+    if selection.standalone:  # its head names the fonts that all of it needs
+        yield _standalone("\\newpage\n".join(bodies)).encode()
+        return
+    yield from pieces(map(_fragment, bodies), "\n")
 
 
 def _fragment(body: str) -> str:

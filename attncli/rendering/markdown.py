@@ -16,6 +16,7 @@ from attncli.notation.text import text
 from attncli.rendering import tex
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.page import Entry, Figure, Page, page_of
+from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.escapes import label_text
@@ -29,11 +30,10 @@ AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)
 """What makes a list, a rule or a heading of the line that begins with it."""
 
 
-def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
-    """Return a document with mathematics; a rule stands between problems."""
+def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield a document with mathematics; a rule stands between problems."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
-    texts = ("\n\n".join(parts) + "\n" for parts in pages)
-    return "\n---\n\n".join(texts).encode()
+    return pieces(("\n\n".join(parts) + "\n" for parts in pages), "\n---\n\n")
 
 
 def escaped(text: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import json
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from math import isinf
 from typing import Any
 
@@ -14,49 +14,55 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
+from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit
 
 
-def as_json(traces: Sequence[Trace], selection: Selection) -> bytes:
-    """Return one object a problem, one a line."""
+def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield one object a problem, one a line."""
     return json_lines(record(trace, selection) for trace in traces)
 
 
-def json_lines(records: Iterable[Any]) -> bytes:
-    """Return values as JSON, one a line."""
-    texts = (json.dumps(one, ensure_ascii=False, allow_nan=False) for one in records)
-    data = "".join(f"{text}\n" for text in texts)
-    try:
-        return data.encode()
-    except UnicodeEncodeError:  # halves of characters, as in names of files that are not in UTF-8
-        return re.sub("[\ud800-\udfff]", lambda half: rf"\\u{ord(half[0]):x}", data).encode()
+def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
+    """Yield values as JSON, one a line."""
+    for one in records:
+        text = json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n"
+        try:
+            data = text.encode()
+        except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
+            halves = re.sub("[\ud800-\udfff]", lambda half: rf"\u{ord(half[0]):x}", text)
+            data = halves.encode()
+        yield data
 
 
-def as_yaml(traces: Sequence[Trace], selection: Selection) -> bytes:
-    """Return one document a problem; each row of a matrix on its own line."""
+def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield one document a problem; each row of a matrix on its own line."""
     import yaml
 
-    text: str = yaml.dump_all(
-        [record(trace, selection, float) for trace in traces],
-        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
-        default_flow_style=None,
-        sort_keys=False,
-        allow_unicode=True,
-        width=10**9,
-    )
-    return text.encode()
+    def text(trace: Trace) -> str:
+        written: str = yaml.dump(
+            record(trace, selection, float),
+            Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+            default_flow_style=None,
+            sort_keys=False,
+            allow_unicode=True,
+            width=10**9,
+        )
+        return written
+
+    return pieces(map(text, traces), "---\n")
 
 
-def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
-    """Return one array a step and a matrix, and `options`, which tells matrices from steps.
+def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
 
     Raises:
         InputError: for several problems.
     """
-    if len(traces) > 1:
+    trace, *others = traces
+    if others:
         raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
-    trace = traces[0]
     digits = selection.decimals
     arrays: dict[str, Any] = {
         step.name: step.value if digits is None else np.round(step.value, digits)
@@ -70,7 +76,7 @@ def as_npz(traces: Sequence[Trace], selection: Selection) -> bytes:
         arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
-    return buffer.getvalue()
+    yield buffer.getvalue()
 
 
 def record(

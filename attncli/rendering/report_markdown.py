@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
@@ -10,19 +11,20 @@ from attncli.rendering.grades import grade
 from attncli.rendering.markdown import escaped, table
 from attncli.rendering.report import Remark, ReportPage, comment_lines, report_page
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import points_of, summary
+from attncli.rendering.verdicts import Tally, points_of
 from attncli.text.elision import shortened
 from attncli.text.escapes import visible
 
 
-def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return a report with a table a wrong step, or a table with a line a student."""
-    first = graded[0]
-    if len(graded) == 1 and isinstance(first, Report):
+def reports(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield a report with a table a wrong step, or a table with a line a student."""
+    every = iter(graded)
+    first, second = next(every), next(every, None)
+    if second is None and isinstance(first, Report):
         parts = _report(report_page(first, selection))
     else:
-        parts = _class(graded)
-    return ("\n\n".join(parts) + "\n").encode()
+        parts = _class(chain([first] if second is None else [first, second], every), selection)
+    yield ("\n\n".join(parts) + "\n").encode()
 
 
 def _report(page: ReportPage) -> Iterator[str]:
@@ -59,22 +61,23 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield "\n".join(f"- {escaped(text)}" for text in cells)
 
 
-def _class(graded: Sequence[Graded]) -> Iterator[str]:
+def _class(graded: Iterable[Graded], selection: Selection) -> Iterator[str]:
     heads, rows = ["student", "verdict", "first wrong step", "mistake"], []
-    points = ["" if isinstance(one, Unread) else points_of(one) for one in graded]
-    for one, earned in zip(graded, points, strict=True):
+    heads += ["points"] if selection.points else []
+    tally, comments = Tally(), list[str]()
+    for one in graded:
+        tally.add(one)
+        comments += _comment(one)
         whole, *words = grade(one)
         name, said, first, id_, message, *_ = map(visible, (shortened(whole), *words))
         told = f"{escaped(message)} (`{id_}`)" if id_ else escaped(message)
-        more = [escaped(earned)] if any(points) else []
+        more = [escaped(points_of(one))] if selection.points else []
         rows.append([escaped(name), escaped(said), escaped(first), told, *more])
-    heads += ["points"] if any(points) else []
     yield table(heads, ["---"] * len(heads), rows)
-    texts = [*summary(graded), *map(visible, _comments(graded))]
-    yield "\n".join(f"- {escaped(text)}" for text in texts)
+    yield "\n".join(f"- {escaped(text)}" for text in (*tally.lines(), *map(visible, comments)))
 
 
-def _comments(graded: Sequence[Graded]) -> Iterator[str]:
-    for one in graded:
-        if not isinstance(one, Unread) and one.comment:
-            yield f"{shortened(one.name)} says: “{' '.join(comment_lines(one))}”"
+def _comment(one: Graded) -> list[str]:
+    if isinstance(one, Unread) or not one.comment:
+        return []
+    return [f"{shortened(one.name)} says: “{' '.join(comment_lines(one))}”"]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import groupby
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
 from attncli.checking.judged import Finding
@@ -19,22 +19,25 @@ from attncli.text.widths import cell_width
 STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "✗": "wrong"}
 
 
-def reports(graded: Sequence[Graded], selection: Selection) -> bytes:
-    """Return plain text, as on a terminal of any width."""
+def reports(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield plain text, as on a terminal of any width."""
     return plain(pages(graded, selection, None))
 
 
 def pages(
-    graded: Sequence[Graded], selection: Selection, width: int | None
-) -> Iterator[Iterator[Line]]:
+    graded: Iterable[Graded], selection: Selection, width: int | None
+) -> Iterator[Iterable[Line]]:
     """Yield the pages of a terminal: a report for one student, a line each for several."""
+    every = iter(graded)
+    first = list(islice(every, 2))
+    several = len(first) > 1
     if selection.quiet:
-        yield (_verdict_line(one, len(graded) > 1) for one in graded)
-    elif len(graded) > 1:
-        yield _class_lines(graded, Layout(width))
+        yield (_verdict_line(one, several) for one in chain(first, every))
+    elif several:
+        yield _class_lines(chain(first, every), Layout(width))
     else:
         layout = Layout(width, indent=2)
-        reports = [one for one in graded if isinstance(one, Report)]
+        reports = [one for one in first if isinstance(one, Report)]
         yield from (_page(report.report_page(one, selection), layout) for one in reports)
 
 
@@ -112,29 +115,37 @@ def _sentences(finding: Finding) -> Iterator[Line]:
         yield [(f"  {visible(said)} ({id_})", "faint")]
 
 
-def _class_lines(graded: Sequence[Graded], layout: Layout) -> Iterator[Line]:
+def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
     """Yield a line a student, then the summary."""
-    names = _padded([visible(shortened(one.name)) for one in graded])
-    points = _padded(["" if isinstance(one, Unread) else verdicts.points_of(one) for one in graded])
-    for one, name, earned in zip(graded, names, points, strict=True):
-        padded = (f"{name}  {earned}" if earned else name, "")
-        if isinstance(one, Unread):
-            yield [("? ", "near"), padded, ("  could not be read", "near")]
-        else:
-            sign = report.VERDICTS[one.verdict]
-            style = "" if sign == "✓" else STYLES[sign]
-            finding = one.findings.get(one.first_wrong_step or "")
-            told = [(f"  {visible(finding.message)}", "")] if finding else []
-            said = (f"  {verdicts.verdict(one)}", style)
-            yield [(f"{sign} ", STYLES[sign]), padded, said, *told]
-    yield []
-    for text in verdicts.summary(graded):
-        yield from layout.prose([(text, "")])
+    tally = verdicts.Tally()
+    names, points, verdict_lines, comments = list[str](), list[str](), list[Line](), list[str]()
     for one in graded:
+        tally.add(one)
+        name = visible(shortened(one.name))
+        names.append(name)
+        points.append(verdicts.points_of(one))
+        verdict_lines.append(_said_of(one))
         if not isinstance(one, Unread) and one.comment:
-            words = " ".join(report.comment_lines(one))
-            said_by = f"{visible(shortened(one.name))} says: “{words}”"
-            yield from layout.prose([(said_by, "faint")])
+            comments.append(f"{name} says: “{' '.join(report.comment_lines(one))}”")
+    rows = zip(verdict_lines, _padded(names), _padded(points), strict=True)
+    for (sign, *said), name, earned in rows:
+        yield [sign, (f"{name}  {earned}" if earned else name, ""), *said]
+    yield []
+    for text in tally.lines():
+        yield from layout.prose([(text, "")])
+    for text in comments:
+        yield from layout.prose([(text, "faint")])
+
+
+def _said_of(one: Graded) -> Line:
+    """Return the sign of a student's sheet and what is said of it."""
+    if isinstance(one, Unread):
+        return [("? ", "near"), ("  could not be read", "near")]
+    sign = report.VERDICTS[one.verdict]
+    finding = one.findings.get(one.first_wrong_step or "")
+    told = [(f"  {visible(finding.message)}", "")] if finding else []
+    style = "" if sign == "✓" else STYLES[sign]
+    return [(f"{sign} ", STYLES[sign]), (f"  {verdicts.verdict(one)}", style), *told]
 
 
 def _padded(words: Sequence[str]) -> list[str]:

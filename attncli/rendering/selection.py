@@ -24,6 +24,7 @@ class Selection(Record):
         why: whether each step says in a sentence why it is done; pages of HTML always do.
         exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
+        points: whether a grade book has columns for points.
     """
 
     only: tuple[str, ...] = ()
@@ -33,6 +34,7 @@ class Selection(Record):
     why: bool = False
     exact: bool = False
     standalone: bool = False
+    points: bool = False
 
     @property
     def digits(self) -> int:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import groupby
 
 from attncli.mechanisms.trace import Trace
@@ -32,8 +32,8 @@ FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas."""
 
 
-def traces(shown: Sequence[Trace], selection: Selection) -> bytes:
-    """Return plain tables, as on a terminal of any width."""
+def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield plain tables, as on a terminal of any width."""
     return plain(lines(trace, selection) for trace in shown)
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from attncli.checking.check import Report
 from attncli.checking.judged import WRONG, Compared, Judged
-from attncli.files.grading import Graded
+from attncli.files.grading import Graded, Unread
 
 NEAR = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
 """What is said of numbers that are right, but not quite."""
@@ -50,9 +50,9 @@ def reason(judged: Judged) -> str:
     return f"{NEAR[judged.status]}{f': {rounding}' if is_early else ''}"
 
 
-def points_of(report: Report) -> str:
+def points_of(report: Graded) -> str:
     """Return the points of a student, such as `7.5 of 10`; nothing where there are none."""
-    if not report.marking.points:
+    if isinstance(report, Unread) or not report.marking.points:
         return ""
     return f"{short(report.total)} of {short(report.marking.possible)}"
 
@@ -75,24 +75,45 @@ def short(number: float) -> str:
     return f"{number:.2f}".rstrip("0").rstrip(".")
 
 
-def summary(graded: Sequence[Graded]) -> Iterator[str]:
-    """Yield how many of a class were right, their points, and the commonest mistakes."""
-    reports = [one for one in graded if isinstance(one, Report)]
-    verdicts = Counter(one.verdict for one in reports)
-    parts = [f"{verdicts[word]} {word}" for word in ("correct", "wrong")]
-    if verdicts["empty"]:
-        parts.append(f"{verdicts['empty']} empty")
-    if unread := len(graded) - len(reports):
-        parts.append(f"{unread} could not be read")
-    yield f"{len(graded)} answer{'' if len(graded) == 1 else 's'}: {', '.join(parts)}"
-    if marked := [one for one in reports if one.marking.points]:
-        mean = sum(one.total for one in marked) / len(marked)
-        possible = sum(one.marking.possible for one in marked) / len(marked)
-        yield f"points: {short(mean)} of {short(possible)} on average"
-    wrong = {one: one.first_wrong_step for one in reports if one.first_wrong_step}
-    mistakes = Counter(one.findings[s].id for one, s in wrong.items() if s in one.findings)
-    steps = Counter(wrong.values())
-    for name, counted in (("commonest mistakes", mistakes), ("first wrong step", steps)):
-        if counted:
-            told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
-            yield f"{name}: {told}"
+class Tally:
+    """How many of a class were right, their points, and the commonest mistakes.
+
+    It keeps no report, so that a class may be of any size.
+    """
+
+    def __init__(self) -> None:
+        self.verdicts: Counter[str] = Counter()
+        self.mistakes: Counter[str] = Counter()
+        self.steps: Counter[str] = Counter()
+        self.points: list[float] = []
+        self.possible: list[float] = []
+
+    def add(self, one: Graded) -> None:
+        """Count a student's sheet."""
+        if isinstance(one, Unread):
+            self.verdicts["could not be read"] += 1
+            return
+        self.verdicts[one.verdict] += 1
+        if one.marking.points:
+            self.points.append(one.total)
+            self.possible.append(one.marking.possible)
+        if first := one.first_wrong_step:
+            self.steps[first] += 1
+            if finding := one.findings.get(first):
+                self.mistakes[finding.id] += 1
+
+    def lines(self) -> Iterator[str]:
+        """Yield what is to be said of the class."""
+        always, otherwise = ("correct", "wrong"), ("empty", "could not be read")
+        parts = [f"{self.verdicts[word]} {word}" for word in always]
+        parts += [f"{self.verdicts[word]} {word}" for word in otherwise if self.verdicts[word]]
+        count = self.verdicts.total()
+        yield f"{count} answer{'' if count == 1 else 's'}: {', '.join(parts)}"
+        if many := len(self.points):
+            mean, possible = sum(self.points) / many, sum(self.possible) / many
+            yield f"points: {short(mean)} of {short(possible)} on average"
+        named = (("commonest mistakes", self.mistakes), ("first wrong step", self.steps))
+        for name, counted in named:
+            if counted:
+                told = ", ".join(f"{count} × {what}" for what, count in counted.most_common(5))
+                yield f"{name}: {told}"

@@ -1,0 +1,166 @@
+"""A stream of text in parts, each of which is read by itself as soon as it is there.
+
+Lines of `---` part documents of YAML, ends of lines those of JSON. A part may hold several
+documents where only their reader can tell them apart.
+"""
+
+from __future__ import annotations
+
+import codecs
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from attncli.errors import fail
+from attncli.files.document import Chunk
+
+BLOCK = 2**16
+"""So many bytes are read at a time: what a pipe holds."""
+
+DASHES = re.compile(r"^---(?=\s)", re.MULTILINE)
+STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+QUOTES = frozenset("\"'#")
+"""Signs that JSON has in no other place; in YAML they may hide brackets."""
+
+GOES_ON = {"{": (":",), "[": (",", "[", ":")}
+"""What a line ends with where a { below it belongs to it, by what its part of JSON starts with.
+
+Only a list has mappings side by side; a line of JSON that was cut off costs only itself.
+"""
+
+
+def blocks(file: BinaryIO) -> Iterator[bytes]:
+    """Yield the bytes of a file as they come."""
+    read = getattr(file, "read1", file.read)  # which waits only while there is nothing at all
+    while block := read(BLOCK):
+        yield block
+
+
+def decoded(data: Iterator[bytes]) -> Iterator[str]:
+    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it.
+
+    Raises:
+        InputError: for bytes that are neither, with their line.
+    """
+    start = b""
+    for block in data:
+        start += block
+        if len(start) > 1:  # a byte order mark
+            break
+    wide = start[:2] in (b"\xff\xfe", b"\xfe\xff")
+    decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
+    line = 1
+    block = start
+    while True:
+        try:
+            text = decoder.decode(block, final=not block)
+        except UnicodeDecodeError as error:
+            if wide:
+                raise fail("the file is broken UTF-16", hint="save it as UTF-8") from None
+            line += error.object.count(b"\n", 0, error.start)
+            message = f"line {line} is not in UTF-8 (byte 0x{error.object[error.start]:02x})"
+            raise fail(message, hint="save the file as UTF-8") from None
+        line += text.count("\n")
+        yield text
+        if not block:
+            return
+        block = next(data, b"")
+
+
+def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
+    """Yield the parts of a text, which are all of it, as soon as each is whole."""
+    before = 0
+    parts = _Parts()
+    for lines in _whole_lines(texts):
+        for text in parts.take(lines):
+            yield Chunk(name, text, before)
+            before += _count(text)
+    if text := parts.rest():
+        yield Chunk(name, text, before)
+
+
+def _whole_lines(texts: Iterator[str]) -> Iterator[str]:
+    """Yield the same text in pieces that end where a line does, but for the last one."""
+    begun: list[str] = []
+    for text in texts:
+        end = text.rfind("\n") + 1
+        if end:
+            yield "".join([*begun, text[:end]])
+            begun = []
+        begun.append(text[end:])
+    yield "".join(begun)
+
+
+def _count(text: str) -> int:
+    """Return how many lines a text ends, as the reader of YAML counts them."""
+    if text.isascii() and "\r" not in text:
+        return text.count("\n")
+    return len(re.findall("\r\n|[\r\n\x85\u2028\u2029]", text))
+
+
+class _Parts:
+    """Gathers lines until a part is whole."""
+
+    def __init__(self) -> None:
+        self._begin()
+
+    def _begin(self) -> None:
+        self.lines: list[str] = []
+        self.form = ""  # "json" or "yaml", as soon as a line tells
+        self.depth = 0  # of brackets that are open, in JSON
+        self.is_plain = True  # whether the brackets can be counted without reading
+
+    def rest(self) -> str:
+        """Return the part that has begun, and begin another."""
+        text = "".join(self.lines)
+        self._begin()
+        return text
+
+    def take(self, text: str) -> Iterator[str]:
+        """Take whole lines, and yield the parts that they end."""
+        at = 0
+        while at < len(text):
+            if self.form == "yaml":
+                dashes = DASHES.search(text, at)
+                end = dashes.start() if dashes else len(text)
+                self.lines.append(text[at:end])
+                at = end
+                if dashes:
+                    yield self.rest()
+                continue
+            end = text.find("\n", at) + 1 or len(text)
+            line = text[at:end]
+            if not self.form:
+                yield from self._first(line)
+            elif self._starts_another(line):
+                yield self.rest()
+                continue
+            else:
+                self.lines.append(line)
+            at = end
+            if self.form == "json" and self._is_whole(line):
+                yield self.rest()
+
+    def _first(self, line: str) -> Iterator[str]:
+        """Take a line of a part that has no content yet."""
+        word = line.strip()
+        if word and word != "---" and word[0] not in "#%":
+            is_json = word[0] in "{["
+            if is_json and self.lines:
+                yield self.rest()  # the reader of JSON knows neither dashes nor comments
+            self.form = "json" if is_json else "yaml"
+        self.lines.append(line)
+
+    def _is_whole(self, line: str) -> bool:
+        """Whether a line of JSON, which was just taken, closes all brackets."""
+        signs = STRING.sub("", line)
+        self.is_plain = self.is_plain and not QUOTES & set(signs)
+        self.depth += sum(map(signs.count, "{[")) - sum(map(signs.count, "}]"))
+        return self.is_plain and self.depth == 0
+
+    def _starts_another(self, line: str) -> bool:
+        """Whether a line starts another part, though brackets are open, or may be."""
+        if not line.startswith("{"):
+            return DASHES.match(line) is not None
+        goes_on = GOES_ON[self.lines[0].lstrip()[0]]
+        return not self.lines[-1].rstrip().endswith(goes_on)

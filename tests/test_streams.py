@@ -1,0 +1,132 @@
+"""Problems and answers of any number: read as they come, written as they come, none kept."""
+
+from __future__ import annotations
+
+import io
+import json
+import subprocess
+from itertools import pairwise
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import attncli
+from attncli.files.stream import chunks
+from tests.conftest import PROGRAM, ROOT, Attn, environment
+
+SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'
+PRETTY = json.dumps(json.loads(SMALL), indent=2) + "\n"
+BARE = json.dumps(json.loads(SMALL), indent=0) + "\n"
+YAML = "X: [[1, 0],\n    [0, 1]]\nscore: dot\n"
+FLOW = "{X: [[1, 0], [0, 1]], title: '}'\n, score: dot}\n"
+BLOCK = "notes: |\n  {a\n  --- b\nX: [[1]]\n"
+PROBLEMS = [SMALL, PRETTY, BARE, YAML, FLOW, BLOCK, f"# a comment\n{YAML}"]
+
+
+@settings(max_examples=200, deadline=None, derandomize=True, database=None)
+@given(st.lists(st.sampled_from(PROBLEMS), min_size=1, max_size=6), st.integers(1, 300))
+def test_every_problem_of_a_stream_is_a_part(several: list[str], size: int) -> None:
+    """In any order, in pieces of any size, with lines of dashes where YAML needs them."""
+    text = several[0]
+    for before, after in pairwise(several):
+        is_json = all(one[0] == "{" and "'" not in one for one in (before, after))
+        text += after if is_json else f"---\n{after}"
+    pieces = [text[at : at + size] for at in range(0, len(text), size)]
+    found = list(chunks(iter(pieces), "f"))
+    assert "".join(chunk.text for chunk in found) == text
+    at = 0
+    for chunk in found:
+        assert chunk.before == text.count("\n", 0, at)
+        at += len(chunk.text)
+    problems = attncli.load_all("-", stdin=io.BytesIO(text.encode()))
+    assert len(problems) == len(several)
+    assert all(problem.X is not None for problem in problems)
+
+
+CUT = ['{"X": [[1, 0], [0,', '{"X": [[1, 0], [0', '{"X": [[1, 0]]]}', "{"]
+
+
+@pytest.mark.parametrize("bad", CUT)
+def test_a_line_of_json_that_was_cut_off_costs_only_itself(attn: Attn, bad: str) -> None:
+    text = SMALL + bad + "\n" + SMALL * 2
+    result = attn("compute", "-", "--keep-going", "-f", "json", stdin=text.encode())
+    assert result.status == 2
+    assert len(result.out.splitlines()) == 3
+    assert result.err.startswith("<stdin>:")
+    assert "in problem 2\n" in result.err
+
+
+def test_the_first_bad_problem_ends_a_run(attn: Attn) -> None:
+    text = b"X: [[1]]\n---\nX: [[1, 2], [3]]\n---\nX: [[2]]\n"
+    stopped = attn("compute", "-", "--only", "output", "-f", "csv", stdin=text)
+    assert (stopped.status, stopped.out) == (2, "1\n")
+    assert stopped.err.startswith("<stdin>:3:13: row 2 of X has 1 number")
+    assert stopped.err.endswith("  in problem 2\n")
+    whole = attn("compute", "-", "--only", "output", "-f", "csv", "--keep-going", stdin=text)
+    assert (whole.status, whole.out) == (2, "1\n\n2\n")
+    assert whole.err == stopped.err
+
+
+def test_places_in_a_stream_are_those_of_the_file(attn: Attn) -> None:
+    long = json.dumps({"X": [[1]], "title": "a" * 500}) + "\n"
+    text = long * 300 + '{"X": [[1, 0], [0, a]]}\n'  # more than one block
+    result = attn("compute", "-", "--only", "output", "-f", "csv", stdin=text.encode())
+    assert result.err.startswith("<stdin>:301:20: row 2, column 2 of X")
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("X: [[1]]\n---\nX: [[1]]\nX: [[2]]\n", "X stands twice; it stood in line 3 already"),
+        ("X: [[1]]\n---\nX: [[1\n", "it opens in line 3, column 5"),
+        ("X: [[1]]\n---\nX: |\n    1 2\n  a 4\n", "<stdin>:4: "),
+    ],
+)
+def test_lines_that_a_message_names_are_those_of_the_file(attn: Attn, text: str, told: str) -> None:
+    result = attn("compute", "-", stdin=text.encode())
+    assert result.status == 2
+    assert told in result.err
+
+
+def test_warnings_name_the_problem_where_there_are_several(attn: Attn) -> None:
+    blocked = "X: [[1]]\nmask: {keep: [[0]]}\n"
+    one = attn("compute", "-", "-f", "json", stdin=blocked.encode())
+    assert one.err.startswith("warning: every cell")
+    text = f"{blocked}---\ntitle: Ada\n{blocked}---\n{blocked}"
+    result = attn("compute", "-", "-f", "json", stdin=text.encode())
+    names = [line.split(": ")[1] for line in result.err.splitlines()]
+    assert names == ["problem 1", "Ada", "problem 3"]
+
+
+def test_each_problem_is_written_as_soon_as_it_is_there() -> None:
+    command = [*PROGRAM, "compute", "-", "--only", "output", "-f", "csv"]
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=environment(), cwd=ROOT
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for text, lines in (
+            ('{"X": [[2]]}\n', [b"2\n"]),
+            ("X: [[3]]\n---\n", [b"\n", b"3\n"]),
+            ("X: [[4]]\n---\n", [b"\n", b"4\n"]),
+        ):
+            process.stdin.write(text.encode())
+            process.stdin.flush()
+            assert [process.stdout.readline() for _ in lines] == lines
+        process.stdin.close()
+        assert process.wait(30) == 0
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "markdown", "latex"])
+def test_an_endless_stream_ends_with_its_reader(form: str) -> None:
+    program = " ".join(PROGRAM)
+    line = SMALL.strip()
+    script = f"yes '{line}' | {program} compute - -f {form} | head -n 2; echo ${{PIPESTATUS[1]}}"
+    run = ["bash", "-c", script]
+    result = subprocess.run(
+        run, check=False, capture_output=True, text=True, env=environment(), cwd=ROOT, timeout=60
+    )
+    *shown, status = result.stdout.splitlines()
+    assert len(shown) == 2
+    assert (status, result.stderr) == ("141", "")
