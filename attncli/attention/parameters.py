@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,7 +25,7 @@ class Parameter(Record):
     required: bool = False  # whether it must be given
     number: Form = number()  # the form of a parameter without a shape
 
-    @property
+    @cached_property
     def form(self) -> Form:
         """How it is written: one axis makes a vector, two make a matrix."""
         return (self.number, vector(), matrix())[len(self.shape)]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any
 
 from attncli.errors import Fault, refuse
@@ -26,6 +27,7 @@ WEIGHTS = {f"{letter}{side}".lower(): f"{letter}_{side}" for letter in "Wb" for 
 NO_LETTERS = str.maketrans("", "", "_^{}$ ")
 
 
+@lru_cache(maxsize=1024)
 def key_of(word: str) -> str:
     """Return the key that a word means; a word that is no other name is returned as it is.
 
@@ -55,7 +57,8 @@ def with_keys(given: Mapping[str, Any]) -> dict[str, Any]:
         InputError: for a key that is given under two names.
     """
     found: dict[str, Any] = {}
-    refuse([*_twice(given)])
+    if len(set(map(key_of, given))) < len(given):
+        refuse([*_twice(given)])
     for word, raw in given.items():
         # A sentence is parted at blanks alone; labels in a text may have commas between them.
         is_sentence = word == "sentence" and isinstance(raw, str)

@@ -24,6 +24,7 @@ from attncli.problem.blanks import told_together
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
+from attncli.problem.plan import PLANS, Plan, is_own, key_of_plan
 from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.uses import misused
@@ -114,24 +115,47 @@ class Problem:
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         faults: list[Fault] = []
         raw: dict[str, Any] = {}
-        values: dict[str, Any] = {key: row.default for key, row in KEYS.items()}
+        values: dict[str, Any] = {}
         told = {key: value for key, value in given.items() if value is not None}
         for key, value in with_keys(told).items():
             with collected(faults):
                 raw[key] = plain(value, (key,))
-                values[key] = read_value(key, raw[key])
+                if is_own(key):
+                    values[key] = read_value(key, raw[key])
+        known = key_of_plan(raw, values)
+        plan = PLANS.find(known)
+        for key, value in raw.items() if plan is None else ():
+            if not is_own(key):
+                with collected(faults):
+                    values[key] = read_value(key, value)
         if faults:
+            order = {key: place for place, key in enumerate(raw)}
+            faults.sort(key=lambda fault: order.get(str(fault.path[0]), 0) if fault.path else 0)
             refuse(told_together(faults, raw))
-        values["heads"], values["kv_heads"] = heads_of(values, raw)
-        values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
-        refuse([*misused(raw, values)])
         written = {key: part for key, part in raw.items() if _is_small(part)}
-        self.__dict__.update(values, given=tuple(raw), written=written, source=nowhere)
+        self.__dict__.update(DEFAULTS, given=tuple(raw), written=written, source=nowhere)
+        if plan is None:
+            self.__dict__.update(values)
+            self._plan()
+            shared = {k: x for k, x in self.__dict__.items() if k in KEYS and not is_own(k)}
+            PLANS.keep(known, Plan(shared, self.sizes, self.rules))
+            return
+        rules = plan.rules
+        self.__dict__.update(plan.values, **values, sizes=plan.sizes, rules=rules)
+        if rules.bias is not None:
+            self.__dict__["rules"] = replace(rules, bias=self.array("bias"))
+
+    def _plan(self) -> None:
+        """Check keys and shapes, and work out what follows from them."""
+        values = self.__dict__
+        values["heads"], values["kv_heads"] = heads_of(values, self.given)
+        values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
+        refuse([*misused(self.given, values)])
         shapes = {key: self._in_rows(key, a).shape for key, a in self.matrices().items()}
         sizes = sizes_of(values, shapes)
         refuse(sizes.faults)
-        self.__dict__["sizes"] = sizes
-        self.__dict__["rules"] = self._rules()
+        values["sizes"] = sizes
+        values["rules"] = self._rules()
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
@@ -185,7 +209,9 @@ class Problem:
 
     def array(self, key: str) -> Array:
         """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
-        return self.laid_out(key, self.matrices()[key])
+        head, _, part = key.partition(".")
+        found = self.__dict__[head]
+        return self.laid_out(key, found[part] if part else found)
 
     def laid_out(self, key: str, array: Array) -> Array:
         """Return numbers that stand as a key was given, of any dtype, as operations take them.
@@ -262,6 +288,9 @@ class Problem:
         """Return an array with its tokens in rows."""
         return np.swapaxes(array, -1, -2) if self.columns and turns(key) else array
 
+
+DEFAULTS = {key: row.default for key, row in KEYS.items()}
+"""What each key holds where it is left out."""
 
 SMALL = 10_000
 """How many numbers, or characters of a text block, a key may have to be kept as written."""

@@ -20,6 +20,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
 from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
+from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
 from attncli.text.escapes import label_text
 
@@ -255,7 +256,16 @@ class Step(Record):
     @property
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
-        return text(self.notation)
+        made = self.name, self.columns, _likeness(self.operation)
+        try:
+            if (known := FORMULAS.get(made)) is not None:
+                return known
+        except TypeError:  # an operation has a field that cannot be compared
+            return text(self.notation)
+        if len(FORMULAS) >= MOST_FORMULAS:
+            FORMULAS.clear()
+        found = FORMULAS[made] = text(self.notation)
+        return found
 
     def __repr__(self) -> str:
         """Short, as arrays are large."""
@@ -263,6 +273,29 @@ class Step(Record):
 
 
 Expression: TypeAlias = Step | Operation
+
+MOST_FORMULAS = 4096
+FORMULAS: dict[object, str] = {}
+"""The formulas that were written last: those of a thousand problems of one form are the same."""
+
+
+def _likeness(part: object) -> object:
+    """Return what two operations share that have the same formula.
+
+    Raises:
+        TypeError: for an operation with a field of another type.
+    """
+    if isinstance(part, Step):
+        return part.name, part.columns, part.trailing
+    if isinstance(part, Operation | Formula):
+        return type(part), *[_likeness(getattr(part, name)) for name in part.fields]
+    if isinstance(part, tuple):
+        return tuple(map(_likeness, part))
+    if isinstance(part, NumberAsWritten):
+        return float(part), _likeness(part.formula)
+    if part is None or isinstance(part, str | int | float):
+        return type(part), part
+    raise TypeError
 
 
 def notation_of(expression: Expression, columns: bool = False) -> Formula:

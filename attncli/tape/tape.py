@@ -15,6 +15,8 @@ from attncli.tape.walk import array_of
 
 def _is_held(operation: Expression, array: Array) -> bool:
     """Whether a result has no number that a float cannot hold; −∞ may block a cell."""
+    if np.isfinite(array).all():
+        return True
     if not (array < np.inf).all():
         return False
     if not (array == -np.inf).any() or isinstance(operation, Step) or operation.blocks:
@@ -76,7 +78,8 @@ class Tape:
             key: where in the problem it is from, such as "W_q" or "score.W"; "" where it is not.
         """
         labels, columns = self._labels(trailing, array), self.columns and not as_written
-        step = Step(name, name, leading, trailing, labels, None, array, columns, self.group, key)
+        about = (labels, None, array, columns, self.group, key, "")
+        step = Step(name, name, leading, trailing, *about)
         self.inputs[name] = step
         return step
 
@@ -115,8 +118,8 @@ class Tape:
             array = self.settle(name, array)
         leading, trailing = operation.leading, trailing or operation.trailing
         labels, symbol, columns = self._labels(trailing, array), symbol or name, self.columns
-        about = (labels, operation, array, columns, self.group)
-        step = Step(name, symbol, leading, trailing, *about, purpose=why)
+        about = (labels, operation, array, columns, self.group, "", why)
+        step = Step(name, symbol, leading, trailing, *about)
         self.steps[name] = step
         return step
 

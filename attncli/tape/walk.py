@@ -35,13 +35,14 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    values = [(name, getattr(operation, name)) for name in operation.fields]
-    own = {name: x for name, x in values if isinstance(x, float)}
-    if constant is None and own:  # NumPy widens float32 by a number that knows how it was written
-        own = {name: x for name, x in own.items() if type(x) is not float}
+    own: dict[str, Any] = {}
+    for name in operation.fields:
+        x = getattr(operation, name)
+        # NumPy widens float32 by a number that knows how it was written.
+        if isinstance(x, float) and (constant is not None or type(x) is not float):
+            own[name] = (constant or float)(x)
     if own:
-        made = constant or float
-        operation = replace(operation, **{name: made(x) for name, x in own.items()})
+        operation = replace(operation, **own)
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
         kinds = {type(array) for array in arrays} - {np.ndarray}
         if not kinds:
@@ -52,7 +53,9 @@ def apply_to(
 
 def array_of(expression: Expression) -> Array:
     """Return the array of an expression of recorded values."""
-    array: Array = evaluate(expression, lambda step: step.array)
+    if isinstance(expression, Step):
+        return expression.array
+    array: Array = apply_to(expression, [array_of(operand) for operand in expression.operands])
     return array
 
 
