@@ -115,6 +115,7 @@ def render(
     quiet: bool = False,
     standalone: bool = False,
     why: bool = False,
+    reveal: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -127,6 +128,7 @@ def render(
         quiet: whether title and warnings are left out.
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
+        reveal: whether the steps of an HTML page of traces are folded until they are asked for.
 
     Raises:
         InputError: for a format that is not there, or is no text.
@@ -147,7 +149,9 @@ def render(
     if format not in formats:
         raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
     names = tuple(map(key_of, only))
-    selection = Selection(names, decimals, full, quiet, why, standalone=standalone)
+    selection = Selection(
+        names, decimals, full, quiet, why, standalone=standalone, reveal=reveal and kind == "traces"
+    )
     write = getattr(formats[format], kind)
     written: bytes = write(several, selection)
     return written.decode()
