@@ -55,8 +55,8 @@
     button.setAttribute("data-to", number);
     sources.append(button);
   }
-  function sign(text, form) {
-    var made = document.createElementNS("http://www.w3.org/1998/Math/MathML", "mo");
+  function sign(slot, text, form) {
+    var made = document.createElementNS(slot.namespaceURI, "mo");
     made.setAttribute("form", form);
     made.textContent = text;
     return made;
@@ -69,8 +69,8 @@
       var inner = slot.localName === "mn" ? /^\((.*)\)$/.exec(text) : null;
       slot.textContent = inner ? inner[1] : text;
       if (inner) {
-        slot.before(sign("(", "prefix"));
-        slot.after(sign(")", "postfix"));
+        slot.before(sign(slot, "(", "prefix"));
+        slot.after(sign(slot, ")", "postfix"));
       }
       next += 1;
       if (typeof fills[next] === "number") {
