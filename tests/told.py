@@ -26,7 +26,8 @@ def told_in(page: str) -> dict[str, Told]:
 
 
 def _told(shapes: list[str], lit: str, shape: int, *fills: Any) -> Told:
-    texts, links = [], []
+    texts: list[str] = []
+    links: list[tuple[str, str]] = []
     for fill in fills:
         if isinstance(fill, int):
             links.append((texts[-1].strip("()"), str(fill)))
