@@ -19,6 +19,7 @@ from attncli.text.escapes import visible
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE, PROBLEM
 from tests.snapshots import assert_same
+from tests.told import told_in
 
 SHOWN = [visible(text) for text in HOSTILE]
 
@@ -132,39 +133,67 @@ def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
 def test_every_explanation_of_a_page_ends_in_the_number_of_its_cell(path: Path, attn: Attn) -> None:
-    page = element_of(attn("compute", path, "-f", "html").out)
-    (data,) = [e for e in page.iter("script") if e.get("id") == "made"]
-    made = json.loads(data.text or "")
+    page = attn("compute", path, "-f", "html").out
     shown: dict[str, set[str]] = {}
-    for cell in page.iter("td"):
+    for cell in element_of(page).iter("td"):
         if number := cell.get("data-c"):
-            shown.setdefault(number, set()).add(text_of(cell).replace("−", "-"))
+            shown.setdefault(number, set()).add(same(text_of(cell)))
+    made = told_in(page)
     assert set(made) <= set(shown)
-    assert any(about[1] for about in made.values())
+    assert any(about.links for about in made.values())
     for number, about in made.items():
-        (text,) = {f"{float(t.replace('∞', 'inf')):.4f}" for t in shown[number]}
-        assert f"{float(about[0][-1].replace('∞', 'inf')):.4f}" == text
-        for run in about[1].split():
-            first, _, last = run.partition("-")
-            assert all(str(n) in shown for n in range(int(first), int(last or first) + 1))
+        last = [line for line in about.lines if not line.startswith("as ")][-1]
+        assert {same(re.split("[=≈]", last.removesuffix(" (given)"))[-1])} == shown[number]
+        assert about.lit <= set(shown)
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_every_number_of_an_explanation_leads_to_the_cell_that_shows_it(
+    path: Path, attn: Attn
+) -> None:
+    page = attn("compute", path, "-f", "html").out
+    shown = {cell.get("data-c"): same(text_of(cell)) for cell in element_of(page).iter("td")}
+    links = [link for about in told_in(page).values() for link in about.links]
+    assert len(links) > 5
+    for text, number in links:
+        # Of a number in a formula there may be more digits, so that the formula gives its result.
+        assert (
+            same(text) == shown[number]
+            or abs(float(text.replace("−", "-")) - float(shown[number])) < 1e-4
+        )
+
+
+def same(text: str) -> str:
+    """Return a number as a page shows it with up to 4 decimals."""
+    return f"{float(text.replace('−', '-').replace('∞', 'inf')):.4f}" if text.strip() else ""
 
 
 def test_sources_are_the_row_and_the_column_that_a_product_is_made_of(attn: Attn) -> None:
     """scores[am, I] = q_am · k_I, so its sources are the row of Q and the column of Kᵀ."""
-    page = element_of(attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out)
-    (section,) = [s for s in page.iter("section") if s.get("id") == "scores"]
+    written = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out
+    (section,) = [s for s in element_of(written).iter("section") if s.get("id") == "scores"]
     q, k, scores = ([list(r.iter("td")) for r in t.iter("tr")] for t in section.iter("table"))
-    (data,) = [e for e in page.iter("script") if e.get("id") == "made"]
-    made = json.loads(data.text or "")
-    about = made[scores[2][0].get("data-c") or ""]
-    assert about[0] == ["scores[am, I]", "q_am · k_I", "1·1 + 1·3 + 3·2", "10"]
-    lit: set[str] = set()
-    for run in about[1].split():
-        first, _, last = run.partition("-")
-        lit |= {str(n) for n in range(int(first), int(last or first) + 1)}
-    row = {c.get("data-c") for c in q[1]}
-    column = {line[0].get("data-c") for line in k[1:]}
-    assert lit == row | column
+    about = told_in(written)[scores[2][0].get("data-c") or ""]
+    assert about.name == "scores[am, I]"
+    assert about.lines == ["scores[am, I] =qam·kI", "=1·1 +1·3 +3·2", "=10"]
+    row = [c.get("data-c") for c in q[1]]
+    column = [line[0].get("data-c") for line in k[1:]]
+    assert about.lit == {*row, *column}
+    leads = [cell for pair in zip(row, column, strict=True) for cell in pair]
+    assert about.links == list(zip("111332", leads, strict=True))
+
+
+def test_formulas_of_one_shape_are_kept_once(attn: Attn, tmp_path: Path) -> None:
+    """So that a page of many numbers, of any sign, stays small."""
+    numbers = [[(7 * i + 3 * j) % 11 - 5.25 for j in range(12)] for i in range(12)]
+    path = tmp_path / "large.json"
+    path.write_text(json.dumps({"X": numbers, "score": "dot"}))
+    page = attn("compute", path, "-f", "html").out
+    made = told_in(page)
+    assert len(made) > 500
+    (data,) = re.findall(r'"shapes":(\[.*?\]),"cells"', page)
+    assert len(json.loads(data)) <= 8
+    assert len(page) < 300 * len(made)
 
 
 def test_weights_are_shaded_by_size(attn: Attn) -> None:
@@ -398,6 +427,31 @@ def test_standalone_is_for_latex(form: str, attn: Attn) -> None:
     assert result.err == (
         f"--standalone is for the format latex, not {form}\n  use it with -f latex\n"
     )
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "npz", "markdown", "latex"])
+def test_reveal_is_for_html(form: str, attn: Attn) -> None:
+    result = attn("compute", SAMPLES / "i_am_good.yaml", "-f", form, "--reveal")
+    assert (result.status, result.out) == (2, "")
+    assert result.err == f"--reveal is for the format html, not {form}\n  use it with -f html\n"
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+def test_reveal_folds_every_step_under_its_formula(path: Path, attn: Attn) -> None:
+    page = element_of(attn("compute", path, "-f", "html", "--reveal").out)
+    plain = element_of(attn("compute", path, "-f", "html").out)
+    assert not list(plain.iter("details"))
+    sections = [s for s in page.iter("section") if s.get("class") == "step"]
+    assert len(sections) > 2
+    for section in sections:
+        (fold,) = section
+        assert fold.tag == "details"
+        assert fold.get("open") is None
+        (heading,) = fold[0]
+        assert fold[0].tag == "summary"
+        assert heading.get("class") == "formula"
+    numbers = [text_of(cell) for cell in plain.iter("td")]
+    assert [text_of(cell) for cell in page.iter("td")] == numbers
 
 
 @pytest.mark.parametrize(

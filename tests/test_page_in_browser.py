@@ -28,7 +28,8 @@ function look(frame) {{
   function key(name) {{
     d.activeElement.dispatchEvent(new w.KeyboardEvent("keydown", {{key: name, bubbles: true}}));
   }}
-  function said() {{ return Array.from(d.querySelectorAll("#why p"), (p) => p.textContent); }}
+  function said() {{ return Array.from(d.querySelectorAll("#why div p"), (p) => p.textContent); }}
+  function leads() {{ return Array.from(d.querySelectorAll(".sources button")); }}
   function all(kind) {{ return Array.from(d.querySelectorAll(kind), (e) => e.textContent); }}
   var frames = Array.from(document.querySelectorAll("iframe"));
   found[frames.indexOf(frame)] = (function () {{ {script} }})();
@@ -93,9 +94,9 @@ def test_focus_tells_how_a_number_was_made_and_arrows_move_it(attn: Attn, tmp_pa
     found = seen(page, script, tmp_path)
     assert found["stops"] == found["again"] == 1
     assert found["role"] == "grid"
-    assert found["first"] == ["scores[I, I] = q_I · k_I", "= 1·1 + 3·3 + 2·2", "= 14"]
+    assert found["first"] == ["scores[I, I] =qI·kI", "=1·1 +3·3 +2·2", "=14"]
     assert found["lit"] == ["1", "3", "2", "1", "3", "2"]
-    assert found["below"] == ["scores[am, I] = q_am · k_I", "= 1·1 + 1·3 + 3·2", "= 10"]
+    assert found["below"] == ["scores[am, I] =qam·kI", "=1·1 +1·3 +3·2", "=10"]
     assert found["heads"] == ["I", "am"]  # its column, its row
     assert found["last"] == "6"
     assert found["home"] == "10"
@@ -116,8 +117,8 @@ def test_pointing_tells_it_too_and_a_tap_beside_ends_it(attn: Attn, tmp_path: Pa
       return {pointed, left, tapped: d.getElementById("why").hidden};
     """
     found = seen(page, script, tmp_path)
-    assert found["pointed"][0] == "weights[I, I] = exp[I, I] / sum[I]"
-    assert found["pointed"][-1] == "= 0.9756"
+    assert found["pointed"][0] == "weights[I, I] =expI,IsumI"
+    assert found["pointed"][-1] == "=0.9756"
     assert found["left"] is True
     assert found["tapped"] is True
 
@@ -222,3 +223,98 @@ def test_a_list_leads_to_every_step_and_labels_stay_in_view(attn: Attn, tmp_path
     assert found["missing"] == []
     assert found["moved"] == 300
     assert abs(found["stays"]) < 10
+
+
+def test_a_number_of_a_formula_leads_to_where_it_was_made_and_back(
+    attn: Attn, tmp_path: Path
+) -> None:
+    """By pointer through the numbers of the formula, by keys through the list below it."""
+    page = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html").out
+    script = """
+      var button = d.querySelector("#why button"), trail = [];
+      function here() { return said()[0] + " in " + d.activeElement.closest("section").id; }
+      d.querySelector("#weights tr:nth-child(2) td[data-c]").focus();
+      trail.push(here(), button.hidden);
+      var formula = d.querySelectorAll("#why math mn[data-to]");
+      formula[formula.length - 2].dispatchEvent(new w.MouseEvent("click", {bubbles: true}));
+      trail.push(here(), button.hidden);
+      key("Enter");
+      trail.push(d.activeElement.textContent);
+      d.activeElement.click();
+      trail.push(here());
+      key("Backspace");
+      trail.push(here());
+      button.click();
+      trail.push(here(), button.hidden);
+      return {trail, leads: leads().map((b) => b.textContent),
+              shown: d.activeElement.classList.contains("now")};
+    """
+    found = seen(page, script, tmp_path)
+    assert found["trail"] == [
+        "weights[am, I] =expam,Isumam in weights",
+        True,
+        "exp[am, I] =escoresam,I in exp",
+        False,
+        "scores[am, I] = 10",
+        "scores[am, I] =qam·kI in scores",
+        "exp[am, I] =escoresam,I in exp",
+        "weights[am, I] =expam,Isumam in weights",
+        True,
+    ]
+    assert found["leads"][-2:] == ["exp[am, I] = 22026.4658", "sum[am] = 82304.0363"]
+    assert found["shown"] is True
+
+
+def test_folded_steps_open_by_a_link_by_a_number_and_all_at_once(
+    attn: Attn, tmp_path: Path
+) -> None:
+    page = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "html", "--reveal").out
+    script = """
+      var folds = Array.from(d.querySelectorAll("details"));
+      function open() { return folds.filter((f) => f.open).map((f) => f.parentNode.id); }
+      var states = [open()], button = d.querySelector(".folds button"), names = [];
+      d.querySelector("a[href='#weights']").click();
+      states.push(open());
+      d.querySelector("#weights td[data-c]").focus();
+      leads()[0].click();
+      states.push(open(), said()[0]);
+      w.dispatchEvent(new w.Event("beforeprint"));
+      states.push(open().length);
+      w.dispatchEvent(new w.Event("afterprint"));
+      states.push(open());
+      names.push(button.textContent);
+      button.click();
+      states.push(open().length);
+      button.click();
+      states.push(open().length);
+      return {states, names, count: folds.length};
+    """
+    found = seen(page, script, tmp_path)
+    count = found["count"]
+    assert count == 5
+    both = ["scores", "weights"]
+    first = "scores[I, I] =qI·kI"
+    assert found["states"] == [[], ["weights"], both, first, count, both, count, 0]
+    assert found["names"] == ["Show all steps"]
+
+
+def test_long_sums_stay_in_the_box_of_a_narrow_window(attn: Attn, tmp_path: Path) -> None:
+    """A sum breaks between its terms; a fraction with a long sum below it scrolls."""
+    numbers = [[(7 * i + 3 * j) % 11 - 5.25 for j in range(12)] for i in range(12)]
+    path = tmp_path / "long.json"
+    path.write_text(json.dumps({"X": numbers, "score": "dot", "scale": 0.01}))
+    page = attn("compute", path, "-f", "html", "--full").out
+    script = """
+      var found = [];
+      ["#scores", "#sum", "#weights"].forEach(function (step) {
+        var all = d.querySelectorAll(step + " .part:last-child td[data-c]");
+        (all.length ? all : d.querySelectorAll("#exp .part:last-child td[data-c]"))[0].focus();
+        var box = d.getElementById("why"), e = d.documentElement;
+        found.push([e.scrollWidth, box.scrollWidth <= box.clientWidth, said().length > 1]);
+      });
+      return found;
+    """
+    for width, found in zip(
+        (400, 320), seen_in_frames([(page, 400), (page, 320)], script, tmp_path), strict=True
+    ):
+        assert found == [[width, True, True]] * 3

@@ -21,6 +21,7 @@ from attncli.explaining.explain import explain_all
 from attncli.mechanisms.named import find, with_named_steps
 from attncli.mechanisms.trace import Trace
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.told import told_in
 
 CELL = re.compile(r"[^\W\d]\w*\u0303?(?:\[[^\[\]]+\])+")
 """`weights[head 2][am, I]`; a letter may have a tilde over it."""
@@ -66,15 +67,9 @@ def names_in_table(page: str) -> Iterator[str]:
 
 def names_in_html(page: str) -> Iterator[str]:
     yield from re.findall(r'<section class="step" id="([^"]*)">', page)
-    for heading in re.findall(r'<h[23] class="formula">(.*?)</h[23]>', page):
+    for heading in re.findall(r'<h[23] class="formula"[^>]*>(.*?)</h[23]>', page):
         yield from re.findall(r'<span id="([^"]*)">', heading)
-    made = json.loads(
-        re.findall(r'<script id="made" type="application/json">(.*?)</script>', page)[0]
-    )
-    for (name, *formulas), *_ in made.values():
-        yield name
-        for formula in formulas:
-            yield from names_in(formula)
+    yield from (told.name for told in told_in(page).values())
     for item in re.findall(r"<li>(.*?)</li>", page):
         text = item.replace("<sub>", "_")
         yield from names_of_sum(unescape(re.sub("<[^>]*>", "", text)))

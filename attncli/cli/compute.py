@@ -48,6 +48,9 @@ def compute(
     why: shared.Why = False,
     standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
     keep_going: shared.KeepGoing = False,
+    reveal: Annotated[
+        bool, Option("--reveal", help="An HTML page whose steps are folded until asked for.")
+    ] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
     ] = False,
@@ -98,14 +101,15 @@ def compute(
     from attncli.rendering.selection import Selection
 
     chosen_format = shared.format_name("traces", format_, out)
-    if standalone and chosen_format != "latex":
-        message = f"--standalone is for the format latex, not {chosen_format}"
-        raise fail(message, hint="use it with -f latex")
+    for flag, asked, needed in (("standalone", standalone, "latex"), ("reveal", reveal, "html")):
+        if asked and chosen_format != needed:
+            message = f"--{flag} is for the format {needed}, not {chosen_format}"
+            raise fail(message, hint=f"use it with -f {needed}")
     words = (name.strip() for name in (only or "").split(","))
     names = tuple(key_of(word) for word in words if word)
     overrides = Overrides(shared.problem_options(ctx), matrices)
     run = shared.Run(sources, overrides, keep_going, quiet)
-    selection = Selection(names, decimals, full, quiet, why, exact, standalone)
+    selection = Selection(names, decimals, full, quiet, why, exact, standalone, reveal)
     display = Display(color, theme, not no_pager)
     _write(run.traces(names), chosen_format, selection, out, display, heat)
     if run.failed:

@@ -11,7 +11,7 @@ GROUPS = {
     "What is shown": {
         *("only", "deep", "decimals", "full", "why", "quiet", "exact", "heat", "problem_only")
     },
-    "Where it goes": {"format_", "out", "standalone", "color", "theme", "no_pager"},
+    "Where it goes": {"format_", "out", "standalone", "reveal", "color", "theme", "no_pager"},
 }
 """The groups of options, with the names of those in each."""
 

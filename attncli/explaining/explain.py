@@ -288,9 +288,7 @@ class Explainer:
             MOST_DIGITS,
         )
         most = np.inf if self.full else LIMIT
-        return FormulaOf(
-            lambda part: Number(number_text(part.value, digits)), most, columns=self.columns
-        )(term)
+        return FormulaOf(lambda part: _number(part, digits), most, columns=self.columns)(term)
 
     def _prints(self, term: Term, digits: int, result: str) -> bool:
         """Whether numbers of so many digits give what is printed as the result."""
@@ -343,7 +341,13 @@ class Explainer:
         return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
 
     def _number(self, term: Term) -> Formula:
-        return Number(number_text(term.value, self.decimals))
+        return _number(term, self.decimals)
+
+
+def _number(term: Term, digits: int) -> Number:
+    """Return the number of a term, with the cell that it is where it is one."""
+    source = (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
+    return Number(number_text(term.value, digits), source)
 
 
 def number_text(value: float, decimals: int) -> str:

@@ -9,7 +9,7 @@ from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
 
 
-class _MathML(Printer):
+class MathML(Printer):
     """Elements of MathML Core; in an exponent (`small`) a fraction stands in one line."""
 
     def __init__(self, small: bool = False) -> None:
@@ -38,7 +38,7 @@ class _MathML(Printer):
     def number(self, node: tree.Number, first: bool) -> str:
         if node.text == "-∞":
             return self(tree.Minus(tree.Number("∞")))
-        return "<mi>∞</mi>" if node.text == "∞" else f"<mn>{escape(node.text)}</mn>"
+        return "<mi>∞</mi>" if node.text == "∞" else f"<mn>{digits(node)}</mn>"
 
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{escape(node.text)}</mtext>"
@@ -49,7 +49,7 @@ class _MathML(Printer):
     def cell(self, node: tree.Cell, first: bool) -> str:
         base = self(tree.named(node.name))
         if node.lead:
-            numbers = "".join(f"<mn>{number}</mn>" for _, number in node.lead)
+            numbers = "".join(self(tree.Number(str(number))) for _, number in node.lead)
             base = f"<msup>{base}{self.group(numbers)}</msup>"
         below = "<mo>,</mo>".join(map(self.place, node.places))
         return f"<msub>{base}<mrow>{below}</mrow></msub>" if below else base
@@ -65,7 +65,11 @@ class _MathML(Printer):
         return f"<mfrac>{self(node.over)}{self(node.under)}</mfrac>"
 
     def power(self, node: tree.Power, first: bool) -> str:
-        return f"<msup>{self.inside(node.base, ATOM)}{_MathML(small=True)(node.exponent)}</msup>"
+        return f"<msup>{self.inside(node.base, ATOM)}{self.smaller()(node.exponent)}</msup>"
+
+    def smaller(self) -> MathML:
+        """Return a printer for exponents."""
+        return MathML(small=True)
 
     def transpose(self, node: tree.Transpose, first: bool) -> str:
         return f"<msup>{self.inside(node.operand, ATOM)}<mo>⊤</mo></msup>"
@@ -85,7 +89,12 @@ def mathml(formula: tree.Formula, block: bool = False) -> str:
     '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
     """
     style = ' display="block"' if block else ""
-    return f"<math{style}>{_MathML()(formula)}</math>"
+    return f"<math{style}>{MathML()(formula)}</math>"
+
+
+def digits(number: tree.Number) -> str:
+    """Return the digits of a number, with a minus as long as that between numbers."""
+    return escape(number.text).replace("-", "−")
 
 
 def _letters(name: str) -> str:

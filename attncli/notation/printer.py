@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from attncli.notation import tree
 from attncli.notation.tree import Formula, Minus, Number
@@ -58,8 +58,7 @@ class Printer:
 
     def inside(self, formula: Formula, binds: int, first: bool = False) -> str:
         """Return an operand, in parentheses where it binds less tightly than `binds`."""
-        own = level(formula)
-        if own >= binds or (first and own == SIGNED):
+        if binds_enough(formula, binds, first):
             return self(formula, first)
         return self.group(self(formula))
 
@@ -94,13 +93,14 @@ class Printer:
         return self(tree.Plus((node,)))
 
     def plus(self, node: tree.Plus, first: bool) -> str:
-        parts: list[str] = []
-        for term in node.terms:
+        return self.joined(part for pair in self.signed(node) for part in pair if part)
+
+    def signed(self, node: tree.Plus) -> Iterator[tuple[str, str]]:
+        """Yield the terms of a sum, each with the sign before it, which may be nothing."""
+        for place, term in enumerate(node.terms):
             sign, inner = ("−", term.operand) if isinstance(term, Minus) else ("+", term)
-            if parts or sign == "−":
-                parts.append(self.sign(sign, prefix=not parts))
-            parts.append(self.inside(inner, PRODUCT, first=not parts))
-        return self.joined(parts)
+            shown = self.sign(sign, prefix=not place) if place or sign == "−" else ""
+            yield shown, self.inside(inner, PRODUCT, first=not (place or shown))
 
     def squared(self, node: tree.Squared, first: bool) -> str:
         return self(tree.Power(node.operand, Number("2")))
@@ -133,6 +133,12 @@ class Printer:
 
     def phrase(self, node: tree.Phrase, first: bool) -> str:
         return self(tree.Listed(node.parts, ""))
+
+
+def binds_enough(formula: Formula, binds: int, first: bool) -> bool:
+    """Return whether an operand needs no parentheses where it must bind as tightly as `binds`."""
+    own = level(formula)
+    return own >= binds or (first and own == SIGNED)
 
 
 def level(formula: Formula) -> int:

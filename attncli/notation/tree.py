@@ -24,9 +24,16 @@ class Name(Formula):
 
 
 class Number(Formula):
-    """A number with its digits as written; ∞ too."""
+    """A number with its digits as written; ∞ too.
+
+    Attributes:
+        text: its digits.
+        source: the cell that it was taken from, as the name of a step or an input and an index
+            into its `value`; None for one that is no cell's.
+    """
 
     text: str
+    source: tuple[str, tuple[int, ...]] | None = None
 
 
 class Words(Formula):

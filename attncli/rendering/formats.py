@@ -118,6 +118,7 @@ def render(
     quiet: bool = False,
     standalone: bool = False,
     why: bool = False,
+    reveal: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -130,6 +131,7 @@ def render(
         quiet: whether title and warnings are left out.
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
+        reveal: whether the steps of an HTML page of traces are folded until they are asked for.
 
     Raises:
         InputError: for a format that is not there, or is no text.
@@ -152,7 +154,10 @@ def render(
     names = tuple(map(key_of, only))
     points = any(isinstance(one, Report) and one.marking.points for one in several)
     selection = Selection(
-        names, decimals, full, quiet, why, standalone=standalone, points=bool(points)
+        *(names, decimals, full, quiet, why),
+        standalone=standalone,
+        reveal=reveal and kind == "traces",
+        points=bool(points),
     )
     pieces: Iterator[bytes] = getattr(formats[format], kind)(several, selection)
     return b"".join(pieces).decode()

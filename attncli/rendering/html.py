@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from attncli.explaining.explain import Explainer, Explanation
+from attncli.explaining.explain import Explainer
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
@@ -15,6 +15,7 @@ from attncli.rendering.markup import matrix_table, text, whole_page
 from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
+from attncli.rendering.told import Told
 from attncli.rendering.views import Panel
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -30,8 +31,9 @@ MOST = 400
 """And where no more of its cells than this are shown: with more, the page becomes slow."""
 
 HINT = (
-    "Point at a number, tap it, or go to it with Tab and the arrow keys, "
-    "to see how it was made and from which others."
+    "Point at a number, tap it, or go to it with Tab and the arrow keys, to see how it was made. "
+    "Tap a number of its formula, or press Enter, to go to where that one was made, and Backspace "
+    "to go back."
 )
 
 LEAST_LINKS = 2
@@ -56,7 +58,7 @@ def reports(shown: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
         else:
             between.append("")
     if not found:
-        yield whole_page("Answers", between[0], {}).encode()
+        yield whole_page("Answers", between[0], Told().data).encode()
         return
     said = [report_page(report, selection) for report in found]
     yield from traces([report.trace for report in found], selection, said, between)
@@ -90,7 +92,7 @@ def traces(
     before each problem, and after the last.
     """
     shown = list(every)
-    made: dict[int, Sequence[object]] = {}
+    told = Told()
     between = between or [""] * (len(shown) + 1)
     body, links = [between[0]], []
     title, count = "", 0
@@ -100,10 +102,10 @@ def traces(
         parts = "".join(writer.parts())
         body.append(f'<article id="{name}">\n{parts}</article>\n{between[index + 1]}')
         links.append((name, writer.heading))
-        made |= writer.explanations()
+        writer.explain(told)
         title, count = title or writer.page.title, count + len(writer.shown)
     body.insert(1, _jump(links, "Answers" if said else "Problems"))
-    yield whole_page(title, "".join(body), made).encode()
+    yield whole_page(title, "".join(body), told.data).encode()
 
 
 class _Writer:
@@ -119,7 +121,8 @@ class _Writer:
         self.said = said
         self.shown: dict[Source, int] = {}
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
-        self.level = 3 if any(entry.group for entry in self.page.entries) else 2
+        self.reveal = selection.reveal
+        self.level = 2
 
     @property
     def heading(self) -> str:
@@ -128,6 +131,25 @@ class _Writer:
 
     def parts(self) -> Iterator[str]:
         """Yield the pieces of the article."""
+        yield from self.top()
+        if not self.index:
+            yield f'<p class="hint">{HINT}</p>\n'
+        yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
+        if self.reveal:  # the script shows the button
+            yield '<p class="folds"><button type="button" hidden="hidden"></button></p>\n'
+        for number, entry in enumerate(self.page.entries):
+            if entry.group:
+                self.level = 3
+                yield f'<h2 id="{self.place(f"part-{number}")}">{text(entry.group)}</h2>\n'
+            yield from self.entry(entry)
+        for line in self.page.closing:
+            yield f'<p class="notes">{text(line)}</p>\n'
+        if self.page.warnings:
+            lines = "".join(f"<p>{text(line)}</p>" for line in self.page.warnings)
+            yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
+
+    def top(self) -> Iterator[str]:
+        """Yield the title and the notes, and what is said of the answers as a whole."""
         if self.page.title:
             yield f'<h1 dir="auto">{text(self.page.title)}</h1>\n'
         for line in self.page.notes.splitlines():
@@ -138,18 +160,6 @@ class _Writer:
             for line in filter(None, (said.points, *said.said, *said.missing)):
                 yield f"<p>{text(line)}</p>\n"
             yield from (f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in said.comment)
-        if not self.index:
-            yield f'<p class="hint">{HINT}</p>\n'
-        yield _jump(self.links())
-        for number, entry in enumerate(self.page.entries):
-            if entry.group:
-                yield f'<h2 id="{self.place(f"part-{number}")}">{text(entry.group)}</h2>\n'
-            yield from self.entry(entry)
-        for line in self.page.closing:
-            yield f'<p class="notes">{text(line)}</p>\n'
-        if self.page.warnings:
-            lines = "".join(f"<p>{text(line)}</p>" for line in self.page.warnings)
-            yield f'<section class="warnings"><h2>Warnings</h2>{lines}</section>\n'
 
     def place(self, name: str) -> str:
         """Return the name of a place in the document: of a step, or of a group of them."""
@@ -168,8 +178,11 @@ class _Writer:
         formulas = [_heading(step) for step in entry.steps]
         others = zip(places[1:], formulas[1:], strict=True)
         marked = "".join(f'<span id="{place}">{formula}</span>' for place, formula in others)
+        said = "; ".join(map(_said, entry.steps))
+        heading = f'<h{self.level} class="formula" aria-label="{text(said)}">'
+        heading += f"{formulas[0]}{marked}</h{self.level}>\n"
         yield f'<section class="step" id="{places[0]}">\n'
-        yield f'<h{self.level} class="formula">{formulas[0]}{marked}</h{self.level}>\n'
+        yield f"<details>\n<summary>{heading}</summary>\n" if self.reveal else heading
         if entry.reasons:
             yield f'<p class="reasons">{text(" ".join(entry.reasons))}</p>\n'
         if entry.inputs:
@@ -179,7 +192,7 @@ class _Writer:
         for name in names:
             if self.said and name in self.said.remarks:
                 yield from _remark(self.said.remarks[name])
-        yield "</section>\n"
+        yield "</details>\n</section>\n" if self.reveal else "</section>\n"
 
     def figure(self, figure: Figure) -> Iterator[str]:
         pieces: list[str] = []
@@ -204,7 +217,8 @@ class _Writer:
     def panel(self, panel: Panel, caption: bool) -> str:
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name)}{words}" if caption else ""
-        return matrix_table(panel.matrix, title, lambda r, c: self.number(panel, r, c))
+        name = ", ".join(filter(None, (as_text(panel.name), panel.words)))
+        return matrix_table(panel.matrix, title, name, lambda r, c: self.number(panel, r, c))
 
     def number(self, panel: Panel, row: int, column: int) -> int | None:
         """Return which cell of the document this is, so that it can be lit and explained."""
@@ -213,25 +227,15 @@ class _Writer:
             return None
         return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
 
-    def explanations(self) -> dict[int, Sequence[object]]:
-        """Return how each number that is shown was made."""
+    def explain(self, told: Told) -> None:
+        """Tell how each number that is shown was made, or that it is given."""
         counts = Counter(name for name, _ in self.shown)
-        few = [self.trace[name] for name in counts if name in self.trace and counts[name] <= MOST]
+        known = {**self.trace.inputs, **self.trace.steps}
+        few = [known[name] for name in counts if name in known and counts[name] <= MOST]
         small = {step.name: step for step in few if _is_small(step)}
-        return {
-            number: self._short(self.explainer.explain(small[name], place))
-            for (name, place), number in self.shown.items()
-            if name in small
-        }
-
-    def _short(self, found: Explanation) -> Sequence[object]:
-        cells = [(source.step, source.index) for source in found.sources]
-        lit = sorted(self.shown[cell] for cell in cells if cell in self.shown)
-        is_rounded = found.chain.last == "≈"
-        short: list[object] = [list(map(as_text, found.chain.parts)), _runs(lit)]
-        if is_rounded or found.reason:
-            short.append(1 if is_rounded else 0)
-        return [*short, found.reason] if found.reason else short
+        for (name, place), number in self.shown.items():
+            if name in small:
+                told.add(number, self.explainer.explain(small[name], place), self.shown)
 
 
 def _heading(step: Step) -> str:
@@ -239,7 +243,12 @@ def _heading(step: Step) -> str:
     return f"{mathml(step.notation, block=True)}{note}"
 
 
-def _jump(links: Sequence[tuple[str, str]], label: str = "Steps") -> str:
+def _said(step: Step) -> str:
+    """Return the heading of a step as text, which is its name in a list of headings."""
+    return ", ".join(as_text(part) for part in (step.notation, step.note) if part)
+
+
+def _jump(links: Sequence[tuple[str, str]], label: str) -> str:
     """Return a list of places to go to, where there are several."""
     if len(links) < LEAST_LINKS:
         return ""
@@ -264,8 +273,8 @@ def _remark(remark: Remark) -> Iterator[str]:
     elif remark.judged.status == "follows":
         yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
     for comparison in remark.comparisons:
-        caption = ", ".join(filter(None, ("yours", text(comparison.words))))
-        table = matrix_table(comparison.yours, caption)
+        caption = ", ".join(filter(None, ("yours", comparison.words)))
+        table = matrix_table(comparison.yours, text(caption), caption)
         yield f'<div class="figure"><div class="part">{table}</div></div>'
     if finding := remark.finding:
         yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
@@ -281,21 +290,6 @@ def _remark(remark: Remark) -> Iterator[str]:
 
 def _is_small(step: Step) -> bool:
     return max(part.array.size for part in (step, *sources(step))) <= LARGEST
-
-
-def _runs(numbers: Sequence[int]) -> str:
-    """Return rising numbers as runs.
-
-    >>> _runs([1, 2, 3, 7])
-    '1-3 7'
-    """
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in runs)
 
 
 def _cell(letter: str, word: str) -> str:

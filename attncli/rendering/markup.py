@@ -25,13 +25,12 @@ ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
 """A right-to-left word that is kept apart from the numbers of its line."""
 
 
-def whole_page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> str:
+def whole_page(title: str, body: str, told: Mapping[str, object]) -> str:
     """Return a whole page from its title, which is text, and its body, which is markup.
 
-    `made` says how numbered cells were made: parts of the explanation, numbers of the sources,
-    whether the last part is rounded, a reason.
+    `told` says how numbered cells were made, for the script of the page.
     """
-    data = json.dumps(made, ensure_ascii=False, separators=(",", ":"))
+    data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
         data = data.replace(sign, f"\\u{ord(sign):04x}")
     rules = (FOLDER / "style.css").read_text(encoding="utf-8").splitlines()
@@ -42,7 +41,9 @@ def whole_page(title: str, body: str, made: Mapping[int, Sequence[object]]) -> s
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
         f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
-        '<div id="why" role="status" hidden="hidden"></div>\n'
+        '<aside id="why" aria-label="How a number was made" hidden="hidden">'
+        '<button type="button" hidden="hidden">← Back</button>'
+        '<div aria-live="polite"></div><p class="sources"></p></aside>\n'
         f'<script id="made" type="application/json">{data}</script>\n'
         f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
     )
@@ -62,6 +63,7 @@ def text(words: str) -> str:
 def matrix_table(
     matrix: Matrix,
     caption: str,
+    name: str,
     number: Callable[[int, int], int | None] = lambda row, column: None,
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
@@ -69,9 +71,12 @@ def matrix_table(
     Args:
         matrix: what to show; weights (`shaded`) have a background by their size.
         caption: as markup, or nothing.
+        name: the caption as text, for those who do not see it.
         number: which cell of the page stands at a row and column; None for one of no account.
     """
-    lines = [f"<caption>{caption}</caption>"] if caption else []
+    # A grid owns rows and nothing else, so that its caption stands before it.
+    above = f'<div class="caption">{caption}</div>' if caption else ""
+    lines = []
     lead = bool(matrix.row_labels)
     if matrix.column_labels:
         heads = "".join(_head(matrix.column_labels, c, "col", "…") for c in matrix.columns)
@@ -85,7 +90,8 @@ def matrix_table(
         lines.append(f"<tr>{first}{cells}</tr>")
     lines.append("</tbody>")
     kind = "" if matrix.column_labels else " flat"
-    return f'<div class="scroll{kind}"><table>{"".join(lines)}</table></div>'
+    table = f'<table aria-label="{text(name)}">{"".join(lines)}</table>'
+    return f'<div class="scroll{kind}">{above}{table}</div>'
 
 
 def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -> str:

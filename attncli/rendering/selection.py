@@ -24,6 +24,7 @@ class Selection(Record):
         why: whether each step says in a sentence why it is done; pages of HTML always do.
         exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
+        reveal: whether the steps of an HTML page are folded until they are asked for.
         points: whether a grade book has columns for points.
     """
 
@@ -34,6 +35,7 @@ class Selection(Record):
     why: bool = False
     exact: bool = False
     standalone: bool = False
+    reveal: bool = False
     points: bool = False
 
     @property

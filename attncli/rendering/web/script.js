@@ -1,10 +1,16 @@
-// Points out how a number was made: its formula in a box below, its sources lit in the page.
+// Tells how a number was made: its formula in a box, its sources lit in the page. A number of the
+// formula leads to the cell where it was made, and a button leads back.
 (function () {
   "use strict";
   var why = document.getElementById("why");
-  var made = JSON.parse(document.getElementById("made").textContent);
-  var places = {};
-  var chosen = null;
+  var back = why.querySelector("button");
+  var told = why.querySelector("div");
+  var sources = why.querySelector(".sources");
+  var data = JSON.parse(document.getElementById("made").textContent);
+  var places = {}; // the cells of the page by number; the first is where the number was made
+  var chosen = null; // the cell that has the focus, or had it last
+  var shown = null; // the cell that the box tells of
+  var trail = []; // the cells to go back to
   document.body.classList.add("live");
   document.querySelectorAll("td[data-c]").forEach(function (cell) {
     var number = cell.dataset.c;
@@ -30,13 +36,6 @@
     });
     return all;
   }
-  function line(text, kind) {
-    var p = document.createElement("p");
-    p.textContent = text;
-    if (kind) p.className = kind;
-    why.appendChild(p);
-    return p;
-  }
   function heads(cell) {
     var row = cell.parentNode;
     var found = Array.from(row.querySelectorAll("th"));
@@ -44,31 +43,100 @@
     if (top) found.push(top.children[cell.cellIndex]);
     return found;
   }
+  // A number of the formula is for pointers; the same cell in the list below it is for keys, too,
+  // as what is inside a formula may be told as one thing.
+  function link(slot, number) {
+    slot.setAttribute("data-to", number);
+    if (sources.querySelector("[data-to='" + number + "']")) return;
+    var about = data.cells[number];
+    var button = document.createElement("button");
+    button.type = "button";
+    button.textContent = (about ? about[2] + " = " : "") + slot.textContent;
+    button.setAttribute("data-to", number);
+    sources.append(button);
+  }
+  function sign(slot, text, form) {
+    var made = document.createElementNS(slot.namespaceURI, "mo");
+    made.setAttribute("form", form);
+    made.textContent = text;
+    return made;
+  }
+  // Puts into the empty elements of a shape what belongs there: [name, text, number of a cell, …].
+  function fill(fills) {
+    var next = 0;
+    told.querySelectorAll(".s").forEach(function (slot) {
+      var text = fills[next];
+      var inner = slot.localName === "mn" ? /^\((.*)\)$/.exec(text) : null;
+      slot.textContent = inner ? inner[1] : text;
+      if (inner) {
+        slot.before(sign(slot, "(", "prefix"));
+        slot.after(sign(slot, ")", "postfix"));
+      }
+      next += 1;
+      if (typeof fills[next] === "number") {
+        link(slot, fills[next]);
+        next += 1;
+      }
+    });
+  }
   function show(cell) {
-    var about = cell ? made[cell.dataset.c] : null;
-    why.hidden = !about;
+    if (cell === shown ? cell : false) return;
+    var about = cell ? data.cells[cell.dataset.c] : null;
+    shown = cell;
+    back.hidden = !trail.length;
+    why.hidden = !about ? !cell || !trail.length : false;
+    document.documentElement.classList.toggle("told", !why.hidden);
     mark("now", cell ? places[cell.dataset.c] : []);
     mark("here", cell ? heads(cell) : []);
-    mark("from", []);
-    why.textContent = "";
-    if (!about) return;
-    var parts = about[0];
-    var first = line("", "");
-    var name = document.createElement("span");
-    name.className = "name";
-    name.textContent = parts[0];
-    first.append(name, parts.length > 1 ? " = " + parts[1] : "");
-    parts.slice(2).forEach(function (part, i) {
-      line((about[2] && i === parts.length - 3 ? "≈ " : "= ") + part);
-    });
-    if (about[3]) line(about[3], "reason");
+    told.innerHTML = about ? data.shapes[about[1]] : "";
+    sources.textContent = "";
+    if (about) fill(about.slice(2));
     var lit = [];
-    numbers(about[1]).forEach(function (number) { lit = lit.concat(places[number] || []); });
+    numbers(about ? about[0] : "").forEach(function (number) { lit = lit.concat(places[number] || []); });
     mark("from", lit);
+    reach(why);
+  }
+  function leave() {
+    chosen = null;
+    trail = [];
+    show(null);
+  }
+  function unfold(place) {
+    var fold = place ? place.closest("details") || place.querySelector("details") : null;
+    if (fold) fold.open = true;
+  }
+  function go(cell) {
+    unfold(cell);
+    shown = null;
+    cell.focus({ preventScroll: true });
+    show(cell);
+    cell.scrollIntoView({ block: "center", inline: "center" });
+  }
+  function follow(number) {
+    if (!places[number]) return;
+    trail.push(shown);
+    go(places[number][0]);
+  }
+  function goBack() {
+    if (trail.length) go(trail.pop());
   }
   function cellOf(event) {
     return event.target.closest ? event.target.closest("td[data-c]") : null;
   }
+  function linkOf(event) {
+    return event.target.closest ? event.target.closest("[data-to]") : null;
+  }
+  // What is wider than its box is moved with the arrow keys where it has the focus.
+  function reach(root) {
+    root.querySelectorAll(".scroll, .formula, #why p").forEach(function (box) {
+      var wide = box.scrollWidth > box.clientWidth && !box.querySelector("[tabindex]");
+      if (wide && !box.closest("summary")) box.tabIndex = 0;
+      else box.removeAttribute("tabindex");
+    });
+  }
+  function reachAll() { reach(document); }
+  window.addEventListener("resize", reachAll);
+  reachAll();
   function step(cell, rows, columns) {
     var row = cell.parentNode;
     var lines = Array.from(row.parentNode.rows);
@@ -82,19 +150,35 @@
     return next;
   }
   var moves = { ArrowLeft: [0, -1], ArrowRight: [0, 1], ArrowUp: [-1, 0], ArrowDown: [1, 0] };
+  // Returns the cell or the link that a key leads to from a cell.
+  function after(cell, key) {
+    var row = cell.parentNode.querySelectorAll("td[data-c]");
+    if (key === "Home") return row[0];
+    if (key === "End") return row[row.length - 1];
+    if (key === "Enter") return sources.firstChild || (trail.length ? back : null);
+    return moves[key] ? step(cell, moves[key][0], moves[key][1]) : null;
+  }
   document.addEventListener("keydown", function (event) {
     var cell = cellOf(event);
-    if (event.key === "Escape") { chosen = null; show(null); }
-    if (!cell || event.ctrlKey || event.altKey || event.metaKey) return;
-    var next = null;
-    if (moves[event.key]) next = step(cell, moves[event.key][0], moves[event.key][1]);
-    var row = cell.parentNode.querySelectorAll("td[data-c]");
-    if (event.key === "Home") next = row[0];
-    if (event.key === "End") next = row[row.length - 1];
+    var inBox = why.contains(event.target);
+    var goes = event.key === "Backspace" || (event.altKey && event.key === "ArrowLeft");
+    if (goes && (cell || inBox) && trail.length) {
+      event.preventDefault();
+      goBack();
+      return;
+    }
+    if (event.ctrlKey || event.altKey || event.metaKey) return;
+    if (event.key === "Escape") {
+      if (inBox && chosen) chosen.focus();
+      else leave();
+    }
+    if (!cell) return;
+    var next = after(cell, event.key);
     if (moves[event.key] || next) event.preventDefault();
     if (next) next.focus();
   });
   document.addEventListener("focusin", function (event) {
+    if (why.contains(event.target)) return;
     chosen = cellOf(event);
     if (chosen) {
       var table = chosen.closest("table");
@@ -104,9 +188,46 @@
     show(chosen);
   });
   document.addEventListener("pointerover", function (event) {
-    if (event.pointerType === "mouse") show(cellOf(event) || chosen);
+    if (event.pointerType !== "mouse" || why.contains(event.target)) return;
+    show(cellOf(event) || chosen);
   });
   document.addEventListener("click", function (event) {
-    if (!cellOf(event) ? !why.contains(event.target) : false) { chosen = null; show(null); }
+    var from = linkOf(event);
+    if (from) follow(from.getAttribute("data-to"));
+    else if (back.contains(event.target)) goBack();
+    else if (!cellOf(event) && !why.contains(event.target)) leave();
+  });
+  // Steps that are folded: a link opens the one that it leads to, and paper shows all.
+  var folds = Array.from(document.querySelectorAll("details"));
+  var folded = [];
+  function target(address) {
+    return document.getElementById(decodeURIComponent(address.slice(1)));
+  }
+  document.querySelectorAll("a[href^='#']").forEach(function (jump) {
+    jump.addEventListener("click", function () { unfold(target(jump.getAttribute("href"))); });
+  });
+  function arrive() { unfold(target(location.hash)); }
+  window.addEventListener("hashchange", arrive);
+  arrive();
+  window.addEventListener("beforeprint", function () {
+    folded = folds.filter(function (fold) { return !fold.open; });
+    folded.forEach(function (fold) { fold.open = true; });
+  });
+  window.addEventListener("afterprint", function () {
+    folded.forEach(function (fold) { fold.open = false; });
+  });
+  document.querySelectorAll(".folds button").forEach(function (button) {
+    var own = Array.from(button.closest("article").querySelectorAll("details"));
+    function closed() { return own.some(function (fold) { return !fold.open; }); }
+    function name() { button.textContent = closed() ? "Show all steps" : "Fold all steps"; }
+    button.addEventListener("click", function () {
+      var open = closed();
+      own.forEach(function (fold) { fold.open = open; });
+    });
+    own.forEach(function (fold) {
+      fold.addEventListener("toggle", function () { name(); reach(fold); });
+    });
+    button.hidden = false;
+    name();
   });
 })();

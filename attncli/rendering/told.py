@@ -1,0 +1,125 @@
+"""What a page tells of its cells: how each was made, as formulas whose numbers are links.
+
+The cells of a matrix are made in the same way, so that their formulas differ in nothing but the
+numbers and the labels. What they share is kept once, as markup with empty elements of the class
+`s`; what fills them, in order, is kept for each cell.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from attncli.explaining.explain import Explanation
+from attncli.notation import tree
+from attncli.notation.mathml import MathML
+from attncli.notation.printer import binds_enough
+from attncli.rendering.markup import text
+from attncli.rendering.provenance import Source
+from attncli.text.escapes import label_text
+
+
+class Told:
+    """The explanations of a page's cells.
+
+    Attributes:
+        shapes: the markup of explanations, each with its place in the list.
+        cells: of a cell by its number in the page: the numbers of its sources as runs, the place
+            of its shape, its name, and what fills the rest of the shape. A number that is that of
+            a cell of the page follows the text that shows it.
+    """
+
+    def __init__(self) -> None:
+        self.shapes: dict[str, int] = {}
+        self.cells: dict[int, Sequence[object]] = {}
+
+    def add(self, number: int, found: Explanation, shown: Mapping[Source, int]) -> None:
+        """Tell how a cell was made; `shown` gives the numbers of the page's cells."""
+        printer = _Shape(shown)
+        shape = "".join(_lines(printer, found))
+        which = self.shapes.setdefault(shape, len(self.shapes))
+        cells = [(source.step, source.index) for source in found.sources]
+        lit = sorted(shown[cell] for cell in cells if cell in shown)
+        self.cells[number] = [runs(lit), which, found.name, *printer.fills]
+
+    @property
+    def data(self) -> Mapping[str, object]:
+        """What the page's script reads."""
+        return {"shapes": list(self.shapes), "cells": self.cells}
+
+
+def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
+    """Yield the name with the first formula, then each other part of the chain, and the reason."""
+    _, *parts = found.chain.parts
+    name = '<span class="name s"></span> '
+    for place, part in enumerate(parts):
+        sign = found.chain.last if place == len(parts) - 1 else "="
+        formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, part))
+        given = " (given)" if found.given and not found.reasons else ""
+        yield f"<p>{'' if place else name}{formulas}{given}</p>"
+    if found.reasons:
+        reasons = "; ".join(f"<math>{printer(reason)}</math>" for reason in found.reasons)
+        yield f'<p class="reason">as {reasons}</p>'
+
+
+class _Shape(MathML):
+    """Prints formulas without their numbers and words, which are kept in `fills`."""
+
+    def __init__(
+        self, shown: Mapping[Source, int], fills: list[object] | None = None, small: bool = False
+    ) -> None:
+        super().__init__(small)
+        self.shown = shown
+        self.fills: list[object] = [] if fills is None else fills
+
+    def smaller(self) -> _Shape:
+        return _Shape(self.shown, self.fills, small=True)
+
+    def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
+        """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
+        before = self.sign(sign)
+        signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
+        for place, (shown, term) in enumerate(signed):
+            # A sign that stands first is taken for one of a single operand, without this.
+            between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
+            yield self.joined([between, term])
+
+    def number(self, node: tree.Number, first: bool) -> str:
+        return self._number(node, "{}")
+
+    def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
+        if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
+            return self._number(formula, "({})")  # the same shape as without a sign
+        return super().inside(formula, binds, first)
+
+    def _number(self, node: tree.Number, form: str) -> str:
+        self.fills.append(form.format(node.text.replace("-", "−")))
+        if node.source is not None and node.source in self.shown:
+            self.fills.append(self.shown[node.source])
+        return '<mn class="s"></mn>'
+
+    def words(self, node: tree.Words, first: bool) -> str:
+        return f"<mtext>{text(node.text)}</mtext>"
+
+    def omitted(self, node: tree.Omitted, first: bool) -> str:
+        self.fills.append(f"… {node.count} more terms …")
+        return '<mtext class="s"></mtext>'
+
+    def place(self, word: str) -> str:
+        self.fills.append(label_text(word))
+        kind = "mn" if word.isdecimal() else "mtext"
+        return f'<{kind} class="s"></{kind}>'
+
+
+def runs(numbers: Sequence[int]) -> str:
+    """Return rising numbers as runs.
+
+    >>> runs([1, 2, 3, 7])
+    '1-3 7'
+    """
+    found: list[list[int]] = []
+    for number in numbers:
+        if found and number == found[-1][1] + 1:
+            found[-1][1] = number
+        else:
+            found.append([number, number])
+    return " ".join(f"{a}-{b}" if a < b else str(a) for a, b in found)
