@@ -194,6 +194,9 @@ def _values(
         before = last[: last.rfind(",") + 1]
         found = {s.name: s.formula for trace in _traces(given) for s in trace}
         return {before + s: found[s] for s in found if s not in before.split(",")}
+    if param == "rows":
+        before = last[: last.rfind(",") + 1]
+        return {before + w: "" for trace in _traces(given) for w in trace.labels.get("query", ())}
     if param == "cells":
         return {cell: text for trace in _traces(given) for cell, text in _cells(trace, last)}
     if param == "matrix":

@@ -41,6 +41,8 @@ def compute(
     only: Annotated[
         str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
+    head: Annotated[str, Option(metavar="N[,N-N]", help="Show only these heads.")] = "",
+    rows: Annotated[str, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")] = "",
     decimals: shared.Decimals = None,
     full: shared.Full = False,
     standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
@@ -105,7 +107,7 @@ def compute(
     if not quiet:
         for trace in traces:
             shared.warn_of(trace, several=len(traces) > 1)
-    selection = Selection(names, decimals, full, quiet, exact, standalone)
+    selection = Selection(names, decimals, full, quiet, exact, standalone, head, rows)
     display = Display(color, theme, not no_pager)
     _write(traces, chosen_format, selection, out, display, heat)
     if failed:
@@ -130,6 +132,12 @@ def _write(
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if heat and not on_screen:
         raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
+    if selection.heads or selection.rows:
+        from attncli.rendering.formats import FORMATS
+
+        if selection.exact or not FORMATS[format_].is_page:
+            what = "--exact" if selection.exact else f"{format_} files, which are whole"
+            raise fail(f"--head and --rows are not for {what}", hint="use --only, or a page")
     if not traces:
         return
     width = terminal_width()

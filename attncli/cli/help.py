@@ -8,7 +8,10 @@ from typer.core import TyperCommand
 
 GROUPS = {
     "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
-    "What is shown": {"only", "deep", "decimals", "full", "quiet", "exact", "heat", "problem_only"},
+    "What is shown": {
+        *("only", "head", "rows", "deep", "decimals", "full", "quiet", "exact", "heat"),
+        "problem_only",
+    },
     "Where it goes": {"format_", "out", "standalone", "color", "theme", "no_pager"},
 }
 """The groups of options, with the names of those in each."""

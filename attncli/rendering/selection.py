@@ -23,6 +23,8 @@ class Selection(Record):
         quiet: whether pages leave out the title and the warnings.
         exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
+        heads: the heads that pages show, such as `1,3-5`; all where it is empty.
+        rows: the rows of queries that pages show, by labels or numbers; all where it is empty.
     """
 
     only: tuple[str, ...] = ()
@@ -31,6 +33,8 @@ class Selection(Record):
     quiet: bool = False
     exact: bool = False
     standalone: bool = False
+    heads: str = ""
+    rows: str = ""
 
     @property
     def digits(self) -> int:

@@ -188,6 +188,31 @@ class _Reader(Record):
         return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
 
 
+def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
+    """Return the places along an axis that a text names, in its order: `love`, `1-3,AI`.
+
+    Args:
+        text: labels, numbers from 1 and ranges of them, with commas between.
+        axis: such as "head" or "query".
+        steps: the steps of a calculation.
+        name: what messages call the text.
+
+    Raises:
+        InputError: for a place that is not there, or an axis that no step has.
+    """
+    step = next((one for one in steps.values() if axis in one.axes), None)
+    if step is None:
+        raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
+    size = step.value.shape[step.axes.index(axis)]
+    found: list[int] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        is_place = "-" not in part or _known(step, axis, size, part)
+        word = part if is_place else part.replace("-", ":", 1)
+        span = _span(step, axis, size, word, name)
+        found += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(found))
+
+
 def several_meant(word: str, names: Sequence[str]) -> InputError:
     """Return the error for a word that people use for several of the steps."""
     message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
