@@ -20,7 +20,7 @@ def as_csv(traces: Sequence[Trace], selection: Selection) -> bytes:
     """Return the bare numbers where one step is asked for; else a line of --- between problems."""
     write = rounded(selection.decimals)
     if len(selection.only) == 1:
-        found = (_slices(trace[selection.only[0]].value) for trace in traces)
+        found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
         parts = [csv_text(_bare(matrix, write)) for slices in found for _, matrix in slices]
         return "\n".join(parts).encode()
     return "---\n".join(csv_text(_rows(trace, selection, write)) for trace in traces).encode()

@@ -16,7 +16,7 @@ class Selection(Record):
     """What is written.
 
     Attributes:
-        only: the names of the steps, all by default.
+        only: the names or symbols of the steps, all by default.
         decimals: digits after the point; None for every digit in files for programs, and for
             `DEFAULT_DECIMALS` on pages.
         full: whether pages show large matrices whole.
@@ -42,5 +42,15 @@ class Selection(Record):
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
 
     def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation."""
-        return [step for step in trace if not self.only or step.name in self.only]
+        """Return the steps in the order of computation.
+
+        Raises:
+            InputError: for a word that people use for several of the steps.
+        """
+        if not self.only:
+            return [*trace]
+        from attncli.tape.find import find_step
+
+        found = [find_step(word, trace.steps, trace.inputs, trace.added) for word in self.only]
+        names = {step.name for step in found if step is not None}
+        return [step for step in trace if step.name in names]
