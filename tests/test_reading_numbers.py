@@ -178,7 +178,6 @@ def test_a_thin_space_within_a_number_makes_no_columns(space: str) -> None:
         {"X": [[1, 2]], "bias": True},
         {"X": [["true", 2]]},
         {"X": "true 2"},
-        {"X": np.array([[True, False]])},
         {"X": [[1, 2]], "W_q": [[True, 0], [0, 1]]},
     ],
 )

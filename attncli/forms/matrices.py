@@ -24,7 +24,7 @@ PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
-"""What a mask may be made of, too, and nothing else."""
+"""Words that a mask may be made of, too, and nothing else; arrays of booleans are 0 and 1."""
 
 MAX_AXES = 4
 MAX_DEPTH = 64
@@ -102,8 +102,6 @@ def _without_truths(raw: Any) -> Any:
     """Return a matrix with 1 and 0 for true and false."""
     if isinstance(raw, list | tuple):
         return [_without_truths(item) for item in raw]
-    if getattr(getattr(raw, "dtype", None), "kind", "") == "b":
-        return raw.astype(np.float64)
     return TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
@@ -166,8 +164,8 @@ def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
 
 def _from_numpy(raw: Any, path: KeyPath) -> Array:
     array = np.atleast_1d(np.asarray(raw))
-    if array.dtype.kind not in "fiu":
-        kind = {"c": "complex numbers", "b": "true and false"}.get(array.dtype.kind, "no numbers")
+    if array.dtype.kind not in "fiub":
+        kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
         raise fail(f"{name_of(path)} holds {kind}", *path)
     if array.dtype == np.float32:
         return array
@@ -226,9 +224,10 @@ def _row(items: Sequence[object], path: KeyPath) -> list[float]:
 def _element(item: object, path: KeyPath) -> float:
     if isinstance(item, str):
         return _written(item, path)
+    is_truth = isinstance(item, bool)
     if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
         item = item.item()
-    if isinstance(item, int | float | np.number) and not isinstance(item, bool):
+    if isinstance(item, int | float | np.number | np.bool_) and not is_truth:
         try:
             return float(item)
         except OverflowError:
