@@ -356,3 +356,80 @@ def test_name_too_long_is_told(attn: Attn) -> None:
 def test_signs_of_tables_take_one_column() -> None:
     """The widths that are known without rich are those that rich gives."""
     assert {chr(sign): cell_len(chr(sign)) for sign in SIGNS} == dict.fromkeys(map(chr, SIGNS), 1)
+
+
+# --- names and files -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "same"),
+    [
+        ("Kᵀ[1, am]", "K[am, 1]"),
+        ("K^T[2, I]", "K[I, 2]"),
+        ("K.T[3, good]", "K[good, 3]"),
+        ("Kᵀ[1]", "K[:, 1]"),
+        ("Kᵀ[:, am]", "K[am, :]"),
+        ("Kᵀ", "K"),
+        ("Xᵀ[1, am]", "X[am, 1]"),
+    ],
+)
+def test_a_matrix_turned_round_has_the_cells_of_the_matrix(
+    name: str, same: str, attn: Attn
+) -> None:
+    found, wanted = attn("explain", GOOD, name), attn("explain", GOOD, same)
+    assert found.status == 0, found.err
+    assert found.out == wanted.out
+
+
+def test_heads_of_a_matrix_turned_round_stay(attn: Attn) -> None:
+    sample = "sample_inputs/heads_cut.yaml"
+    found = attn("explain", sample, "Kᵀ[head 2][1, am]", "Kᵀ[head 2]")
+    assert found.status == 0, found.err
+    assert found.out.splitlines()[1].startswith("K[head 2][am, 1] ")
+
+
+def test_bad_cells_do_not_hide_the_others(attn: Attn) -> None:
+    found = attn("explain", GOOD, "scores[am, I]", "nope[1,1]", "output[am, 1]", "scores[9]")
+    assert found.status == 2
+    assert "scores[am, I] = " in found.out
+    assert "output[am, 1] = " in found.out
+    assert found.err.count("there is no") == 2
+    nothing = attn("explain", GOOD, "nope")
+    assert (nothing.status, nothing.out) == (2, "")
+
+
+@pytest.mark.parametrize("symbol", ["A", "α", "attention weights"])
+def test_only_takes_the_symbols_of_pages(symbol: str, attn: Attn) -> None:
+    for more in ([], ["-f", "json"], ["-f", "csv"]):
+        wanted = attn("compute", GOOD, "--only", "weights", *more)
+        assert attn("compute", GOOD, "--only", symbol, *more) == wanted
+
+
+def test_only_takes_no_symbol_for_a_matrix_of_the_problem(attn: Attn) -> None:
+    result = attn("compute", "sample_inputs/recurrent.yaml", "--only", "A")
+    assert result.status == 2
+    assert "there is no step A in this calculation" in result.err
+
+
+def test_a_matrix_is_not_read_from_standard_input(attn: Attn) -> None:
+    for call in (["check", GOOD, "-m", "scores=-"], ["compute", GOOD, "-m", "X=-"]):
+        result = attn(*call, stdin=b"1,2\n")
+        assert result.status == 2
+        assert "a matrix is read from a file, not from standard input" in result.err
+
+
+def test_bytes_that_are_no_text_are_refused(attn: Attn) -> None:
+    for call in (["new", "--tokens", "\udcff"], ["compute", GOOD, "--title", "a\udcffb"]):
+        result = attn(*call)
+        assert (result.status, result.out) == (2, "")
+        assert "is no text in UTF-8" in result.err
+
+
+@pytest.mark.parametrize(
+    ("kind", "meant"),
+    [("Self-Attention", "self"), ("CROSS", "cross"), ("co-attention", "co_attention")],
+)
+def test_other_spellings_of_a_kind_are_told(kind: str, meant: str, attn: Attn) -> None:
+    result = attn("compute", "--kind", kind, GOOD)
+    assert result.status == 2
+    assert f"did you mean {meant}?" in result.err

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+import pytest
+
 from tests.conftest import SAMPLES, Attn, in_terminal
 
 
@@ -52,3 +54,20 @@ def test_a_file_takes_no_picture(attn: Attn) -> None:
         result = attn("compute", SAMPLES / "i_am_good.yaml", "--heat", *more)
         assert result.status == 2
         assert "--heat" in result.err
+
+
+@pytest.mark.parametrize(
+    ("tokens", "heads"),
+    [
+        ("that cat", "t c"),
+        ("that tits tows", "thtito"),
+        ("that this these", "1 2 3"),
+        ("你好 你们", "1 2"),
+        ("你 好", "你好"),
+    ],
+)
+def test_heads_tell_columns_apart(tokens: str, heads: str, attn: Attn) -> None:
+    words = tokens.split()
+    rows = ", ".join(f"[{number}]" for number in range(len(words)))
+    shown = attn("compute", "--heat", stdin=f"tokens: {words}\nX: [{rows}]\n".encode()).out
+    assert shown.splitlines()[1].strip() == heads

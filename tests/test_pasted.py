@@ -142,8 +142,10 @@ def test_what_is_pasted_is_what_was_meant(form: str) -> None:
         with pytest.raises(InputError):
             to_array(text, ("X",))
         return
-    np.testing.assert_allclose(to_array(text, ("X",), infinite=True), meant, rtol=1e-15)
-    if form != "numpy_truths":  # which no answer is made of
+    is_mask = form == "numpy_truths"  # of which nothing else is made
+    array = to_array(text, ("X",), infinite=True, truths=is_mask)
+    np.testing.assert_allclose(array, meant, rtol=1e-15)
+    if not is_mask:
         answers = texts_of(text, ("weights",), ragged=False)
         np.testing.assert_allclose(np.vectorize(number)(answers), meant, rtol=1e-15)
 
@@ -188,7 +190,7 @@ def test_there_are_at_least_sixty_forms() -> None:
         ("| I | 0 |\n| O | 1 |", "I is not a number"),
         ("l O\n0 1", "l is not a number"),
         ("I:\nam: 1 2", "there are words without a number beside them"),
-        ("true false\nnan 1", "nan is not a number"),
+        ("true false\nnan 1", "true is not a number"),
         ("| 1 | 2 |\n| - | - |", "- ends too early"),
         ("| - | - |\n| 1 | 2 |", "- ends too early"),
         ("| 1 | 2 |\n| -- | -- |\n| 3 | 4 |", "-- ends too early"),

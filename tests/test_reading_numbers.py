@@ -122,3 +122,80 @@ def test_problems_take_the_same_numbers(tmp_path: Path) -> None:
     path.write_text("X: |\n  0,5 1,5\n  1,0 x\nscore: dot\n")
     with pytest.raises(InputError, match=r"p.yaml:3:7: row 2, column 2 of X: x is not a number"):
         attncli.load(path)
+
+
+# --- decimal commas in brackets, thin spaces, and what is no number --------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "X: [[0,5, 1,25], [1,0, -2,5]]",
+        "X: [0,5, 1,25]",
+        "title: ünï\nX: [\n  [0,5, 1,25],\n  [1,0, 2,5]\n]",
+        '{"X": [[0,5, 1,25]]}',
+        "{Q: [[0,5,  1,25]], K: [[1, 2]]}",
+    ],
+)
+def test_a_comma_in_brackets_that_may_be_a_decimal_one_is_refused(
+    text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "hw.yaml"
+    path.write_text(text)
+    with pytest.raises(
+        InputError, match=r"0,5 may mean several .* write 0\.5 or 0, 5 with a blank"
+    ):
+        attncli.load(path)
+
+
+@pytest.mark.parametrize(
+    ("text", "row"),
+    [
+        ("X: [[0,5], [1,25]]", [0, 5]),
+        ("X: [[0,5,1,25]]", [0, 5, 1, 25]),
+        ("X: [[0,5, 1,25], [1, 0, 2, 5]]", [0, 5, 1, 25]),
+        ("X: [[0,5, 1,2, 3]]", [0, 5, 1, 2, 3]),
+        ("title: '[0,5, 1,25]' # X: [[0,5, 1,25]]\nX: [[1, 2]]", [1, 2]),
+    ],
+)
+def test_other_commas_in_brackets_part_numbers(text: str, row: list[int], tmp_path: Path) -> None:
+    path = tmp_path / "hw.yaml"
+    path.write_text(text)
+    assert attncli.load(path).matrices()["X"][0].tolist() == row
+
+
+@pytest.mark.parametrize("space", ["\u2009", "\u202f"])
+def test_a_thin_space_within_a_number_makes_no_columns(space: str) -> None:
+    with pytest.raises(NumberError, match="write 1234,5, or 1 234,5 for several numbers"):
+        rows_of([f"1{space}234,5 2,5"])
+    assert whole_number(f"1{space}234,5") == "1234.5"
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"X": [[1, 2]], "bias": "true"},
+        {"X": [[1, 2]], "bias": True},
+        {"X": [["true", 2]]},
+        {"X": "true 2"},
+        {"X": [[1, 2]], "W_q": [[True, 0], [0, 1]]},
+    ],
+)
+def test_true_and_false_are_no_numbers(given: dict[str, object]) -> None:
+    with pytest.raises(InputError):
+        attncli.Problem(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        [[True, False], [True, True]],
+        [["true", "false"], [1, 1]],
+        "true false\ntrue true",
+        np.array([[True, False], [True, True]]),
+    ],
+)
+def test_a_mask_may_be_made_of_true_and_false(mask: object) -> None:
+    for given in (mask, {"keep": mask}):
+        trace = attncli.compute(attncli.Problem(X=[[1], [2]], mask=given))  # type: ignore[arg-type]
+        assert trace["weights"].value[0].tolist() == [1, 0]

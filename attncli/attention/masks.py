@@ -95,7 +95,7 @@ BLOCKING = -1e4
 
 
 def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
-    array = to_array(raw, path, infinite=True)
+    array = to_array(raw, path, infinite=True, truths=True)
     added = array <= BLOCKING
     if added.any() and (added | (array == 0)).all():
         message = f"{dotted(path)} is added to the scores, but a mask is made of 0 and 1"

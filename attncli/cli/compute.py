@@ -43,6 +43,8 @@ def compute(
     only: Annotated[
         str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
     ] = None,
+    head: Annotated[str, Option(metavar="N[,N-N]", help="Show only these heads.")] = "",
+    rows: Annotated[str, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")] = "",
     decimals: shared.Decimals = None,
     full: shared.Full = False,
     why: shared.Why = False,
@@ -109,7 +111,9 @@ def compute(
     names = tuple(key_of(word) for word in words if word)
     overrides = Overrides(shared.problem_options(ctx), matrices)
     run = shared.Run(sources, overrides, keep_going, quiet)
-    selection = Selection(names, decimals, full, quiet, why, exact, standalone, reveal)
+    selection = Selection(
+        *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows
+    )
     display = Display(color, theme, not no_pager)
     _write(run.traces(names), chosen_format, selection, out, display, heat)
     if run.failed:
@@ -134,6 +138,12 @@ def _write(
         raise fail(f"--exact is not for {format_} files", hint="use -f json or -f yaml")
     if heat and not on_screen:
         raise fail("--heat is for a terminal, not for files", hint="html pages shade the weights")
+    if selection.heads or selection.rows:
+        from attncli.rendering.formats import FORMATS
+
+        if selection.exact or not FORMATS[format_].is_page:
+            what = "--exact" if selection.exact else f"{format_} files, which are whole"
+            raise fail(f"--head and --rows are not for {what}", hint="use --only, or a page")
     first = next(traces, None)
     if first is None:
         return  # nothing is written, not even an empty file

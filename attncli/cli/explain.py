@@ -3,13 +3,17 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 from collections.abc import Sequence
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
+from attncli.errors import InputError
+
+if TYPE_CHECKING:
+    from attncli.mechanisms.trace import Trace
 
 
 def explain(
@@ -55,7 +59,10 @@ def explain(
     requests: list[Request] = []
     for trace in run.traces():
         closed = Exact(trace) if exact else None
-        requests += requests_of(trace, whole_names(cells), deep, closed)
+        names = whole_names(cells)
+        known = [name for name in names if is_known(name, trace)]
+        run.failed |= len(known) < len(names)
+        requests += requests_of(trace, known, deep, closed)
     if requests and chosen_format == "table":
         width = terminal_width()
         write_lines((lines(request, selection, width) for request in requests), display)
@@ -66,6 +73,18 @@ def explain(
             shared.warn(closed.warnings())
     if run.failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def is_known(name: str, trace: "Trace") -> bool:
+    """Return whether a name means cells of a calculation; where it does not, print why."""
+    from attncli.mechanisms.named import find
+
+    try:
+        find(name, trace)
+    except InputError as error:
+        shared.complain(error)
+        return False
+    return True
 
 
 def whole_names(words: Sequence[str]) -> list[str]:

@@ -9,9 +9,12 @@ from typer.core import TyperCommand
 GROUPS = {
     "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
     "What is shown": {
-        *("only", "deep", "decimals", "full", "why", "quiet", "exact", "heat", "problem_only")
+        *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
+        "problem_only",
     },
-    "Where it goes": {"format_", "out", "standalone", "reveal", "color", "theme", "no_pager"},
+    "Where it goes": {
+        *("format_", "out", "standalone", "reveal", "color", "theme", "no_pager", "keep_going")
+    },
 }
 """The groups of options, with the names of those in each."""
 
@@ -47,6 +50,8 @@ EXAMPLES = {
         "attn new --kind pooling --score additive --blank > sheet.yaml",
     ),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
+    "completion": ('eval "$(attn completion bash)"', "attn completion fish | source"),
+    "manual": ("attn manual > attn.1", "attn manual | man -l -"),
 }
 """Of each command; answers.yaml holds answers to hw.yaml."""
 
@@ -56,17 +61,21 @@ class Command(TyperCommand):
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""
-        groups: dict[str, list[tuple[str, str]]] = {
-            name: [] for name in ("Arguments", *GROUPS, REST, LAST)
-        }
-        for param in self.get_params(ctx):
-            row = param.get_help_record(ctx)
-            if row is not None:
-                groups[_group_of(param)].append(row)
-        for name, rows in groups.items():
-            if rows:
-                with formatter.section(name):
-                    formatter.write_dl(rows)
+        for name, rows in groups_of(self, ctx).items():
+            with formatter.section(name):
+                formatter.write_dl(rows)
+
+
+def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
+    """Return the arguments, then each group of options: how each is written, and its help."""
+    groups: dict[str, list[tuple[str, str]]] = {
+        name: [] for name in ("Arguments", *GROUPS, REST, LAST)
+    }
+    for param in command.get_params(ctx):
+        row = param.get_help_record(ctx)
+        if row is not None:
+            groups[_group_of(param)].append(row)
+    return {name: rows for name, rows in groups.items() if rows}
 
 
 def _group_of(param: Any) -> str:

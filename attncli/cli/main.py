@@ -10,9 +10,11 @@ from typing import Annotated
 import typer
 
 from attncli.cli.check import check
+from attncli.cli.completion import completion
 from attncli.cli.compute import compute
 from attncli.cli.explain import explain
 from attncli.cli.help import Command, epilog
+from attncli.cli.manual import manual
 from attncli.cli.new import new
 from attncli.cli.samples import samples
 from attncli.cli.schema import schema
@@ -58,6 +60,8 @@ for command, more in (
     (schema, ""),
     (new, "The same call writes the same numbers. A file that is there is not overwritten."),
     (samples, ""),
+    (completion, "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish."),
+    (manual, ""),
 ):
     app.command(cls=Command, epilog=epilog(command.__name__, more))(command)
 

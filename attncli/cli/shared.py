@@ -97,7 +97,7 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     """Return NAME=FILE flags as a mapping.
 
     Raises:
-        InputError: for another form, or a name that is given twice.
+        InputError: for another form, standard input, or a name that is given twice.
     """
     from attncli.problem.aliases import key_of
 
@@ -106,6 +106,9 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
         name, sign, file = text.partition("=")
         if not (name and sign and file):
             raise fail(f"-m {visible(text)} is not of the form NAME=FILE", hint=f"-m {such_as}")
+        if file == "-":
+            message = f"-m {visible(text)}: a matrix is read from a file, not from standard input"
+            raise fail(message, hint=f"-m {such_as}")
         key = key_of(name.strip())
         if key in pairs:
             raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -23,6 +24,11 @@ Source: TypeAlias = str | os.PathLike[str]
 
 Options: TypeAlias = Mapping[str, bool]
 """Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
+
+PAIR = r"[-+]?\d+,\d+"
+ROW = rf"\[\s*{PAIR}(?:,\s+{PAIR})+\s*\]"
+PAIRS = re.compile(ROW)
+"""A row such as [0,5, 1,25], where a blank stands after every second comma alone."""
 
 NO_LABELS: Mapping[str, Labels] = {}
 

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from attncli.files.document import Raw
+from attncli.files.document import PAIRS, Raw
 
 MAX_DEPTH = 63
 """Of lists inside each other; what is deeper is left to the YAML reader, which tells the place."""
@@ -36,7 +36,7 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 at += 1
                 continue
             value, end = decoder.raw_decode(text, at)
-            if _has_half_a_character(text[at:end]):
+            if _has_half_a_character(text[at:end]) or PAIRS.search(text, at, end):
                 break
             found.append((_text(value), at, end))
             at = end

@@ -22,6 +22,7 @@ from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
 from attncli.problem.uses import REPLACES
 from attncli.records import Record, replace
+from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
@@ -375,7 +376,13 @@ def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
 
 
 def flag_value(key: str, text: str, flag: str) -> Raw:
-    """Return a flag's value; a mapping or list is written as in YAML."""
+    """Return a flag's value; a mapping or list is written as in YAML.
+
+    Raises:
+        InputError: for bytes that are no text.
+    """
+    if not text.isascii() and text != text.encode(errors="replace").decode():
+        raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):
         return text
     (document,) = read_bytes(f"{key}: {text}".encode(), flag, Path(), ".yaml")

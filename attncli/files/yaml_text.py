@@ -15,7 +15,8 @@ from typing import Any
 import yaml
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Chunk, Raw, error_at
+from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw, error_at
+from attncli.notation.blocks import doubt
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import block_of
 from attncli.text.escapes import visible
@@ -30,6 +31,10 @@ CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq
 NULLS = ("", "~", "null", "Null", "NULL")
 CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 """What the parser refuses; compiling it takes as long as parsing, so it waits for an error."""
+
+
+ALL_PAIRS = re.compile(rf"{ROW}|\[\s*{ROW}(?:\s*,\s*{ROW})*\s*\]")
+"""A list of such rows alone."""
 
 
 MISSING: Any = object()
@@ -101,10 +106,14 @@ class Open:
         anchor: the name under which aliases repeat it.
         before: how many values stand before it.
         awaits_key: whether a key comes next.
+        start: the event that opened it.
     """
 
-    def __init__(self, value: Any, anchor: str | None, before: int, awaits_key: bool) -> None:
+    def __init__(
+        self, value: Any, anchor: str | None, before: int, awaits_key: bool, start: Any = None
+    ) -> None:
         self.value = value
+        self.start = start
         self.anchor = anchor
         self.before = before
         self.awaits_key = awaits_key
@@ -123,6 +132,7 @@ class _Builder:
         self.anchors: dict[str, tuple[Any, int, int]] = {}  # value, values and levels in it
         self.count = 0  # of scalars and collections, also those that aliases stand for
         self.expanded = 0  # of the latter alone
+        self.has_pairs = bool(PAIRS.search(chunk.text))
 
     def path(self) -> KeyPath:
         """Return where the next value stands."""
@@ -147,6 +157,8 @@ class _Builder:
             self._open(event)
         elif isinstance(event, yaml.CollectionEndEvent):
             done = self.open.pop()
+            if self.has_pairs and isinstance(done.value, list):
+                self._check_commas(done, event)
             self._add(done.value, self.count - done.before, done.height + 1, done.anchor)
         elif isinstance(event, yaml.AliasEvent):
             self._alias(event)
@@ -181,8 +193,16 @@ class _Builder:
             raise self._error(event, TOO_DEEP)
         is_list = isinstance(event, yaml.SequenceStartEvent)
         value: Any = [] if is_list else {}
-        self.open.append(Open(value, event.anchor, self.count, awaits_key=not is_list))
+        self.open.append(Open(value, event.anchor, self.count, awaits_key=not is_list, start=event))
         self.count += 1
+
+    def _check_commas(self, done: Open, end: Any) -> None:
+        """Refuse a matrix in which every comma without a blank may be a decimal one."""
+        is_outer = not self.open or not isinstance(self.open[-1].value, list)
+        text = self.chunk.text[done.start.start_mark.index : end.end_mark.index]
+        if is_outer and ALL_PAIRS.fullmatch(text):
+            (word,) = re.findall(rf"^[\[\s]*({PAIR})", text)
+            raise self._error(done.start, str(doubt(word, ("decimal", "parted"))))
 
     def _alias(self, event: Any) -> None:
         if self.awaits_key() or event.anchor not in self.anchors:

@@ -24,7 +24,7 @@ PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
-"""What a mask may be made of, too."""
+"""Words that a mask may be made of, too, and nothing else; arrays of booleans are 0 and 1."""
 
 MAX_AXES = 4
 MAX_DEPTH = 64
@@ -64,13 +64,14 @@ def _listed(array: Array) -> list[Any]:
     return list(map(_listed, array)) if array.ndim > 1 else list(array)
 
 
-def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
+def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = False) -> Array:
     """Return the array of a matrix or a stack of matrices; one flat list is one row.
 
     Args:
         raw: nested lists of numbers or of written numbers, a text block, or an array.
         path: the key, for messages.
         infinite: whether −∞ is allowed.
+        truths: whether true and false are allowed, for 1 and 0.
 
     Returns:
         An array of 2 to 4 axes, float32 if an array of float32 was given, else float64.
@@ -80,6 +81,8 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
     """
     if isinstance(raw, str):
         raw = block_rows(raw, path)
+    if truths:
+        raw = _without_truths(raw)
     if (axes := _axes(raw)) > MAX_AXES:
         message = f"{name_of(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
         raise fail(f"{message}; {MAX_AXES} is the most", *path)
@@ -93,6 +96,13 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False) -> Array:
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
         raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place)
     return array if array.ndim > 1 else array.reshape(1, -1)
+
+
+def _without_truths(raw: Any) -> Any:
+    """Return a matrix with 1 and 0 for true and false."""
+    if isinstance(raw, list | tuple):
+        return [_without_truths(item) for item in raw]
+    return TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
@@ -214,9 +224,10 @@ def _row(items: Sequence[object], path: KeyPath) -> list[float]:
 def _element(item: object, path: KeyPath) -> float:
     if isinstance(item, str):
         return _written(item, path)
+    is_truth = isinstance(item, bool)
     if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
         item = item.item()
-    if isinstance(item, int | float | np.number | np.bool_):  # True is 1 in a mask
+    if isinstance(item, int | float | np.number | np.bool_) and not is_truth:
         try:
             return float(item)
         except OverflowError:
@@ -225,8 +236,6 @@ def _element(item: object, path: KeyPath) -> float:
 
 
 def _written(text: str, path: KeyPath) -> float:
-    if text in TRUTHS:
-        return TRUTHS[text]
     try:
         return number(text)
     except NumberError as error:

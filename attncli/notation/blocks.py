@@ -26,6 +26,8 @@ OTHER_GROUPS = (
 )
 """The same with points, blanks or apostrophes, and what parts the thousands."""
 
+THIN = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
+"""Digits with a thin space between, which parts thousands and not numbers."""
 
 POINT_AND_COMMA = OTHER_GROUPS[0][0]
 
@@ -37,11 +39,12 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
     makes all rows as long; where several do, a decimal comma if every number has one.
 
     Raises:
-        NumberError: for a comma that may be either.
+        NumberError: for a comma that may be either, or a thin space within a number.
 
     >>> [word for _, word in rows_of(["1,50 0,5"])[0]], [word for _, word in rows_of(["1, 5"])[0]]
     (['1.50', '0.5'], ['1', '5'])
     """
+    _refuse_thin_spaces(lines)
     parted = [_joined(words_of(line), line) for line in lines]
     pieces = [_joined(words_of(line, ""), line) for line in lines]
     words = [word for row in pieces for _, word in row]
@@ -65,8 +68,15 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
         one_in_each = len(words) == len(commas) and all(len(row) != 1 for row in pieces)
         if one_in_each and "thousands" not in readings and "decimal" in readings:
             return readings["decimal"]
-        raise _doubt(doubtful[0], readings)
+        raise doubt(doubtful[0], readings)
     return next(iter(readings.values()), parted)
+
+
+def _refuse_thin_spaces(lines: Sequence[str]) -> None:
+    if found := THIN.search("\n".join(lines)):
+        joined, parted = (re.sub(r"[\u2009\u202f]", sign, found[0]) for sign in ("", " "))
+        message = f"{visible(found[0])} has a thin space; write {joined}"
+        raise NumberError(f"{message}, or {parted} for several numbers")
 
 
 def whole_number(text: str) -> str:
@@ -80,7 +90,7 @@ def whole_number(text: str) -> str:
     """
     if GROUPS.fullmatch(text):
         if text.count(",") == 1 and "." not in text:
-            raise _doubt(text, ("decimal", "thousands"))
+            raise doubt(text, ("decimal", "thousands"))
         return text.replace(",", "")
     if DECIMAL.fullmatch(text):
         return text.replace(",", ".")
@@ -114,7 +124,8 @@ def _rewritten(rows: Sequence[Words], old: str, new: str) -> list[Words]:
     ]
 
 
-def _doubt(word: str, readings: Iterable[str]) -> NumberError:
+def doubt(word: str, readings: Iterable[str]) -> NumberError:
+    """Return the error for a comma that may be read in several ways."""
     ways = {
         "decimal": word.replace(",", "."),
         "thousands": word.replace(",", ""),

@@ -65,6 +65,8 @@ class Matrix(Record):
     column_labels: Sequence[str] = ()
     full: bool = False
     limit: int = LIMIT
+    only_rows: Sequence[int] = ()
+    only_columns: Sequence[int] = ()
     write: Callable[[float], str] = str
     gap: str = GAP
     bars: Sequence[int] = ()
@@ -75,12 +77,12 @@ class Matrix(Record):
     @property
     def rows(self) -> list[int | None]:
         """The rows that are shown, None for those left out."""
-        return kept(self.values.shape[0], self.full, self.limit)
+        return [*self.only_rows] or kept(self.values.shape[0], self.full, self.limit)
 
     @property
     def columns(self) -> list[int | None]:
         """The columns that are shown, None for those left out."""
-        return kept(self.values.shape[1], self.full, self.limit)
+        return [*self.only_columns] or kept(self.values.shape[1], self.full, self.limit)
 
     @property
     def is_cut(self) -> bool:

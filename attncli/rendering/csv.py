@@ -21,7 +21,7 @@ def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield the bare numbers where one step is asked for; else a line of --- between problems."""
     write = rounded(selection.decimals)
     if len(selection.only) == 1:
-        found = (_slices(trace[selection.only[0]].value) for trace in traces)
+        found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
         matrices = (matrix for slices in found for _, matrix in slices)
         return pieces((csv_text(_bare(matrix, write)) for matrix in matrices), "\n")
     return pieces((csv_text(_rows(trace, selection, write)) for trace in traces), "---\n")

@@ -49,6 +49,7 @@ class Format(Record):
         reports: writes what `attn check` shows, or None.
         explanations: writes what `attn explain` shows, or None.
         binary: whether the bytes are no text.
+        is_page: whether it is for reading, and may show a part of each step.
     """
 
     suffixes: tuple[str, ...]
@@ -57,6 +58,7 @@ class Format(Record):
     reports: Write | None = None
     explanations: Write | None = None
     binary: bool = False
+    is_page: bool = True
 
 
 FORMATS: dict[str, Format] = {
@@ -73,15 +75,21 @@ FORMATS: dict[str, Format] = {
         _in("record.as_json"),
         _in("grades.as_json"),
         _in("explanations.as_json"),
+        is_page=False,
     ),
     "csv": Format(
         (".csv",),
         "blocks; with --only STEP the bare numbers",
         _in("csv.as_csv"),
         _in("grades.as_csv"),
+        is_page=False,
     ),
-    "yaml": Format((".yaml", ".yml"), "one document a problem", _in("record.as_yaml")),
-    "npz": Format((".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True),
+    "yaml": Format(
+        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"), is_page=False
+    ),
+    "npz": Format(
+        (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
+    ),
     "markdown": Format(
         (".md", ".markdown"),
         "a document with formulas",

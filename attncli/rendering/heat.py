@@ -66,17 +66,25 @@ def _block(figure: Figure, has_colours: bool, layout: Layout) -> Block:
         for column in matrix.columns
         if row is not None and column is not None
     }
-    drawn = replace(matrix, gap="", cells=inks, column_labels=_letters(matrix))
+    drawn = replace(matrix, gap="", cells=inks, column_labels=_heads(matrix))
     block = layout.row([drawn])
     return titled(figure.name, block, ()) if figure.name else block
 
 
-def _letters(matrix: Matrix) -> list[str]:
-    """Return the first letters of the words over the columns, where they tell these apart."""
-    words = [label_text(label)[:1] for label in matrix.column_labels]
-    if len(set(words)) < len(words) or any(label_width(word) != 1 for word in words):
-        return []
-    return [f"{word} " for word in words]
+def _heads(matrix: Matrix) -> list[str]:
+    """Return what tells the columns apart in the width of a cell: one sign, two, or a number."""
+    labels = [label_text(label) for label in matrix.column_labels]
+    for size in range(1, SIZE + 1):
+        words = [_start(label, size) for label in labels]
+        if len(set(words)) == len(words) and all(words):
+            return [word + " " * (SIZE - label_width(word)) for word in words]
+    numbers = [str(number) for number in range(1, len(labels) + 1)]
+    return [number.ljust(SIZE) for number in numbers] if len(labels) < 10**SIZE else []
+
+
+def _start(label: str, size: int) -> str:
+    """Return as many of the first signs of a label as stand in so many columns."""
+    return next((label[:n] for n in range(size, 0, -1) if label_width(label[:n]) <= size), "")
 
 
 def _ink(value: float, has_colours: bool) -> Span:

@@ -15,6 +15,7 @@ from attncli.records import Record
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, Views, WeightedSum
 from attncli.tape.cells import cell_name
+from attncli.tape.find import find_places
 from attncli.tape.operations import Transposed
 from attncli.tape.step import Operation, Step
 from attncli.tape.walk import sources
@@ -95,7 +96,9 @@ def page_of(
     """
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)
-    views = Views(trace, decimals, selection.full, limit)
+    heads = find_places(selection.heads, "head", trace.steps, "--head") if selection.heads else []
+    rows = find_places(selection.rows, "query", trace.steps, "--rows") if selection.rows else []
+    views = Views(trace, decimals, selection.full, limit, heads, rows)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
@@ -139,7 +142,9 @@ class _Walk:
         """Yield the figures of a step, with its operands or with the sums of its rows."""
         parts = () if totals else self.views.layout(step)
         for place, name in self.views.slices(step):
-            operands = (p if isinstance(p, str) else self.views.of_operand(p, place) for p in parts)
+            operands = [
+                p if isinstance(p, str) else self.views.of_operand(p, place, step) for p in parts
+            ]
             results = (self.views.of_step(one, place) for one in (step, *totals))
             sums = self.views.weighted_sums(step, place)
             yield Figure(name, tuple(operands), tuple(results), tuple(sums))
@@ -162,7 +167,7 @@ class _Walk:
             if step.name not in self.seen:
                 self.seen.add(step.name)
                 for place, name in self.views.slices(step):
-                    yield self.views.of_step(step, place, name)
+                    yield self.views.of_input(step, place, name)
 
 
 def _together(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:

@@ -16,7 +16,7 @@ class Selection(Record):
     """What is written.
 
     Attributes:
-        only: the names of the steps, all by default.
+        only: the names or symbols of the steps, all by default.
         decimals: digits after the point; None for every digit in files for programs, and for
             `DEFAULT_DECIMALS` on pages.
         full: whether pages show large matrices whole.
@@ -26,6 +26,8 @@ class Selection(Record):
         standalone: whether LaTeX is a complete document.
         reveal: whether the steps of an HTML page are folded until they are asked for.
         points: whether a grade book has columns for points.
+        heads: the heads that pages show, such as `1,3-5`; all where it is empty.
+        rows: the rows of queries that pages show, by labels or numbers; all where it is empty.
     """
 
     only: tuple[str, ...] = ()
@@ -37,6 +39,8 @@ class Selection(Record):
     standalone: bool = False
     reveal: bool = False
     points: bool = False
+    heads: str = ""
+    rows: str = ""
 
     @property
     def digits(self) -> int:
@@ -44,5 +48,15 @@ class Selection(Record):
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
 
     def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation."""
-        return [step for step in trace if not self.only or step.name in self.only]
+        """Return the steps in the order of computation.
+
+        Raises:
+            InputError: for a word that people use for several of the steps.
+        """
+        if not self.only:
+            return [*trace]
+        from attncli.tape.find import find_step
+
+        found = [find_step(word, trace.steps, trace.inputs, trace.added) for word in self.only]
+        names = {step.name for step in found if step is not None}
+        return [step for step in trace if step.name in names]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from itertools import product
 
@@ -90,20 +90,36 @@ class WeightedSum(Record):
         return texts if self.parts else [*texts, "= 0"]
 
 
+def leftmost(product: MatMul) -> Expression:
+    """Return the first factor of a product, whose rows are those of the result."""
+    return leftmost(product.left) if isinstance(product.left, MatMul) else product.left
+
+
 class Views:
     """The views of one trace, with so many decimals, and with large matrices whole if `full`.
 
-    Of other matrices, `limit` rows or columns are shown whole.
+    Of other matrices, `limit` rows or columns are shown whole. Where heads or rows of queries are
+    given, only these are shown.
 
     Attributes:
         elided: whether anything was left out so far.
     """
 
-    def __init__(self, trace: Trace, decimals: int, full: bool, limit: int = LIMIT) -> None:
+    def __init__(
+        self,
+        trace: Trace,
+        decimals: int,
+        full: bool,
+        limit: int = LIMIT,
+        heads: Sequence[int] = (),
+        rows: Sequence[int] = (),
+    ) -> None:
         self.trace = trace
         self.decimals = decimals
         self.full = full
         self.limit = limit
+        self.heads = heads
+        self.rows = rows
         self.columns = trace.problem.columns
         self.elided = False
 
@@ -137,7 +153,8 @@ class Views:
         deep = len(step.trailing) == 3
         if deep:
             counts.append(step.array.shape[2])
-        for place in product(*(kept(count, self.full, self.limit) for count in counts)):
+        axes = (*LEADING[: len(counts) - deep], *step.trailing[:deep])
+        for place in product(*map(self._places, axes, counts)):
             at = tuple(i for i in place if i is not None)
             if len(at) < len(place):
                 self.elided = True
@@ -153,35 +170,60 @@ class Views:
         """Return the label of a place along an axis, or its number from 1."""
         return label_text(place_word(self.trace.labels, axis, place, alone=True))
 
-    def of_step(self, step: Step, place: Index, words: str = "") -> Panel:
-        """Return a matrix of a step or an input as it stands on paper.
+    def of_step(self, step: Step, place: Index) -> Panel:
+        """Return a matrix of a step as it stands on paper, at a place along batch, head and query.
 
-        `place` is along batch, head and query; `words` say it where that is not said otherwise.
         The heads of a step that was cut stand side by side, with bars between.
         """
-        return self._panel(step, place, step.columns, words, isinstance(step.operation, SplitHeads))
+        return self._panel(step, place, step.columns, joined=isinstance(step.operation, SplitHeads))
 
-    def of_operand(self, part: Expression, place: Index) -> Panel:
+    def of_input(self, step: Step, place: Index, words: str) -> Panel:
+        """Return a matrix of an input with all its rows; `words` say where it stands."""
+        return self._panel(step, place, step.columns, words, is_cut=False)
+
+    def of_operand(self, part: Expression, place: Index, result: Step) -> Panel:
         """Return an operand beside a result: all in the convention, rows or columns, of the page.
 
         A parameter that stands on paper as in row convention is turned round like its name, Wᵀ.
         """
-        return self._panel(part, place, self.columns)
+        made = result.operation
+        has_rows = not isinstance(made, MatMul) or part is leftmost(made)
+        is_cut = has_rows and result.trailing[-2:-1] == ("query",)
+        return self._panel(part, place, self.columns, is_cut=is_cut)
+
+    def _places(self, axis: str, count: int) -> Sequence[int | None]:
+        """Return the places along an axis that are shown, None for those left out."""
+        if axis == "head" and self.heads and count > 1:
+            # Keys and values may have fewer heads than queries, and several read the same.
+            size = max(s.array.shape[1] for s in self.trace if "head" in s.leading)
+            return list(dict.fromkeys(head * count // size for head in self.heads))
+        if axis == "query" and self.rows:
+            return self.rows
+        return kept(count, self.full, self.limit)
 
     def _panel(
-        self, part: Expression, place: Index, turned: bool, words: str = "", joined: bool = False
+        self,
+        part: Expression,
+        place: Index,
+        turned: bool,
+        words: str = "",
+        joined: bool = False,
+        is_cut: bool = True,
     ) -> Panel:
         array = array_of(part)
         on_page = partial(_on_page, place=place, joined=joined, turned=turned)
         size = array.shape[-1]
         axes = ("", *part.trailing)[-2:]
         row_axis, column_axis = reversed(axes) if turned else axes
+        rows = self.rows if is_cut and axes[0] == "query" else ()
         matrix = Matrix(
             on_page(array),
             row_labels=told_apart(self.trace.labels.get(row_axis, ())),
             column_labels=told_apart(self.trace.labels.get(column_axis, ())),
             full=self.full,
             limit=self.limit,
+            only_rows=() if turned else rows,
+            only_columns=rows if turned else (),
             write=style_of(array, self.decimals),
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
@@ -201,7 +243,7 @@ class Views:
         write = style_of(weights, self.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
         rows = made.left.trailing[-2] if len(made.left.trailing) > 1 else ""
-        for row in kept(len(matrix), self.full, self.limit):
+        for row in self._places(rows, len(matrix)):
             if row is None:
                 yield WeightedSum()
                 continue

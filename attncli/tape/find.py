@@ -25,6 +25,10 @@ HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGN
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
 
 
+TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T)")
+"""A step or an input turned round: Kᵀ, K^T."""
+
+
 class Cells(Record):
     """Some cells of a step: along each axis of its value one place, or several in a row."""
 
@@ -106,6 +110,10 @@ class _Reader(Record):
             if row is not None:
                 return row
         step = step or self.called(base)
+        if step is None and (match := TRANSPOSED.fullmatch(base)):
+            step = self.exact(match["name"]) or self.called(match["name"])
+            has_words = groups and not groups[-1].startswith(step.leading if step else ())
+            groups = [*groups[:-1], _turned(groups[-1])] if has_words else groups
         if step is None and (found := self.of_head(base)):
             step, head = found
             groups = [f"head {head}", *groups]
@@ -188,6 +196,48 @@ class _Reader(Record):
         return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
 
 
+def find_step(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> Step | None:
+    """Return the step that a name, a symbol or what people call it means; None where none does.
+
+    Args:
+        word: what somebody wrote.
+        steps: the steps of a calculation.
+        inputs: the problem's matrices, of whose names none is taken for another.
+        added: the names of those steps that change nothing.
+
+    Raises:
+        InputError: for a word that people use for several of the steps.
+    """
+    if word in steps:
+        return steps[word]
+    return None if word in inputs else _Reader(steps, inputs, added).called(word)
+
+
+def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:
+    """Return the places along an axis that a text names, in its order: `love`, `1-3,AI`.
+
+    Args:
+        text: labels, numbers from 1 and ranges of them, with commas between.
+        axis: such as "head" or "query".
+        steps: the steps of a calculation.
+        name: what messages call the text.
+
+    Raises:
+        InputError: for a place that is not there, or an axis that no step has.
+    """
+    step = next((one for one in steps.values() if axis in one.axes), None)
+    if step is None:
+        raise fail(f"{visible(name)}: no step of this calculation has an axis {axis}")
+    size = step.value.shape[step.axes.index(axis)]
+    found: list[int] = []
+    for part in filter(None, map(str.strip, text.split(","))):
+        is_place = "-" not in part or _known(step, axis, size, part)
+        word = part if is_place else part.replace("-", ":", 1)
+        span = _span(step, axis, size, word, name)
+        found += [span] if isinstance(span, int) else span
+    return list(dict.fromkeys(found))
+
+
 def several_meant(word: str, names: Sequence[str]) -> InputError:
     """Return the error for a word that people use for several of the steps."""
     message = f"{visible(word)} may mean {', '.join(names[:-1])} or {names[-1]} here"
@@ -216,6 +266,12 @@ def _cells(step: Step, groups: Sequence[str], name: str) -> Cells:
     leads = zip(step.leading, step.value.shape, strict=False)
     along = tuple(found.get(axis, range(size)) for axis, size in leads)
     return Cells(step, (*along, *_along(step, words or [], name)))
+
+
+def _turned(group: str) -> str:
+    """Return places along rows and columns as those of the matrix turned round: `1, am`."""
+    words = _parts(group)
+    return group if len(words) > 2 else ", ".join([*words[1:], ":"][:1] + words[:1])
 
 
 def _wrong_lead(step: Step, name: str) -> InputError:

@@ -18,9 +18,18 @@ def did_you_mean(word: str, known: Iterable[str]) -> str:
 
 
 def near_words(word: str, known: Iterable[str]) -> list[str]:
-    """Return the known word that is most like a misspelt one, or nothing."""
+    """Return the known word that is most like a misspelt one, or nothing.
+
+    >>> near_words("Self-Attention", ["self", "co_attention"])
+    ['self']
+    """
     import difflib
+    import re
 
     lower = {w.lower(): w for w in known}
+    plain = re.sub(r"[\s_-]+", "_", word.lower())
+    for same in (plain, plain.removesuffix("_attention")):
+        if same in lower:
+            return [lower[same]]
     alike = FAIR if len(word) > SHORT else GOOD
     return [lower[w] for w in difflib.get_close_matches(word.lower(), lower, n=1, cutoff=alike)]

@@ -1,0 +1,96 @@
+"""`attn manual`: the manual page, made of the help of all commands and of the tables."""
+
+# No postponed annotations here: typer would evaluate each of them at every start.
+
+import textwrap
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import typer
+
+from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, write_bytes
+
+STATUSES = {
+    0: "Nothing went wrong.",
+    WRONG_ANSWER: "attn check found a wrong number, or a sheet that gives nothing.",
+    BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
+    130: "Interrupted.",
+    READER_WENT_AWAY: "The reader of the pipe went away.",
+}
+"""The exit statuses."""
+
+VARIABLES = {
+    "NO_COLOR": "Where it is set and not empty, --color auto colours nothing.",
+    "FORCE_COLOR": "Where it is set and not empty, and NO_COLOR is not, --color auto colours files "
+    "and pipes, too.",
+    "TERM": "With dumb, --color auto colours nothing, and nothing is paged.",
+    "COLORTERM": "With truecolor or 24bit, shades are of 24 bits, else of 256 colours.",
+    "COLORFGBG": "Such as 15;0: the second number tells whether the terminal is light or dark, "
+    "which it is asked for otherwise.",
+    "PAGER": "The command that shows long output on a terminal, less by default; none if it is "
+    "empty or cat.",
+    "LESS, LV": "The options of these pagers; FRX and -c where they are not set.",
+}
+"""The environment variables that are read."""
+
+
+def manual(ctx: typer.Context) -> None:
+    """Print the manual page, attn(1)."""
+    write_bytes(["".join(f"{line}\n" for line in _page(ctx.find_root())).encode()], None)
+
+
+def _page(root: Any) -> Iterator[str]:
+    """Yield the lines of the page, in the macros of man(7)."""
+    from attncli import __version__
+    from attncli.problem.keys import KEYS
+    from attncli.rendering.formats import FORMATS
+
+    yield f'.TH ATTN 1 "" "attn {__version__}"'
+    about = str(root.command.help)
+    yield from (".SH NAME", "attn \\-", *_text(about[0].lower() + about[1:].rstrip(".")))
+    yield from (".SH SYNOPSIS", ".B attn", "COMMAND [OPTIONS] [ARGUMENTS]")
+    yield from (".SH DESCRIPTION", *_text(about), ".PP", *_text(str(root.command.epilog)))
+    yield ".SH COMMANDS"
+    for command in getattr(root.command, "commands", {}).values():
+        yield from _of_command(command, root)
+    yield from (".SH PROBLEM FILE", "A mapping in YAML, JSON, CSV or NPZ, with these keys:")
+    yield from _rows((key, f"{row.meaning}.") for key, row in KEYS.items())
+    yield ".SH FORMATS"
+    yield from _rows((n, f"{r.meaning} ({', '.join(r.suffixes)}).") for n, r in FORMATS.items())
+    yield ".SH ENVIRONMENT"
+    yield from _rows(VARIABLES.items())
+    yield ".SH EXIT STATUS"
+    yield from _rows((str(status), meaning) for status, meaning in STATUSES.items())
+
+
+def _of_command(command: Any, root: Any) -> Iterator[str]:
+    from attncli.cli.help import groups_of
+
+    ctx = typer.Context(command, info_name=command.name, parent=root)
+    usage = " ".join(["attn", command.name, *command.collect_usage_pieces(ctx)])
+    yield from (f".SS {_roff(usage)}", *_text(command.help))
+    for name, rows in groups_of(command, ctx).items():
+        yield from (".PP", f"{name}:", ".RS", *_rows(rows), ".RE")
+    for paragraph in command.epilog.split("\n\n"):
+        lines = paragraph.strip("\n").splitlines()
+        if lines[0] == "\b":  # which keeps the lines as they are
+            yield from (".PP", _roff(lines[1]), ".PP", ".nf", *map(_roff, lines[2:]), ".fi")
+        else:
+            yield from (".PP", *_text(paragraph))
+
+
+def _rows(rows: Iterable[tuple[str, str]]) -> Iterator[str]:
+    """Yield a list of terms, each with what it means."""
+    for term, meaning in rows:
+        yield from (".TP", rf"\fB{_roff(term)}\fR", *_text(meaning))
+
+
+def _text(text: str) -> list[str]:
+    return [_roff(line) for line in textwrap.wrap(text, 60)]
+
+
+def _roff(text: str) -> str:
+    """Return text as roff: marks and signs beyond ASCII are written out."""
+    signs = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
+    plain = "".join(signs.get(c) or (c if c.isascii() else rf"\[u{ord(c):04X}]") for c in text)
+    return rf"\&{plain}" if plain.startswith(".") else plain
