@@ -6,6 +6,11 @@ where the plain expression would lose digits or overflow.
 
 from __future__ import annotations
 
+from contextlib import suppress
+from functools import cache
+from math import fsum
+from typing import Any
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
@@ -14,10 +19,15 @@ SPLITTER = {8: 134217729.0, 4: 4097.0}
 """Veltkamp's constants 2^27 + 1 and 2^12 + 1: they split a float into two exact halves."""
 
 
-def largest_exponent(array: Array) -> float:
+FEW = 256
+"""So many numbers are summed faster one by one than by operations on arrays."""
+
+
+@cache
+def largest_exponent(dtype: np.dtype[Any]) -> float:
     """Return x so that e^-x to e^x, and sums of many of them, are ordinary floats."""
     # 20 below ln(max) leaves room for a row of e^20 = 4.8e8 keys.
-    return float(np.log(np.finfo(array.dtype).max)) - 20.0
+    return float(np.log(np.finfo(dtype).max)) - 20.0
 
 
 def power(base: float, scores: Array, shift: Array | float, temperature: float) -> Array:
@@ -49,10 +59,16 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
 def total(array: Array, along: int) -> Array:
     """Return the sum along an axis, which stays with size 1, correct to about a unit.
 
-    One half is added to the other again and again, and what each addition rounds away is kept
-    and added at the end (Knuth's two-sum). A running sum would lose digits over many keys.
+    Few numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of many, one half is added to
+    the other again and again, and what each addition rounds away is kept and added at the end
+    (Knuth's two-sum). A running sum would lose digits over many keys.
     """
     high = np.moveaxis(array, along, -1)
+    if array.size <= FEW:
+        with suppress(OverflowError):  # a sum beyond a float is left to the additions below
+            sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
+            exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
+            return np.moveaxis(exact, -1, along)
     low = np.zeros_like(high)
     while high.shape[-1] > 1:
         half, odd = divmod(high.shape[-1], 2)

@@ -39,6 +39,8 @@ def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
     The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
     returned, with only some rows where these are asked for.
     """
+    if not mask:
+        return None
     rows = rows or slice(0, n)
     query = np.arange(n)[rows, None]
     start = m - n if mask.get("align") == "bottom-right" else 0

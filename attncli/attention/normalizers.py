@@ -7,6 +7,7 @@ operation whose result is the step `weights`, and give it a row in `NORMALIZERS`
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import log
 from typing import Any
 
 import numpy as np
@@ -110,9 +111,12 @@ def _line(settings: Normalize, tape: Tape) -> str:
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
     if scores.dtype.kind != "f":
         return False
-    finite = np.where(scores == -np.inf, 0.0, scores)
-    largest = float(np.abs(finite).max(initial=0.0)) / settings.temperature
-    return largest * float(np.log(settings.base)) > precision.largest_exponent(scores)
+    size = np.abs(scores)
+    largest = float(size.max(initial=0.0))
+    if largest == np.inf:  # a blocked cell is no exponent
+        largest = float(size.max(initial=0.0, where=size < np.inf))
+    exponent = largest / settings.temperature * log(settings.base)
+    return exponent > precision.largest_exponent(scores.dtype)
 
 
 def _unblocked(scores: Expression) -> Expression:

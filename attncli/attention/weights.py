@@ -125,6 +125,8 @@ def _given(tape: Tape, key: str, array: Array) -> Step:
 
 def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
     array = array_of(s)
+    if array.min() > -np.inf:
+        return
     blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
     if not len(blocked):
         return

@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.progress import counted
 from attncli.cli.terminal import (
     BAD_INPUT,
     WRONG_ANSWER,
@@ -102,7 +103,10 @@ def check(
         write_lines([weaknesses(one, selection.digits) for one in problems], display)
         return
     found = Outcome()
-    graded = found.told(grade_all(problems, answers or (), strict, shared.standard_input(), given))
+    if "-" in (answers or ()):
+        shared.wait_for("answers")
+    every = grade_all(problems, answers or (), strict, shared.standard_input(), given)
+    graded = found.told(counted(every, "sheets"))
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from attncli.cli.progress import counted, tell
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
@@ -121,9 +122,15 @@ def standard_input() -> BinaryIO | None:
     return sys.stdin.buffer if sys.stdin is not None else None
 
 
+def wait_for(what: str) -> None:
+    """Say what is waited for, where standard input is a person at a terminal."""
+    if sys.stdin is not None and sys.stdin.isatty():
+        tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
+
+
 def complain(error: InputError) -> int:
     """Print an error's message; return the exit status that tells of it."""
-    typer.echo(str(error), err=True)
+    tell(str(error))
     return BAD_INPUT
 
 
@@ -131,7 +138,7 @@ def warn(warnings: Iterable[str], title: str = "") -> None:
     """Print warnings, after a title where there is one."""
     name = f"{visible(title)}: " if title else ""
     for warning in warnings:
-        typer.echo(f"warning: {name}{visible(warning)}", err=True)
+        tell(f"warning: {name}{visible(warning)}")
 
 
 class Run:
@@ -165,7 +172,7 @@ class Run:
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read, as they come."""
-        for found in self._found():
+        for found in counted(self._found(), "problems"):
             self._warn_of_first()
             if not isinstance(found, InputError):
                 yield found
@@ -200,6 +207,8 @@ class Run:
             yield from_flags(overrides)
         for source in self.sources:
             self._source, self._number = source, 0
+            if source == "-":
+                wait_for("a problem")
             try:
                 for found in load_each(source, overrides, standard_input()):
                     self._number += 1
@@ -212,7 +221,7 @@ class Run:
         complain(error)
         if self._number > 1:
             named = f", {visible(title)}" if title else ""
-            typer.echo(f"  in problem {self._number}{named}", err=True)
+            tell(f"  in problem {self._number}{named}")
         self.failed = True
         return not self.keep_going
 

@@ -193,6 +193,8 @@ def _from_lists(raw: Any, path: KeyPath) -> Array:
 
 
 def _is_list(item: object) -> bool:
+    if isinstance(item, list | str):  # nearly all there is
+        return not isinstance(item, str)
     if isinstance(item, np.ndarray):
         return item.ndim > 0
     return isinstance(item, Sequence) and not isinstance(item, str | bytes)

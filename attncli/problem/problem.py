@@ -16,7 +16,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
-from attncli.errors import Fault, KeyPath, Place, collected, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.aliases import with_keys
@@ -118,10 +118,12 @@ class Problem:
         values: dict[str, Any] = {}
         told = {key: value for key, value in given.items() if value is not None}
         for key, value in with_keys(told).items():
-            with collected(faults):
+            try:
                 raw[key] = plain(value, (key,))
                 if is_own(key):
                     values[key] = read_value(key, raw[key])
+            except InputError as error:
+                faults += error.faults
         known = key_of_plan(raw, values)
         plan = PLANS.find(known)
         for key, value in raw.items() if plan is None else ():

@@ -18,6 +18,8 @@ from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit
 
+ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one object a problem, one a line."""
@@ -27,7 +29,7 @@ def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
     """Yield values as JSON, one a line."""
     for one in records:
-        text = json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n"
+        text = ENCODER.encode(one) + "\n"
         try:
             data = text.encode()
         except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
@@ -93,18 +95,19 @@ def record(
     found["options"] = problem.options()
     if not selection.only:
         found["inputs"] = {key: numbers(a, None, infinite) for key, a in problem.matrices().items()}
-    found["steps"] = {
-        step.name: {
+    steps: dict[str, Any] = {}
+    for step in selection.steps(trace):
+        value = step.value
+        steps[step.name] = {
             "symbol": step.symbol,
             "formula": step.formula,
             **({"why": step.why} if selection.why else {}),
             "axes": list(step.axes),
             "labels": {axis: list(words) for axis, words in step.labels.items()},
-            "shape": list(step.value.shape),
-            "value": numbers(step.value, selection.decimals, infinite),
+            "shape": list(value.shape),
+            "value": numbers(value, selection.decimals, infinite),
         }
-        for step in selection.steps(trace)
-    }
+    found["steps"] = steps
     warnings = list(trace.warnings)
     if selection.exact:
         from attncli.explaining.exact import Exact

@@ -139,6 +139,8 @@ class Divide(Operation):
             quotient: Array = np.where(divisor == 0, 0, dividend / divisor)
             empty = divisor == 0
             return because(quotient, divisor, "{seen}", empty) if empty.any() else quotient
+        if divisor.all():
+            return np.divide(dividend, divisor)
         shape = np.broadcast_shapes(dividend.shape, divisor.shape)
         zeros = np.zeros(shape, np.result_type(dividend, divisor))
         return np.divide(dividend, divisor, out=zeros, where=divisor != 0)

@@ -61,8 +61,11 @@ class Operation(Record):
     @property
     def leading(self) -> tuple[str, ...]:
         """Which of the axes batch and head the result has: those of any operand."""
-        found = {name for operand in self.operands for name in operand.leading}
-        return tuple(name for name in LEADING if name in found)
+        found = {operand.leading for operand in self.operands}
+        if len(found) == 1:
+            return found.pop()
+        names = {name for leading in found for name in leading}
+        return tuple(name for name in LEADING if name in names)
 
     @property
     def trailing(self) -> tuple[str, ...]:
@@ -328,5 +331,5 @@ def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) 
         leading: which of "batch" and "head" to keep; the others have size 1.
         trailing: how many axes to keep at the end.
     """
-    kept = array[tuple(slice(None) if name in leading else 0 for name in LEADING)]
-    return kept.reshape(kept.shape[: len(leading)] + kept.shape[kept.ndim - trailing :])
+    lead = tuple(n for name, n in zip(LEADING, array.shape, strict=False) if name in leading)
+    return array.reshape(lead + array.shape[array.ndim - trailing :])

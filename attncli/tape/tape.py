@@ -135,5 +135,6 @@ class Tape:
 
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
         """Return the words for the places along the axes of an array, by the axis."""
-        sizes = zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True)
-        return {axis: self.labels[axis][:size] for axis, size in sizes if axis in self.labels}
+        sizes = array.shape[array.ndim - len(trailing) :] if self.labels else ()
+        pairs = zip(trailing, sizes, strict=False)
+        return {axis: self.labels[axis][:size] for axis, size in pairs if axis in self.labels}

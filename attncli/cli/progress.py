@@ -1,0 +1,67 @@
+"""Standard error: messages, and on a terminal a line that tells how far a long run is."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from typing import TypeVar
+
+import typer
+
+T = TypeVar("T")
+
+PATIENCE = 1.0
+"""So many seconds pass before anything is told."""
+
+EVERY = 0.2
+"""And so many between two lines."""
+
+CLEAR = "\r\x1b[K"
+
+
+class Line:
+    """The last line of standard error, where it tells how far the run is."""
+
+    is_shown = False
+
+    @classmethod
+    def show(cls, text: str) -> None:
+        """Write over the line."""
+        sys.stderr.write(f"{CLEAR}{text}")
+        sys.stderr.flush()
+        cls.is_shown = True
+
+    @classmethod
+    def clear(cls) -> None:
+        """Take the line away, if there is one."""
+        if cls.is_shown:
+            sys.stderr.write(CLEAR)
+            sys.stderr.flush()
+            cls.is_shown = False
+
+
+def tell(text: str) -> None:
+    """Print a message to standard error."""
+    Line.clear()
+    typer.echo(text, err=True)
+
+
+def counted(items: Iterable[T], noun: str) -> Iterator[T]:
+    """Yield the same items, and tell how many there were, where a person waits for them.
+
+    That is where standard error is a terminal and what is printed goes elsewhere.
+    """
+    streams = sys.stdout, sys.stderr
+    if None in streams or sys.stdout.isatty() or not sys.stderr.isatty():
+        yield from items
+        return
+    next_time = time.monotonic() + PATIENCE
+    try:
+        for number, item in enumerate(items, 1):
+            yield item
+            if (now := time.monotonic()) >= next_time:
+                next_time = now + EVERY
+                Line.show(f"{number:,} {noun}")
+    finally:
+        Line.clear()
