@@ -86,9 +86,19 @@ def _group_of(param: Any) -> str:
     return next((name for name, names in GROUPS.items() if param.name in names), REST)
 
 
-def epilog(command: str, more: str = "") -> str:
+MORE = {
+    "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
+    "check": "Exit status: 0 right, 1 wrong or empty, 2 something could not be read.",
+    "explain": "With several heads: 'weights[head 2][am, I]'.",
+    "new": "The same call writes the same numbers. A file that is there is not overwritten.",
+    "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
+}
+"""What else there is to say of a command."""
+
+
+def epilog(command: str) -> str:
     r"""Return what a help page ends with; `\b` keeps the lines of a paragraph as they are."""
-    paragraphs = [more] if more else []
+    paragraphs = [MORE[command]] if command in MORE else []
     if command == "compute":
         paragraphs.append("\b\nA problem file, such as hw.yaml:\n" + _indented(PROBLEM))
     return "\n\n".join([*paragraphs, "\b\nExamples:\n" + _indented("\n".join(EXAMPLES[command]))])

@@ -9,29 +9,21 @@ from typing import Annotated
 
 import typer
 
-from attncli.cli.check import check
-from attncli.cli.completion import completion
-from attncli.cli.compute import compute
-from attncli.cli.explain import explain
-from attncli.cli.help import Command, epilog
-from attncli.cli.manual import manual
-from attncli.cli.new import new
-from attncli.cli.samples import samples
-from attncli.cli.schema import schema
-from attncli.cli.scores import scores
+from attncli.cli.commands import SETTINGS, Group
 from attncli.cli.shared import complain
 from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
     name="attn",
+    cls=Group,
     help="Show every number of an attention calculation, the way a careful hand would write it.",
     epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings=SETTINGS,
 )
 
 
@@ -50,20 +42,6 @@ def attn(
     ] = False,
 ) -> None:
     """Show every number of an attention calculation, the way a careful hand would write it."""
-
-
-for command, more in (
-    (compute, "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'."),
-    (check, "Exit status: 0 right, 1 wrong or empty, 2 something could not be read."),
-    (explain, "With several heads: 'weights[head 2][am, I]'."),
-    (scores, ""),
-    (schema, ""),
-    (new, "The same call writes the same numbers. A file that is there is not overwritten."),
-    (samples, ""),
-    (completion, "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish."),
-    (manual, ""),
-):
-    app.command(cls=Command, epilog=epilog(command.__name__, more))(command)
 
 
 def main() -> None:
