@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import time
 from collections.abc import Iterable, Iterator
@@ -50,8 +51,21 @@ def tell(text: str) -> None:
 def counted(items: Iterable[T], noun: str) -> Iterator[T]:
     """Yield the same items, and tell how many there were, where a person waits for them.
 
-    That is where standard error is a terminal and what is printed goes elsewhere.
+    That is where standard error is a terminal and what is printed goes elsewhere. From the second
+    item on, cycles of objects are collected, which a short run leaves to its end.
     """
+    return _told(_collected(items), noun)
+
+
+def _collected(items: Iterable[T]) -> Iterator[T]:
+    for number, item in enumerate(items):
+        if number == 1:
+            gc.freeze()  # what was imported stays
+            gc.enable()
+        yield item
+
+
+def _told(items: Iterable[T], noun: str) -> Iterator[T]:
     streams = sys.stdout, sys.stderr
     if None in streams or sys.stdout.isatty() or not sys.stderr.isatty():
         yield from items

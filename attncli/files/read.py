@@ -167,13 +167,16 @@ def _unreadable(error: OSError | ValueError) -> InputError:
 
 
 def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
-    """YAML, and JSON, which is tried first where the text looks like it: it is much faster.
+    """YAML, and JSON; what most files are written in is tried first, as it is read much faster.
 
     A document that cannot be read holds its error, and those before it are whole.
     """
-    from attncli.files import json_text, yaml_text
+    from attncli.files import json_text, plain_yaml, yaml_text
 
     text = chunk.text
+    if (plain := plain_yaml.mapping(text)) is not None:
+        yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, text, 0))
+        return
     if text.lstrip()[:1] in ("{", "["):
         values, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":
