@@ -13,7 +13,6 @@ import typer
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
@@ -66,19 +65,15 @@ def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
     Raises:
         InputError: for a name or a suffix that is no format for this kind.
     """
-    from attncli.rendering.formats import formats_of
+    from attncli.rendering.formats import format_named, format_of_file, formats_of
 
-    formats = formats_of(kind)
     if name is not None:
-        if name not in formats:
-            raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, formats))
-        return name
+        return format_named(name, kind)
     if out is None:
         return "table"
-    for known, row in formats.items():
-        if out.suffix.lower() in row.suffixes:
-            return known
-    endings = ", ".join(suffix for row in formats.values() for suffix in row.suffixes)
+    if found := format_of_file(out.name, kind):
+        return found
+    endings = ", ".join(suffix for row in formats_of(kind).values() for suffix in row.suffixes)
     message = f"the name {visible(str(out))} does not tell a format"
     raise fail(message, hint=f"use -f, or one of {endings}")
 
