@@ -31,7 +31,9 @@ Each is short and reads like its textbook: it takes the tape and the problem, an
 """
 
 
-def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool = True) -> Trace:
+def compute(
+    problem: Problem, only: Collection[str] | None = None, rounded: bool = True, alone: bool = False
+) -> Trace:
     """Calculate a problem, step by step.
 
     Args:
@@ -39,6 +41,8 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
         only: the names of the steps that will be read, all by default; large steps that nobody
             asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
+        alone: whether the steps of `only` will be read without those that they are made from, of
+            which large ones then are not kept either.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -67,7 +71,7 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
 
         settle, work = Rounding(**problem.round), by_hand
         unrounded = compute(problem, rounded=False)
-    tape = Tape({}, problem.columns, settle, wanted, work)
+    tape = Tape({}, problem.columns, settle, wanted, work, alone)
     with located(problem.source):
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)

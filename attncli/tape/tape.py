@@ -35,6 +35,7 @@ class Tape:
             the array's place (hand rounding, a student's own numbers).
         wanted: names of the steps that anybody will read; None for all.
         work: how the array of an operation is worked out.
+        alone: whether wanted steps will be read without those that they are made from.
 
     Attributes:
         group: what the steps that follow are shown under, such as a time step.
@@ -47,12 +48,14 @@ class Tape:
         settle: Callable[[str, Array], Array] | None = None,
         wanted: frozenset[str] | None = None,
         work: Callable[[Expression], Array] = array_of,
+        alone: bool = False,
     ) -> None:
         self.labels = dict(labels or {})
         self.columns = columns
         self.settle = settle
         self.wanted = wanted
         self.work = work
+        self.alone = alone
         self.inputs: dict[str, Step] = {}
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
