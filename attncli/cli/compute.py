@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.sizes import Foretold
 from attncli.cli.terminal import (
     BAD_INPUT,
     Color,
@@ -117,9 +118,12 @@ def compute(
         *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows
     )
     display = Display(color, theme, not no_pager)
-    # A page shows what steps are made from; a file of numbers does not.
-    alone = not (FORMATS[chosen_format].is_page or exact)
-    _write(run.traces(names, alone), chosen_format, selection, out, display, heat)
+    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
+    row = FORMATS[chosen_format]
+    asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
+    foretold = None if asked else Foretold(chosen_format, selection)
+    traces = run.traces(names, not (row.is_page or exact), foretold)
+    _write(traces, chosen_format, selection, out, display, heat)
     if run.failed:
         raise typer.Exit(BAD_INPUT)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -205,16 +205,22 @@ class Run:
             elif self._ends(found):
                 return
 
-    def traces(self, only: tuple[str, ...] = (), alone: bool = False) -> Iterator[Trace]:
+    def traces(
+        self,
+        only: tuple[str, ...] = (),
+        alone: bool = False,
+        foresee: Callable[[int], None] | None = None,
+    ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
-        With `alone`, large steps that those of `only` are made from are not kept.
+        With `alone`, large steps that those of `only` are made from are not kept; `foresee` is
+        called before many numbers are calculated, and may raise an error.
         """
         from attncli.mechanisms.compute import compute as calculate
 
         for problem in self.problems():
             try:
-                trace = calculate(problem, only or None, alone=alone)
+                trace = calculate(problem, only or None, alone=alone, foresee=foresee)
             except InputError as error:
                 if self._ends(error, problem.title):
                     return

@@ -32,7 +32,11 @@ Each is short and reads like its textbook: it takes the tape and the problem, an
 
 
 def compute(
-    problem: Problem, only: Collection[str] | None = None, rounded: bool = True, alone: bool = False
+    problem: Problem,
+    only: Collection[str] | None = None,
+    rounded: bool = True,
+    alone: bool = False,
+    foresee: Callable[[int], None] | None = None,
 ) -> Trace:
     """Calculate a problem, step by step.
 
@@ -43,6 +47,8 @@ def compute(
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the steps of `only` will be read without those that they are made from, of
             which large ones then are not kept either.
+        foresee: called with about how many numbers all steps will have, where they are many,
+            before most of them are calculated; an error that it raises ends the calculation.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -71,7 +77,7 @@ def compute(
 
         settle, work = Rounding(**problem.round), by_hand
         unrounded = compute(problem, rounded=False)
-    tape = Tape({}, problem.columns, settle, wanted, work, alone)
+    tape = Tape({}, problem.columns, settle, wanted, work, alone, foresee)
     with located(problem.source):
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
