@@ -27,10 +27,13 @@ ROWS = {"scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights
 
 LEFT_OUT = {"hidden", *ROWS}
 
+NAMES = {*LEFT_OUT, "Q", "K", "V", "context", "concat", "output", "attentional"}
+"""Which step another word means, such as A, is told when all are there."""
+
 
 def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Whether the n × m steps are large and unwanted, and can be done some queries at a time."""
-    if tape.wanted is None or tape.settle is not None:
+    if tape.wanted is None or not tape.wanted <= NAMES or tape.settle is not None:
         return False
     if tape.wanted & (LEFT_OUT - ROWS if tape.alone else LEFT_OUT):
         return False
