@@ -27,6 +27,10 @@ from attncli.text.escapes import visible
 NOTHING: Mapping[str, Any] = {}
 
 
+MANY = 2**18
+"""From so many scores on it is told how many numbers the steps will have."""
+
+
 class Rules(Record):
     """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
@@ -77,6 +81,8 @@ def score(
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
+    if tape.foresee is not None and s.array.size >= MANY:
+        tape.foresee(_expected(tape, s, rules))
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
@@ -100,6 +106,17 @@ def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expr
     if isinstance(made, Operation):
         return tape.record(f"weights{suffix}", made, symbol="A")
     return made
+
+
+def _expected(tape: Tape, s: Step, rules: Rules) -> int:
+    """Return how many numbers the steps have up to the weights; one row tells of the others."""
+    n, m = map(int, s.array.shape[-2:])
+    one = Tape(columns=tape.columns)
+    row = one.given("scores", np.ones((*s.array.shape[:2], 1, m)), s.trailing, s.leading)
+    own = rules.of_rows(slice(0, 1), n)
+    normalize(one, adjust(one, row, own), own)
+    known = sum(step.array.size for step in tape.steps.values())
+    return known + n * sum(step.array.size for step in one.steps.values())
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:

@@ -63,9 +63,9 @@ def check(
         bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
     ] = False,
     format_: Annotated[
-        str | None, Option("--format", "-f", help="table, json, csv, markdown or html.")
+        str | None, Option("--format", "-f", help="table, json, csv, tsv, markdown or html.")
     ] = None,
-    out: shared.Out = None,
+    out: shared.Sheets = None,
     decimals: Annotated[
         int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
     ] = None,
@@ -76,7 +76,7 @@ def check(
     no_pager: shared.NoPager = False,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""
-    out = None if str(out) == "-" else out
+    out = None if out == "-" else out
     display = Display(color, theme, not no_pager)
     matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
     shared.prepare([problem, *(answers or ()), *matrices.values()])

@@ -5,13 +5,13 @@
 import sys
 from collections.abc import Iterator
 from itertools import chain
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.sizes import Foretold
 from attncli.cli.terminal import (
     BAD_INPUT,
     Color,
@@ -37,7 +37,9 @@ def compute(
     ] = None,
     format_: Annotated[
         str | None,
-        Option("--format", "-f", help="table, json, csv, yaml, npz, markdown, latex, html."),
+        Option(
+            "--format", "-f", help="table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+        ),
     ] = None,
     out: shared.Out = None,
     only: Annotated[
@@ -91,7 +93,7 @@ def compute(
     """Show every step of a calculation."""
     sources = list(inputs or ())
     matrices = shared.matrix_flags(matrix or (), "W_q=wq.csv")
-    out = None if str(out) == "-" else out
+    out = None if out == "-" else out
     if not sources and not matrices:
         if sys.stdin is not None and sys.stdin.isatty():
             typer.echo(ctx.get_help())
@@ -100,6 +102,7 @@ def compute(
     shared.prepare([*sources, *matrices.values()])
     from attncli.files.load import Overrides
     from attncli.problem.aliases import key_of
+    from attncli.rendering.formats import FORMATS
     from attncli.rendering.selection import Selection
 
     chosen_format = shared.format_name("traces", format_, out)
@@ -115,7 +118,12 @@ def compute(
         *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows
     )
     display = Display(color, theme, not no_pager)
-    _write(run.traces(names), chosen_format, selection, out, display, heat)
+    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
+    row = FORMATS[chosen_format]
+    asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
+    foretold = None if asked else Foretold(chosen_format, selection)
+    traces = run.traces(names, not (row.is_page or exact), foretold)
+    _write(traces, chosen_format, selection, out, display, heat)
     if run.failed:
         raise typer.Exit(BAD_INPUT)
 
@@ -124,7 +132,7 @@ def _write(
     traces: Iterator["Trace"],
     format_: str,
     selection: "Selection",
-    out: Path | None,
+    out: str | None,
     display: Display,
     heat: bool,
 ) -> None:

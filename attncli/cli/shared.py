@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, BinaryIO
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
@@ -14,17 +14,33 @@ from attncli.cli.progress import counted, tell
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
-from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.mechanisms.trace import Trace
     from attncli.problem.problem import Problem
-    from attncli.rendering.formats import Kind
+    from attncli.rendering.formats import Kind, Write
     from attncli.rendering.selection import Selection
 
 Out = Annotated[
-    Path | None, typer.Option("--out", "-o", help="Write to a file; its suffix tells the format.")
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write to a file; its suffix tells the format. FOLDER/, or a pattern as in "
+        "pages/{number}-{title}.html: a file for each problem; missing folders are made.",
+    ),
+]
+Sheets = Annotated[
+    str | None,
+    typer.Option(
+        "--out",
+        "-o",
+        metavar="FILE",
+        help="Write to a file; its suffix tells the format. FOLDER/, or a pattern as in "
+        "pages/{student}.html: a file for each student; missing folders are made.",
+    ),
 ]
 Decimals = Annotated[
     int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
@@ -61,37 +77,54 @@ def problem_options(ctx: typer.Context) -> dict[str, str]:
     return {key: value for key, value in given.items() if key in KEYS}
 
 
-def format_name(kind: Kind, name: str | None, out: Path | None = None) -> str:
+def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """Return the format that was asked for by name, or that the output file's name implies.
 
     Raises:
         InputError: for a name or a suffix that is no format for this kind.
     """
-    from attncli.rendering.formats import formats_of
+    from attncli.rendering.formats import format_named, format_of_file, formats_of
 
-    formats = formats_of(kind)
     if name is not None:
-        if name not in formats:
-            raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, formats))
-        return name
+        return format_named(name, kind)
     if out is None:
         return "table"
-    for known, row in formats.items():
-        if out.suffix.lower() in row.suffixes:
-            return known
-    endings = ", ".join(suffix for row in formats.values() for suffix in row.suffixes)
-    message = f"the name {visible(str(out))} does not tell a format"
+    from attncli.cli.targets import is_folder
+
+    if is_folder(out):
+        message = f"{visible(out)} is a folder, whose name does not tell a format"
+        raise fail(message, hint="use -f, as in -f html; or name a file in it")
+    if found := format_of_file(out, kind):
+        return found
+    endings = ", ".join(suffix for row in formats_of(kind).values() for suffix in row.suffixes)
+    message = f"the name {visible(out)} does not tell a format"
     raise fail(message, hint=f"use -f, or one of {endings}")
 
 
 def write_format(
-    kind: Kind, name: str, shown: Iterable[object], selection: Selection, out: Path | None
+    kind: Kind, name: str, shown: Iterable[Any], selection: Selection, out: str | None
 ) -> None:
-    """Write traces or reports in a format to a file, or to standard output as they come."""
+    """Write what is shown in a format, as it comes.
+
+    It goes to a file, to standard output, or to a file for each, in a folder or by a pattern.
+
+    Raises:
+        InputError: for a file that cannot be written, or two of one name.
+    """
+    from attncli.cli.targets import Targets, is_many
     from attncli.rendering.formats import FORMATS
 
     row = FORMATS[name]
-    write_bytes(getattr(row, kind)(shown, selection), out, row.binary)
+    write: Write = getattr(row, kind)
+    if out is None or not is_many(out):
+        write_bytes(write(shown, selection), None if out is None else Path(out), row.binary)
+        return
+    targets = Targets(out, kind, row.suffixes[0])
+    for number, one in enumerate(shown, 1):
+        values = {"student": one.name} if kind == "reports" else {}
+        trace = getattr(one, "trace", one)  # a sheet that could not be read has none
+        values["title"] = trace.problem.title if hasattr(trace, "problem") else ""
+        write_bytes(write([one], selection), targets.path(number, values), row.binary)
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
@@ -179,13 +212,22 @@ class Run:
             elif self._ends(found):
                 return
 
-    def traces(self, only: tuple[str, ...] = ()) -> Iterator[Trace]:
-        """Yield the calculations of the problems; of all steps, or as far as `only` needs them."""
+    def traces(
+        self,
+        only: tuple[str, ...] = (),
+        alone: bool = False,
+        foresee: Callable[[int], None] | None = None,
+    ) -> Iterator[Trace]:
+        """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
+
+        With `alone`, large steps that those of `only` are made from are not kept; `foresee` is
+        called before many numbers are calculated, and may raise an error.
+        """
         from attncli.mechanisms.compute import compute as calculate
 
         for problem in self.problems():
             try:
-                trace = calculate(problem, only or None)
+                trace = calculate(problem, only or None, alone=alone, foresee=foresee)
             except InputError as error:
                 if self._ends(error, problem.title):
                     return

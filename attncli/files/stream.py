@@ -22,11 +22,8 @@ STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = frozenset("\"'#")
 """Signs that JSON has in no other place; in YAML they may hide brackets."""
 
-GOES_ON = {"{": (":",), "[": (",", "[", ":")}
-"""What a line ends with where a { below it belongs to it, by what its part of JSON starts with.
-
-Only a list has mappings side by side; a line of JSON that was cut off costs only itself.
-"""
+GOES_ON = (",", "[", ":")
+"""What a line of JSON ends with where a mapping on the next one belongs to it."""
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
@@ -162,5 +159,7 @@ class _Parts:
         """Whether a line starts another part, though brackets are open, or may be."""
         if not line.startswith("{"):
             return DASHES.match(line) is not None
-        goes_on = GOES_ON[self.lines[0].lstrip()[0]]
-        return not self.lines[-1].rstrip().endswith(goes_on)
+        # Where a mapping has content on its first line, it is one line, which was cut off.
+        first, last = self.lines[0].strip(), self.lines[-1].rstrip()
+        is_cut = first.startswith("{") and len(first) > 1
+        return not last.endswith(GOES_ON) or (is_cut and not last.endswith(":"))

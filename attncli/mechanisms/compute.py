@@ -31,7 +31,13 @@ Each is short and reads like its textbook: it takes the tape and the problem, an
 """
 
 
-def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool = True) -> Trace:
+def compute(
+    problem: Problem,
+    only: Collection[str] | None = None,
+    rounded: bool = True,
+    alone: bool = False,
+    foresee: Callable[[int], None] | None = None,
+) -> Trace:
     """Calculate a problem, step by step.
 
     Args:
@@ -39,6 +45,10 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
         only: the names of the steps that will be read, all by default; large steps that nobody
             asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
+        alone: whether the steps of `only` will be read without those that they are made from, of
+            which large ones then are not kept either.
+        foresee: called with about how many numbers all steps will have, where they are many,
+            before most of them are calculated; an error that it raises ends the calculation.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -67,7 +77,7 @@ def compute(problem: Problem, only: Collection[str] | None = None, rounded: bool
 
         settle, work = Rounding(**problem.round), by_hand
         unrounded = compute(problem, rounded=False)
-    tape = Tape({}, problem.columns, settle, wanted, work)
+    tape = Tape({}, problem.columns, settle, wanted, work, alone, foresee)
     with located(problem.source):
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)

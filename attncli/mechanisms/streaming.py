@@ -11,6 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import Rules, adjust, normalize, score
 from attncli.notation.tree import Formula, Listed, Phrase, Words
+from attncli.records import replace
 from attncli.tape.operations import MIXED, MatMul
 from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
@@ -21,12 +22,20 @@ LARGE = 2**22
 BLOCK = 2**18
 """How many scores are calculated at a time: 2 MiB, about what a processor's cache holds."""
 
-LEFT_OUT = {"hidden", "scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights"}
+ROWS = {"scores", "scaled", "capped", "biased", "masked", "exp", "sum", "weights"}
+"""The steps of which some queries at a time can be kept."""
+
+LEFT_OUT = {"hidden", *ROWS}
+
+NAMES = {*LEFT_OUT, "Q", "K", "V", "context", "concat", "output", "attentional"}
+"""Which step another word means, such as A, is told when all are there."""
 
 
 def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Whether the n × m steps are large and unwanted, and can be done some queries at a time."""
-    if tape.wanted is None or tape.wanted & LEFT_OUT or tape.settle is not None:
+    if tape.wanted is None or not tape.wanted <= NAMES or tape.settle is not None:
+        return False
+    if tape.wanted & (LEFT_OUT - ROWS if tape.alone else LEFT_OUT):
         return False
     lead = np.broadcast_shapes(q.array.shape[:1], k.array.shape[:1])[0] * q.array.shape[1]
     count = lead * q.array.shape[-2] * k.array.shape[-2]
@@ -35,7 +44,11 @@ def is_large(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
 
 
 class Streamed(Operation):
-    """weights · V, some queries at a time; `tape` has the labels for warnings, and takes them."""
+    """weights · V, some queries at a time.
+
+    `tape` has the labels for warnings, and takes them; of the steps before, it takes those that are
+    wanted, where they may stand alone.
+    """
 
     q: Expression
     k: Expression
@@ -55,25 +68,38 @@ class Streamed(Operation):
         lead = np.broadcast_shapes(q.shape[:2], k.shape[:2], v.shape[:2])
         size = max(1, BLOCK // (m * lead[0] * lead[1]))
         result = np.empty((*lead, n, v.shape[-1]), np.result_type(q, v))
+        found: dict[str, Step] = {}
+        wanted = ROWS & (self.tape.wanted or ROWS)
         for start in range(0, n, size):
             rows = slice(start, min(start + size, n))
-            result[..., rows, :] = self._block(q[..., rows, :], k, v, rows, n)
+            steps = self._block(q[..., rows, :], k, v, rows, n)
+            result[..., rows, :] = steps["output"].array
+            for name in [name for name in steps if name in wanted]:
+                part = steps[name].array
+                if not start:
+                    whole = np.empty((*part.shape[:2], n, part.shape[3]), part.dtype)
+                    axes = steps[name].trailing
+                    labels = {x: w for x, w in self.tape.labels.items() if x in axes}
+                    found[name] = replace(steps[name], array=whole, labels=labels)
+                found[name].array[..., rows, :] = part
+        self.tape.steps.update(found)
         return result
 
-    def _block(self, q: Array, k: Array, v: Array, rows: slice, n: int) -> Array:
+    def _block(self, q: Array, k: Array, v: Array, rows: slice, n: int) -> dict[str, Step]:
+        """Return the steps of some queries."""
         labels = dict(self.tape.labels)
         numbers = tuple(str(row + 1) for row in range(n))
         labels["query"] = labels.get("query", numbers)[rows]
-        tape = Tape(labels)
-        queries = tape.given("Q", q, ("query", "feature"), ("batch", "head"))
-        keys = tape.given("K", k, ("key", "feature"), ("batch", "head"))
-        values = tape.given("V", v, ("key", "feature"), ("batch", "head"))
+        tape = Tape(labels, self.tape.columns)
+        queries = tape.given("Q", q, ("query", "feature"), self.q.leading)
+        keys = tape.given("K", k, ("key", "feature"), self.k.leading)
+        values = tape.given("V", v, ("key", "feature"), self.v.leading)
         rules = self.rules.of_rows(rows, n)
         weights = normalize(tape, adjust(tape, score(tape, queries, keys, rules), rules), rules)
-        output = tape.record("output", MatMul(weights, values))
+        tape.record("output", MatMul(weights, values))
         for warning in tape.warnings:
             self.tape.warn(warning)
-        return output.array
+        return tape.steps
 
     def notation(self, columns: bool) -> Formula:
         # In words, as no step of it is kept.

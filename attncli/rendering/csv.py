@@ -1,54 +1,67 @@
-"""A trace as CSV: the bare numbers of one step, or options, inputs and steps as blocks."""
+"""A trace as CSV or TSV: the bare numbers of one step, or options, inputs and steps as blocks."""
 
 from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
-from attncli.rendering.pieces import pieces
+from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.text.escapes import visible
-from attncli.text.numbers import every_digit, rounded
+from attncli.text.numbers import texts
+
+TAB = "\t"
 
 
 def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield the bare numbers where one step is asked for; else a line of --- between problems."""
-    write = rounded(selection.decimals)
+    return _written(traces, selection, ",")
+
+
+def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
+    return _written(traces, selection, TAB)
+
+
+def _written(traces: Iterable[Trace], selection: Selection, delimiter: str) -> Iterator[bytes]:
     if len(selection.only) == 1:
         found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
         matrices = (matrix for slices in found for _, matrix in slices)
-        return pieces((csv_text(_bare(matrix, write)) for matrix in matrices), "\n")
-    return pieces((csv_text(_rows(trace, selection, write)) for trace in traces), "---\n")
+        return in_parts((_bare(matrix, selection.decimals, delimiter) for matrix in matrices), "\n")
+    return in_parts((_parts(trace, selection, delimiter) for trace in traces), "---\n")
 
 
-def csv_text(rows: Iterable[Iterable[str]]) -> str:
+def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
     """Return rows of cells as CSV."""
     buffer = io.StringIO()
-    csv.writer(buffer, lineterminator="\n").writerows(rows)
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 
-def _rows(trace: Trace, selection: Selection, write: Callable[[float], str]) -> Iterator[list[str]]:
+def _parts(trace: Trace, selection: Selection, delimiter: str) -> Iterator[str]:
     if not selection.only:
         problem = trace.problem
-        texts = {"title": problem.title, "notes": problem.notes}
-        yield from ([key, visible(text)] for key, text in texts.items() if text)
-        yield from _flat(problem.options())
+        about = {"title": problem.title, "notes": problem.notes}
+        options = [[key, visible(text)] for key, text in about.items() if text]
+        yield csv_text([*options, *_flat(problem.options())], delimiter)
         for key, array in problem.matrices().items():
             for index, matrix in _slices(array):
-                yield [key + index]
-                yield from _bare(matrix, every_digit)
-        yield ["steps"]
+                yield f"{key}{index}\n"
+                yield from _bare(matrix, None, delimiter)
+        yield "steps\n"
     for step in selection.steps(trace):
+        rows, columns = axis_labels(step)
         for index, matrix in _slices(step.value):
-            yield [step.name + index]
-            yield from _labelled(matrix, *axis_labels(step), write)
+            yield f"{step.name}{index}\n"
+            numbers = _bare(matrix, selection.decimals, delimiter)
+            yield from _labelled(numbers, rows, columns, matrix.shape, delimiter)
 
 
 def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
@@ -72,17 +85,43 @@ def _slices(value: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _labelled(
-    matrix: Array, rows: Sequence[str], columns: Sequence[str], write: Callable[[float], str]
-) -> Iterator[list[str]]:
+    numbers: Iterator[str],
+    rows: tuple[str, ...],
+    columns: tuple[str, ...],
+    shape: tuple[int, ...],
+    delimiter: str,
+) -> Iterator[str]:
+    """Yield lines of numbers with their labels, where a matrix has any."""
     if not rows and not columns:
-        yield from _bare(matrix, write)
+        yield from numbers
         return
-    # An empty corner says that the first row and the first column are labels, even numbers.
-    n, m = matrix.shape
-    yield ["", *([visible(word) for word in columns] or map(str, range(1, m + 1)))]
-    labels = [visible(word) for word in rows] or map(str, range(1, n + 1))
-    yield from ([label, *row] for label, row in zip(labels, _bare(matrix, write), strict=True))
+    n, m = shape
+    yield _heads(columns or _counted(m), delimiter)
+    starts = _starts(rows or _counted(n), delimiter)
+    yield from (start + line for start, line in zip(starts, numbers, strict=True))
 
 
-def _bare(matrix: Array, write: Callable[[float], str]) -> Iterator[list[str]]:
-    return ([write(x) for x in row] for row in matrix.tolist())
+def _counted(count: int) -> tuple[str, ...]:
+    return tuple(str(i + 1) for i in range(count))
+
+
+@lru_cache
+def _heads(words: tuple[str, ...], delimiter: str) -> str:
+    """Return the line of labels of columns.
+
+    An empty corner says that the first row and the first column are labels, even numbers.
+    """
+    return csv_text([["", *map(visible, words)]], delimiter)
+
+
+@lru_cache
+def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
+    """Return the starts of lines with labels of rows."""
+    return csv_text(([visible(word), ""] for word in words), delimiter).splitlines()
+
+
+def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
+    """Yield a line for each row of a matrix."""
+    for rows in lists(matrix):
+        for row in rows:
+            yield delimiter.join(texts(row, decimals)) + "\n"

@@ -84,6 +84,14 @@ FORMATS: dict[str, Format] = {
         _in("grades.as_csv"),
         is_page=False,
     ),
+    "tsv": Format(
+        (".tsv", ".tab"),
+        "the same with tabs",
+        _in("csv.as_tsv"),
+        _in("grades.as_tsv"),
+        is_page=False,
+    ),
+    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
     "yaml": Format(
         (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"), is_page=False
     ),
@@ -117,6 +125,27 @@ def formats_of(kind: Kind) -> Mapping[str, Format]:
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) is not None}
 
 
+def format_named(name: str, kind: Kind, binary: bool = True) -> str:
+    """Return the format of a name or of a suffix without its dot, such as md.
+
+    Raises:
+        InputError: for a name that is no format of this kind, or no text where `binary` is not set.
+    """
+    known = {key: row for key, row in formats_of(kind).items() if binary or not row.binary}
+    found = name if name in known else format_of_file(f"*.{name}", kind)
+    if found not in known:
+        raise fail(f"unknown format {visible(name)}", hint=did_you_mean(name, known))
+    return found
+
+
+def format_of_file(name: str, kind: Kind) -> str | None:
+    """Return the format that the name of a file ends with; None where it ends with none."""
+    rows = formats_of(kind).items()
+    suffixes = {suffix: known for known, row in rows for suffix in row.suffixes}
+    fitting = [suffix for suffix in suffixes if name.lower().endswith(suffix)]
+    return suffixes[max(fitting, key=len)] if fitting else None
+
+
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Report],
     format: str = "table",  # noqa: A002 - the name of the flag
@@ -132,7 +161,8 @@ def render(
 
     Args:
         shown: one or several traces (`compute`), or reports (`check`).
-        format: a row of `FORMATS` that is text, such as "table", "json" or "html".
+        format: a row of `FORMATS` that is text, such as "table", "json" or "html", or a suffix
+            of one, such as "md".
         only: the names of the steps to show, all by default.
         decimals: digits after the point; by default 4 on pages and every digit in files.
         full: whether large matrices are shown whole.
@@ -156,9 +186,7 @@ def render(
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
-    formats = {name: row for name, row in formats_of(kind).items() if not row.binary}
-    if format not in formats:
-        raise fail(f"unknown format {visible(format)}", hint=did_you_mean(format, formats))
+    row = FORMATS[format_named(format, kind, binary=False)]
     names = tuple(map(key_of, only))
     points = any(isinstance(one, Report) and one.marking.points for one in several)
     selection = Selection(
@@ -167,5 +195,5 @@ def render(
         reveal=reveal and kind == "traces",
         points=bool(points),
     )
-    pieces: Iterator[bytes] = getattr(formats[format], kind)(several, selection)
+    pieces: Iterator[bytes] = getattr(row, kind)(several, selection)
     return b"".join(pieces).decode()

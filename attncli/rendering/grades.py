@@ -10,7 +10,7 @@ import numpy as np
 from attncli.checking.check import Report
 from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.csv import csv_text
+from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
 from attncli.rendering.remarks import places, written_texts
 from attncli.rendering.report import label_at
@@ -36,10 +36,20 @@ def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
 
 def as_csv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
     """Yield the grade book: a line a student, with points where some problem has them."""
-    yield csv_text([[*COLUMNS, *(POINTS if selection.points else ()), *WORDS]]).encode()
+    return _book(graded, selection, ",")
+
+
+def as_tsv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+    """Yield the grade book with tabs between the cells, none of which holds a tab."""
+    return _book(graded, selection, TAB)
+
+
+def _book(graded: Iterable[Graded], selection: Selection, delimiter: str) -> Iterator[bytes]:
+    header = [*COLUMNS, *(POINTS if selection.points else ()), *WORDS]
+    yield csv_text([header], delimiter).encode()
     for one in graded:
         row = (*grade(one), *(_points(one) if selection.points else ()), *_words(one))
-        yield csv_text([map(_as_text, row)]).encode()
+        yield csv_text([map(_as_text, row)], delimiter).encode()
 
 
 def _points(graded: Graded) -> tuple[str, ...]:

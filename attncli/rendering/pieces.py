@@ -1,8 +1,14 @@
-"""A file written piece by piece, a problem at a time."""
+"""A file written piece by piece: a problem at a time, and a large one some lines at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
+
+from attncli.arithmetic.elements import Array
+
+ENOUGH = 2**16
+"""So many characters are written at a time, or so many numbers: about what a pipe holds."""
 
 
 def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
@@ -10,5 +16,26 @@ def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
 
     Halves of characters, as in names of files that are not in UTF-8, become question marks.
     """
-    for number, text in enumerate(texts):
-        yield (between + text if number else text).encode(errors="replace")
+    return in_parts(([text] for text in texts), between)
+
+
+def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
+    """Yield texts as `pieces` does, each of which comes in parts; small parts are put together."""
+    for number, parts in enumerate(texts):
+        waiting = [between] if number else []
+        size = 0
+        for part in parts:
+            waiting.append(part)
+            size += len(part)
+            if size >= ENOUGH:
+                yield "".join(waiting).encode(errors="replace")
+                waiting, size = [], 0
+        if waiting:
+            yield "".join(waiting).encode(errors="replace")
+
+
+def lists(matrix: Array) -> Iterator[list[list[Any]]]:
+    """Yield the rows of a matrix (rows, columns) as lists of numbers, some rows at a time."""
+    count = max(1, ENOUGH // max(1, matrix.shape[1]))
+    for start in range(0, len(matrix), count):
+        yield matrix[start : start + count].tolist()

@@ -6,6 +6,8 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import chain
 from math import isinf
 from typing import Any
 
@@ -14,28 +16,83 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
-from attncli.rendering.pieces import pieces
+from attncli.records import Record
+from attncli.rendering.pieces import ENOUGH, pieces
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
+class Large(Record):
+    """A matrix with so many numbers that their lists are not made at once."""
+
+    array: Array
+    decimals: int | None
+
+    def parts(self) -> Iterator[str]:
+        """Yield its text as JSON, some rows at a time."""
+        yield from _nested(self.array, self.decimals)
+
+
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one object a problem, one a line."""
-    return json_lines(record(trace, selection) for trace in traces)
+    """Yield one object a problem, one a line; large matrices come some rows at a time."""
+
+    def matrix(array: Array, decimals: int | None) -> Any:
+        large = array.size >= ENOUGH
+        return Large(array, decimals) if large else numbers(array, decimals)
+
+    return json_lines(record(trace, selection, matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
     """Yield values as JSON, one a line."""
     for one in records:
-        text = ENCODER.encode(one) + "\n"
         try:
-            data = text.encode()
-        except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
-            halves = re.sub("[\ud800-\udfff]", lambda half: rf"\u{ord(half[0]):x}", text)
-            data = halves.encode()
-        yield data
+            parts: Iterable[str] = (_json(one) + "\n",)
+        except TypeError:  # it holds what is large
+            parts = chain(_parts(one), "\n")
+        for text in parts:
+            try:
+                data = text.encode()
+            except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
+                halves = re.sub("[\ud800-\udfff]", lambda half: rf"\u{ord(half[0]):x}", text)
+                data = halves.encode()
+            yield data
+
+
+def _json(value: Any) -> str:
+    return ENCODER.encode(value)
+
+
+def _parts(value: Any) -> Iterator[str]:
+    """Yield the JSON of mappings that hold large matrices."""
+    if isinstance(value, Large):
+        yield from value.parts()
+    elif isinstance(value, dict) and value:
+        for number, (key, item) in enumerate(value.items()):
+            yield f"{', ' if number else '{'}{_json(key)}: "
+            yield from _parts(item)
+        yield "}"
+    else:
+        yield _json(value)
+
+
+def _nested(array: Array, decimals: int | None) -> Iterator[str]:
+    if array.ndim < 2:
+        yield _json(numbers(array, decimals))
+        return
+    yield "["
+    if array.ndim == 2:
+        count = max(1, ENOUGH // array.shape[1])
+        for start in range(0, len(array), count):
+            rows = _json(numbers(array[start : start + count], decimals))
+            yield (", " if start else "") + rows[1:-1]
+    else:
+        for number, part in enumerate(array):
+            yield ", " if number else ""
+            yield from _nested(part, decimals)
+    yield "]"
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -44,7 +101,7 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
     def text(trace: Trace) -> str:
         written: str = yaml.dump(
-            record(trace, selection, float),
+            record(trace, selection, partial(numbers, infinite=float)),
             Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
             default_flow_style=None,
             sort_keys=False,
@@ -82,11 +139,11 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def record(
-    trace: Trace, selection: Selection, infinite: Callable[[float], object] = every_digit
+    trace: Trace, selection: Selection, matrix: Callable[[Array, int | None], Any]
 ) -> dict[str, Any]:
     """Return title, options, inputs, steps and warnings; it can be read back as a problem.
 
-    `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
+    `matrix` gives what stands for an array, with so many decimals.
     """
     problem = trace.problem
     found: dict[str, Any] = {"title": problem.title}
@@ -94,7 +151,7 @@ def record(
         found["notes"] = problem.notes
     found["options"] = problem.options()
     if not selection.only:
-        found["inputs"] = {key: numbers(a, None, infinite) for key, a in problem.matrices().items()}
+        found["inputs"] = {key: matrix(a, None) for key, a in problem.matrices().items()}
     steps: dict[str, Any] = {}
     for step in selection.steps(trace):
         value = step.value
@@ -105,7 +162,7 @@ def record(
             "axes": list(step.axes),
             "labels": {axis: list(words) for axis, words in step.labels.items()},
             "shape": list(value.shape),
-            "value": numbers(value, selection.decimals, infinite),
+            "value": matrix(value, selection.decimals),
         }
     found["steps"] = steps
     warnings = list(trace.warnings)
@@ -123,9 +180,12 @@ def record(
     return found
 
 
-def numbers(array: Array, decimals: int | None, infinite: Callable[[float], object]) -> Any:
+def numbers(
+    array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
+) -> Any:
     """Return an array as nested lists of floats, rounded half to even if asked.
 
+    `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
     Float32 numbers are written with the digits that a float32 has.
     """
     is_single = array.dtype == np.float32

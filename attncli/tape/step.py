@@ -259,8 +259,8 @@ class Step(Record):
     @property
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
-        made = self.name, self.columns, _likeness(self.operation)
         try:
+            made = self.name, self.columns, _likeness(self.operation)
             if (known := FORMULAS.get(made)) is not None:
                 return known
         except TypeError:  # an operation has a field that cannot be compared

@@ -35,6 +35,9 @@ class Tape:
             the array's place (hand rounding, a student's own numbers).
         wanted: names of the steps that anybody will read; None for all.
         work: how the array of an operation is worked out.
+        alone: whether wanted steps will be read without those that they are made from.
+        foresee: called with how many numbers all steps will have, where they are many, before most
+            of them are calculated; it may raise an error.
 
     Attributes:
         group: what the steps that follow are shown under, such as a time step.
@@ -47,12 +50,16 @@ class Tape:
         settle: Callable[[str, Array], Array] | None = None,
         wanted: frozenset[str] | None = None,
         work: Callable[[Expression], Array] = array_of,
+        alone: bool = False,
+        foresee: Callable[[int], None] | None = None,
     ) -> None:
         self.labels = dict(labels or {})
         self.columns = columns
         self.settle = settle
         self.wanted = wanted
         self.work = work
+        self.alone = alone
+        self.foresee = foresee
         self.inputs: dict[str, Step] = {}
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []

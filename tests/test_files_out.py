@@ -1,0 +1,331 @@
+"""Files for programs, a file for each problem or student, and steps too large for one list."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.cli import sizes
+from attncli.mechanisms import streaming
+from attncli.mechanisms.compute import compute
+from attncli.rendering import pieces, record
+from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
+from attncli.rendering.selection import Selection
+from attncli.text.filenames import alike, safe
+from attncli.text.numbers import every_digit, texts
+from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+
+GOOD = SAMPLES / "i_am_good.yaml"
+ANSWERS = [SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
+
+
+def rows_of(text: str, delimiter: str = ",") -> list[dict[str, str]]:
+    return [*csv.DictReader(io.StringIO(text), delimiter=delimiter)]
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_tidy_has_every_number_once_at_its_place(path: Path, attn: Attn) -> None:
+    rows = rows_of(attn("compute", path, "-f", "tidy").out)
+    problems = attncli.load_all(path)
+    known = [(str(n), s) for n, one in enumerate(problems, 1) for s in attncli.compute(one)]
+    assert len(rows) == sum(step.value.size for _, step in known)
+    for number, step in known:
+        own = [row for row in rows if (row["problem"], row["step"]) == (number, step.name)]
+        found = np.array([float(row["value"]) for row in own])
+        np.testing.assert_array_equal(found.reshape(step.value.shape), step.value)
+        assert {bool(row["head"]) for row in own} == {"head" in step.axes}
+        assert {bool(row["batch"]) for row in own} == {"batch" in step.axes}
+        names = ("batch", "head", "row", "column", "hidden")
+        places = [tuple(int(row[name]) - 1 for name in names if row[name]) for row in own]
+        assert places == [*np.ndindex(step.value.shape)]
+        if "query" in step.labels and step.axes[-2:] == ("query", "key"):
+            words = step.labels["query"]
+            assert [row["row_label"] for row in own] == [words[place[-2]] for place in places]
+
+
+def test_tidy_has_one_header_for_a_stream_and_numbers_its_problems(attn: Attn) -> None:
+    text = b'title: "a, b"\nX: [[1, 2]]\n---\nX: [[3, 4]]\nmask: {keep: [[0]]}\n'
+    lines = attn("compute", "-", "--only", "weights,output", "-f", "tidy", stdin=text).out
+    assert lines == (
+        "problem,title,step,batch,head,row,column,hidden,row_label,column_label,value\n"
+        '1,"a, b",weights,,,1,1,,,,1\n1,"a, b",output,,,1,1,,,,1\n1,"a, b",output,,,1,2,,,,2\n'
+        "2,,weights,,,1,1,,,,0\n2,,output,,,1,1,,,,0\n2,,output,,,1,2,,,,0\n"
+    )
+    masked = attn(
+        "compute", "-", "--only", "masked", "-f", "tidy", stdin=text.partition(b"---\n")[2]
+    )
+    assert masked.out.splitlines()[1:] == ["1,,masked,,,1,1,,,,-Infinity"]
+
+
+def test_tidy_can_be_checked(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "sheet.csv"
+    path.write_text(attn("compute", SAMPLES / "heads_cut.yaml", "-f", "tidy").out)
+    result = attn("check", SAMPLES / "heads_cut.yaml", path, "--quiet")
+    assert (result.status, result.err) == (0, "")
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_tsv_is_read_as_csv_is(path: Path, attn: Attn, tmp_path: Path) -> None:
+    for form in ("csv", "tsv"):
+        assert attn("compute", path, "-o", tmp_path / f"x.{form}").status == 0
+    one, two = (attn("compute", tmp_path / f"x.{form}", "-f", "json") for form in ("csv", "tsv"))
+    assert (two.status, two.out, two.err) == (one.status, one.out, one.err.replace(".csv", ".tsv"))
+
+
+def test_cells_of_tsv_hold_no_tab_and_no_line(attn: Attn) -> None:
+    problem = {"title": "a\tb\nc", "tokens": ["x\ty", "z"], "X": [[1, 0], [0, 1]]}
+    out = attn("compute", "-", "-f", "tsv", stdin=json.dumps(problem).encode()).out
+    assert out.splitlines()[0] == r"title	a\tb\nc"
+    assert "x\\ty\t1\t0\n" in out
+    book = attn("check", GOOD.parent / "integers_scaled.yaml", *ANSWERS, "-f", "tsv").out
+    comma = attn("check", GOOD.parent / "integers_scaled.yaml", *ANSWERS, "-f", "csv").out
+    assert rows_of(book, "\t") == rows_of(comma)
+    assert len(rows_of(book, "\t")) == 3
+
+
+def suffixes() -> list[tuple[Kind, str, str]]:
+    kinds: tuple[Kind, ...] = ("traces", "reports", "explanations")
+    rows = [(kind, *pair) for kind in kinds for pair in formats_of(kind).items()]
+    return [(kind, name, suffix) for kind, name, row in rows for suffix in row.suffixes]
+
+
+@pytest.mark.parametrize(("kind", "name", "suffix"), suffixes())
+def test_every_suffix_is_a_name(kind: Kind, name: str, suffix: str) -> None:
+    assert format_named(suffix.removeprefix("."), kind) == name
+
+
+def test_suffixes_as_formats(attn: Attn, tmp_path: Path) -> None:
+    for short, name in (("md", "markdown"), ("tex", "latex"), ("yml", "yaml"), ("jsonl", "json")):
+        assert attn("compute", GOOD, "-f", short).out == attn("compute", GOOD, "-f", name).out
+    trace = attncli.compute(attncli.load(GOOD))
+    assert attncli.render(trace, "md") == attncli.render(trace, "markdown")
+    attn("compute", GOOD, "-o", tmp_path / "x.tidy.csv")
+    assert (tmp_path / "x.tidy.csv").read_text().startswith("problem,title,step,")
+    wrong = attn("explain", GOOD, "scores", "-f", "htm")
+    assert (wrong.status, wrong.err) == (
+        2,
+        "unknown format htm\n  known: table, json, markdown, latex\n",
+    )
+
+
+def files_of(folder: Path) -> list[str]:
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file())
+
+
+@pytest.mark.parametrize(
+    ("out", "arguments", "names"),
+    [
+        ("new/sub/", ["-f", "html"], ["new/sub/A.html", "new/sub/b.html"]),
+        ("old", ["-f", "tidy"], ["old/A.tidy.csv", "old/b.tidy.csv"]),
+        ("p/{number:02}-{title}.json", [], ["p/01-A.json", "p/02-b.json"]),
+        ("{title}/x{{}}.npz", [], ["A/x{}.npz", "b/x{}.npz"]),
+    ],
+)
+def test_a_file_for_each_problem(
+    out: str, arguments: list[str], names: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "old").mkdir()
+    text = b"title: A\nX: [[1]]\n---\ntitle: b\nX: [[2]]\n"
+    result = attn("compute", "-", *arguments, "-o", out, stdin=text, cwd=tmp_path)
+    assert (result.status, result.out, result.err) == (0, "", "")
+    assert files_of(tmp_path) == names
+
+
+def test_each_file_is_what_the_problem_alone_gives(attn: Attn, tmp_path: Path) -> None:
+    attn("compute", GOOD, SAMPLES / "mask_causal.yaml", "-o", tmp_path / "{number}.html")
+    for number, path in enumerate((GOOD, SAMPLES / "mask_causal.yaml"), 1):
+        alone = attn("compute", path, "-f", "html").out
+        assert (tmp_path / f"{number}.html").read_text() == alone
+
+
+@pytest.mark.parametrize("second", ["Ada", "ADA", "Ada ", "Ada."])
+def test_two_problems_of_one_name_are_told(second: str, attn: Attn, tmp_path: Path) -> None:
+    text = f"title: Ada\nX: [[1]]\n---\ntitle: '{second}'\nX: [[2]]\n---\nX: [[3]]\n"
+    arguments = ["-f", "csv", "--only", "output", "-o", f"{tmp_path}/"]
+    result = attn("compute", "-", *arguments, stdin=text.encode())
+    assert result.status == 2
+    name = second.strip(" .")
+    assert result.err == (
+        f"{tmp_path}/{name}.csv is the file of number 1, Ada, and would be that of number 2, "
+        f"{second}\n  tell them apart by {{number}}, as in '{{number}}-{{title}}.csv'\n"
+    )
+    assert files_of(tmp_path) == ["Ada.csv"]
+    assert (tmp_path / "Ada.csv").read_text() == "1\n"
+
+
+def test_problems_without_a_title_are_told_apart(attn: Attn, tmp_path: Path) -> None:
+    result = attn(
+        "compute", "-", "-o", tmp_path / "{title}.csv", stdin=b"X: [[1]]\n---\nX: [[2]]\n"
+    )
+    assert result.status == 0
+    assert files_of(tmp_path) == ["problem 1.csv", "problem 2.csv"]
+
+
+def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
+    problem = SAMPLES / "integers_scaled.yaml"
+    result = attn("check", problem, *ANSWERS, "-o", tmp_path / "pages/{student}.html")
+    assert (result.status, result.out) == (1, "")
+    assert files_of(tmp_path) == ["pages/Ada.html", "pages/Bo.html", "pages/Cleo.html"]
+    assert (tmp_path / "pages/Bo.html").read_text() == attn(
+        "check", problem, ANSWERS[1], "-f", "html"
+    ).out
+    (tmp_path / "two").mkdir()
+    again = attn("check", problem, ANSWERS[0], ANSWERS[0], "-f", "json", "-o", tmp_path / "two")
+    assert again.status == 2
+    assert "is the file of number 1, Ada, and would be that of number 2, Ada" in again.err
+    assert files_of(tmp_path / "two") == ["Ada.json"]
+
+
+@pytest.mark.parametrize(
+    ("out", "told"),
+    [
+        ("{titel}.json", "there is no {titel} for the name of a file\n  did you mean title?\n"),
+        ("{student}.json", "there is no {student} for the name of a file\n  there is {title}"),
+        ("{title.x}.json", "there is no {title.x} for"),
+        ("{}.json", "there is no {} for"),
+        ("{title!r}.json", "may have a width behind a field"),
+        ("{number:99999}.json", "may have a width behind a field"),
+        ("{title.json", "has a bracket that is not closed"),
+        (".", ". is a folder, whose name does not tell a format\n  use -f, as in -f html"),
+        ("x/", "x/ is a folder, whose name does not tell a format"),
+        ("", " is a folder, whose name"),
+    ],
+)
+def test_what_is_no_pattern(out: str, told: str, attn: Attn, tmp_path: Path) -> None:
+    result = attn("compute", GOOD, "-o", out, cwd=tmp_path)
+    assert result.status == 2
+    assert told in result.err
+    assert files_of(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    ("title", "name"),
+    [
+        ("../../etc/passwd", "_.._etc_passwd"),
+        ("a/b\\c:d*e?f", "a_b_c_d_e_f"),
+        ("a\n\x1b[31m\u202eb", "a__[31m_b"),
+        (".hidden", "hidden"),
+        ("...", "_"),
+        ("nul.txt", "nul.txt_"),
+        ("é" * 300, "é" * 60),
+        ("می\u200cروم", "می\u200cروم"),
+    ],
+)
+def test_names_of_files_are_safe(title: str, name: str, attn: Attn, tmp_path: Path) -> None:
+    assert safe(title) == name
+    problem = json.dumps({"title": title, "X": [[1]]})
+    result = attn("compute", "-", "-o", tmp_path / "{title}.csv", stdin=problem.encode())
+    assert (result.status, files_of(tmp_path)) == (0, [f"{name}.csv"])
+
+
+def test_halves_of_characters_are_no_names() -> None:
+    assert safe("\ud800x") == "_x"
+
+
+def test_names_that_are_one_to_some_system_are_alike() -> None:
+    assert alike("STRASSE é") == alike("straße e\u0301")
+
+
+NUMBERS = [0.0, -0.0, 1.0, 1e16, 1e22, 1e-7, 0.1, 1 / 3, 2.5, -np.inf, np.inf, 5e-324, 1.7e308]
+
+
+def test_many_numbers_are_written_as_each_is() -> None:
+    values = [*NUMBERS, *np.random.default_rng(0).normal(size=500).tolist()]
+    assert texts(values, None) == [every_digit(value) for value in values]
+    finite = [value for value in values if np.isfinite(value)]
+    assert texts(finite, 3) == [f"{value:.3f}" for value in finite]
+    assert texts([], None) == texts([], 2) == []
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    traces = [attncli.compute(problem) for problem in attncli.load_all(path)]
+
+    def written(selection: Selection) -> list[bytes]:
+        forms = ("json", "csv", "tsv", "tidy")
+        return [b"".join(FORMATS[form].traces(traces, selection)) for form in forms]
+
+    selections = [Selection(), Selection(decimals=2), Selection(("weights",))]
+    whole = [written(selection) for selection in selections]
+    monkeypatch.setattr(pieces, "ENOUGH", 4)
+    monkeypatch.setattr(record, "ENOUGH", 4)
+    assert [written(selection) for selection in selections] == whole
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_steps_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some queries at a time, as where they are many."""
+    for problem in attncli.load_all(path):
+        selections = [Selection((name,)) for name in compute(problem).steps]
+        selections = [one for one in selections if one.only[0] in streaming.ROWS]
+        every = compute(problem)
+        whole = [b"".join(FORMATS["json"].traces([every], one)) for one in selections]
+        with monkeypatch.context() as patch:
+            patch.setattr(streaming, "LARGE", 1)
+            patch.setattr(streaming, "BLOCK", 8)
+            for selection, expected in zip(selections, whole, strict=True):
+                alone = compute(problem, selection.only, alone=True)
+                found = b"".join(FORMATS["json"].traces([alone], selection))
+                one, two = (numbers_of(json.loads(data)) for data in (found, expected))
+                assert one[0] == two[0]
+                np.testing.assert_allclose(one[1], two[1], rtol=1e-14, atol=1e-300)
+
+
+def numbers_of(found: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
+    """Return what was written but the numbers, and the numbers."""
+    (step,) = found["steps"].values()
+    value = np.array([float(x) for x in np.ravel(np.array(step.pop("value"), object))])
+    return found, value
+
+
+def large(n: int) -> bytes:
+    return json.dumps({"X": np.random.default_rng(1).normal(size=(n, 2)).tolist()}).encode()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "is_told"),
+    [
+        (["-f", "json"], True),
+        (["-f", "tidy", "-d", "2"], True),
+        (["--full"], True),
+        ([], False),
+        (["-f", "json", "--only", "output"], False),
+        (["-f", "json", "-o", "out.json"], False),
+    ],
+)
+def test_large_text_is_told_of_before(
+    arguments: list[str], is_told: bool, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(sizes, "LARGE_TEXT", 2**18)
+    monkeypatch.setattr("attncli.attention.weights.MANY", 2**10)
+    result = attn("compute", "-", *arguments, stdin=large(100), cwd=tmp_path)
+    assert result.status == 0
+    assert ("--only STEP writes some of them; -o FILE.npz holds all in" in result.err) is is_told
+    assert result.err.startswith("warning: all steps are about ") is is_told
+    monkeypatch.setattr(sizes, "MOST_HELD", 2**10)
+    refused = attn("compute", "-", *arguments, stdin=large(100), cwd=tmp_path)
+    assert (refused.status, refused.out == "") == ((2, True) if is_told else (0, result.out == ""))
+
+
+def test_the_size_that_is_told_is_about_right(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[int] = []
+    monkeypatch.setattr("attncli.attention.weights.MANY", 1)
+    monkeypatch.setattr("attncli.cli.compute.Foretold", lambda *_: told.append)
+    for path in SAMPLE_FILES:
+        told.clear()
+        problems = attncli.load_all(path)
+        if len(problems) > 1:
+            continue
+        attn("compute", path, "-f", "json")
+        steps = attncli.compute(problems[0]).steps
+        last = [step for name, step in steps.items() if name in streaming.LEFT_OUT | {*"QKV"}]
+        if problems[0].kind in ("self", "cross"):
+            known = sum(step.array.size for step in last)
+            assert told == [pytest.approx(known, rel=0.1)], path.name
