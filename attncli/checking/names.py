@@ -35,6 +35,8 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
     Raises:
         InputError: for a word that means no step, or one of several.
     """
+    if word in trace:  # as nearly all are
+        return trace[word], ()
     if len(word) > LONGEST:
         raise fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     base = word.partition("[")[0].strip()

@@ -22,8 +22,9 @@ LINE = re.compile(
 )
 BLANK = re.compile(r"(?:[ ]*\n|#[^\n]*\n)*")
 START = re.compile(rf"{BLANK.pattern}(?:---[ ]*\n{BLANK.pattern})?")
-WORD = re.compile(r"~|[-+]?[A-Za-z0-9_.(][\w.+\-*/^()%]*", re.ASCII)
-"""A word in brackets that means nothing else to YAML."""
+SIGNS = re.compile(r"([\[\], \n]+)")
+WORDS = re.compile(r"(?:(?:~|[-+]?[A-Za-z0-9_.(][\w.+\-*/^()%]*)(?: |\Z))*", re.ASCII)
+"""Words that mean nothing else to YAML."""
 
 DEEPEST = "[[[[[["
 NOT_WORDS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -49,10 +50,10 @@ def mapping(text: str) -> dict[str, Raw] | None:
         if key in found:
             return None
         if lists is not None:
-            try:
-                found[key] = json.loads(WORD.sub(r'"\g<0>"', lists))
-            except (ValueError, RecursionError):
+            value = _lists(lists)
+            if value is None:
                 return None
+            found[key] = value
         elif words is not None:
             found[key] = words.rstrip()
             if found[key] in NOT_WORDS:
@@ -61,3 +62,16 @@ def mapping(text: str) -> dict[str, Raw] | None:
             found[key] = quoted
         at = BLANK.match(text, line.end()).end()  # type: ignore[union-attr]  # it may be empty
     return found or None
+
+
+def _lists(text: str) -> Raw | None:
+    """Return lists of words in brackets; None for any other text."""
+    parts = SIGNS.split(text)  # every other one is a word
+    words = parts[2:-1:2]
+    if not WORDS.fullmatch(" ".join(words)):
+        return None
+    parts[2:-1:2] = [f'"{word}"' for word in words]
+    try:
+        return json.loads("".join(parts))
+    except ValueError:
+        return None
