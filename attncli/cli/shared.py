@@ -12,6 +12,7 @@ import typer
 
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
+from attncli.files import opened
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -32,6 +33,10 @@ Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
+AllowOutside = Annotated[
+    bool,
+    typer.Option("--allow-outside", help="Files may name matrix files outside their own folder."),
+]
 Why = Annotated[bool, typer.Option("--why", help="Say in a sentence why each step is done.")]
 Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
 Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
@@ -42,7 +47,11 @@ LARGE_FILES = 2**20
 
 
 def prepare(sources: Sequence[str]) -> None:
-    """Before NumPy is imported: keep its threads off small problems, where they only cost time."""
+    """Before anything is read: note what will be, and keep NumPy's threads off small problems.
+
+    There they only cost time; NumPy is imported later.
+    """
+    opened.begin("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # whoever reads the file will tell what is wrong with it
