@@ -20,13 +20,18 @@ def free_memory() -> int:
     limit = _told(Path("/sys/fs/cgroup/memory.max"), r"(\d+)", 1)
     if limit < UNKNOWN:  # of a container
         found = min(found, limit - _told(Path("/sys/fs/cgroup/memory.current"), r"(\d+)", 1))
+    return max(min(found, room_within_limit()), 0)
+
+
+def room_within_limit() -> int:
+    """Return how many bytes more this process may take, such as `ulimit -v` lets it."""
     with suppress(ImportError, OSError):  # Windows has no such limits
         import resource
 
         most, _ = resource.getrlimit(resource.RLIMIT_AS)
         if most != resource.RLIM_INFINITY:
-            found = min(found, most - _in_use())
-    return max(found, 0)
+            return most - _in_use()
+    return UNKNOWN
 
 
 def keep_within_memory() -> None:

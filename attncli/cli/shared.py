@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO
 
 import typer
 
+from attncli.arithmetic.memory import of_bytes, room_within_limit
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.files import opened
@@ -46,11 +47,21 @@ LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
 
 
+NUMPY_TAKES = 120_000_000
+"""How many bytes of address space NumPy reserves, most of it OpenBLAS."""
+
+
 def prepare(sources: Sequence[str]) -> None:
     """Before anything is read: note what will be, and keep NumPy's threads off small problems.
 
     There they only cost time; NumPy is imported later.
+
+    Raises:
+        InputError: where there is no room for NumPy, which would end the process itself.
     """
+    if (room := room_within_limit()) < NUMPY_TAKES:
+        message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
+        raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
     opened.begin("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")

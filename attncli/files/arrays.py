@@ -51,9 +51,9 @@ def _loaded(data: bytes) -> Any:
     if not data.startswith((b"PK", b"\x93NUMPY")):
         raise fail(DAMAGED)
     try:
-        _check_size(data)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how old the file's header is concerns nobody here
+            _check_size(data)
             found = np.load(io.BytesIO(data), allow_pickle=False)
             if isinstance(found, np.ndarray):
                 return found
@@ -109,7 +109,9 @@ def _check_header(file: Any, size: int, key: str) -> None:
     read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
     shape, _, dtype = read(file)
     count = prod(shape)
-    if not dtype.hasobject and not 0 <= count * dtype.itemsize <= size:
+    if any(length < 0 for length in shape):
+        raise fail(DAMAGED)
+    if not dtype.hasobject and count * dtype.itemsize > size:
         message = f"{visible(key)} claims {count:,} numbers, which the file does not hold"
         raise fail(message, hint="the file was cut off, or was made to take memory")
 

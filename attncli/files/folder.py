@@ -37,9 +37,9 @@ class Folder(Record):
             raise unreadable(error) from None
         if not (is_inside or self.allow_outside):
             hint = "name it with -m, move it there, or allow it by --allow-outside"
-            raise fail("lies outside the folder of the file that names it", hint=hint)
+            raise fail("this lies outside the folder of the file that names it", hint=hint)
         if not is_file:
-            raise fail("is a device or a named pipe, not a file", hint="name it with -m")
+            raise fail("this is a device or a named pipe, not a file", hint="name it with -m")
         return path
 
 

@@ -178,5 +178,6 @@ class _Parts:
         """Whether a line starts another part, though brackets are open, or may be."""
         if not line.startswith("{"):
             return DASHES.match(line) is not None
-        goes_on = GOES_ON[self.lines[0].lstrip()[0]]
+        first = self.lines[0].strip()
+        goes_on = GOES_ON["[" if first == "{" else first[0]]  # alone in its line, it was laid out
         return not self.lines[-1].rstrip().endswith(goes_on)
