@@ -238,6 +238,23 @@ def test_too_little_memory_is_a_sentence(megabytes: int, tmp_path: Path) -> None
     assert b"Traceback" not in done.stderr
 
 
+OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "markdown", "latex", "html"])
+def test_no_sign_that_a_terminal_obeys_is_printed(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    made = {"title": OBEYED, "notes": OBEYED, "tokens": [OBEYED, "ü"], "X": [[1], [2]]}
+    path.write_text(json.dumps(made))
+    result = attn("compute", path, "-f", form)
+    assert result.status == 0
+    assert not set(result.out) & set(OBEYED) - set("a[31m2Jbcd")
+    if form in ("json", "yaml"):  # the escapes are the format's own: the signs are read back
+        again = tmp_path / f"b.{form}"
+        again.write_text(result.out, encoding="utf-8")
+        assert attncli.load(again).tokens == (OBEYED, "ü")
+
+
 # --- files that are written ----------------------------------------------------------------------
 
 

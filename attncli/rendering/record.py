@@ -27,31 +27,51 @@ def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
     """Yield values as JSON, one a line."""
     for one in records:
-        text = json.dumps(one, ensure_ascii=False, allow_nan=False) + "\n"
-        try:
-            data = text.encode()
-        except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
-            halves = re.sub("[\ud800-\udfff]", lambda half: rf"\u{ord(half[0]):x}", text)
-            data = halves.encode()
-        yield data
+        data = json.dumps(one, ensure_ascii=False, allow_nan=False).encode(errors="surrogatepass")
+        if _is_obeyed(data):
+            data = json.dumps(one, allow_nan=False).encode()
+        yield data + b"\n"
+
+
+def _is_obeyed(data: bytes) -> bool:
+    """Whether a sign of a text means something to a terminal, and is to be written as an escape.
+
+    Halves of characters, as in names of files that are not in UTF-8, are such signs, too.
+    """
+    return any(sign.search(data) for sign in OBEYED)
+
+
+OBEYED = (
+    re.compile(rb"\xc2[\x80-\x9f]"),
+    re.compile(rb"\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"),
+    re.compile(rb"\xed[\xa0-\xbf]"),
+)
+"""Control characters, ends of lines and turns of direction in UTF-8; each is found by its start."""
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one document a problem; each row of a matrix on its own line."""
-    import yaml
 
     def text(trace: Trace) -> str:
-        written: str = yaml.dump(
-            record(trace, selection, float),
-            Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
-            default_flow_style=None,
-            sort_keys=False,
-            allow_unicode=True,
-            width=10**9,
-        )
-        return written
+        found = record(trace, selection, float)
+        written = _dumped(found, is_unicode=True)
+        return _dumped(found, is_unicode=False) if _is_obeyed(written.encode()) else written
 
     return pieces(map(text, traces), "---\n")
+
+
+def _dumped(value: Any, is_unicode: bool) -> str:
+    import yaml
+
+    text: str = yaml.dump(
+        value,
+        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=is_unicode,
+        width=10**9,
+    )
+    return text
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
