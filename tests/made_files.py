@@ -207,11 +207,12 @@ def as_npz(made: Mapping[str, Any]) -> bytes:
     """Return a mapping as an NPZ file, numbers as numbers where they all are."""
     arrays = {}
     for key, raw in made.items():
+        name = key.encode(errors="replace").decode().replace("/", "") or "_"
         try:
-            arrays[key.replace("/", "") or "_"] = np.array(raw, dtype=float)
+            arrays[name] = np.array(raw, dtype=float)
         except (ValueError, TypeError):
             if isinstance(raw, str):
-                arrays[key.replace("/", "") or "_"] = np.array(raw)
+                arrays[name] = np.array(raw)
     file = io.BytesIO()
     arrays.pop("file", None)
     np.savez(file, allow_pickle=True, **{k: a for k, a in arrays.items() if k != "allow_pickle"})

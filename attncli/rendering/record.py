@@ -63,9 +63,12 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def _dumped(value: Any, is_unicode: bool) -> str:
     import yaml
 
+    dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    # A number that knows how it was written is a float.
+    dumper.add_multi_representer(float, dumper.represent_float)
     text: str = yaml.dump(
         value,
-        Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
+        Dumper=dumper,
         default_flow_style=None,
         sort_keys=False,
         allow_unicode=is_unicode,
