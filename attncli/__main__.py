@@ -3,8 +3,9 @@
 import gc
 import signal
 
-# Until main() can end it properly, an interrupt ends the program at once and silently.
-signal.signal(signal.SIGINT, signal.SIG_DFL)
+# An interrupt ends the program at once and silently; who has it ignored wants that.
+if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 # A short-lived process leaves the collecting of cycles to its end, and it starts with importing.
 gc.disable()
 

@@ -100,39 +100,37 @@ def in_terminal(
     return Result(process.wait(), shown.decode().replace("\r\n", "\n"), "")
 
 
-@pytest.fixture(scope="session")
-def attn() -> Attn:
-    """Return a function that runs `attn` in this process; `stdin`, `cwd`, `env` as keywords.
+def in_process(
+    *arguments: str | Path, stdin: bytes = b"", cwd: Path = ROOT, env: dict[str, str] | None = None
+) -> Result:
+    """Run `attn` in this process.
 
     It starts and ends as a program does: with streams, a folder and variables of its own, and
     nothing that it sets is left behind. A Python warning, which a user would see, is an error.
     """
+    longest_field = csv.field_size_limit()
+    # Files, not buffers in memory: the program asks its output which file it is.
+    with (
+        mock.patch.dict(os.environ, environment(**(env or {})), clear=True),
+        contextlib.chdir(cwd),
+        TextIOWrapper(BytesIO(stdin), "utf-8") as given,
+        _file("strict") as out,
+        _file("backslashreplace") as err,
+        mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
+    ):
+        try:
+            status = run([str(argument) for argument in arguments])
+        finally:
+            csv.field_size_limit(longest_field)
+        out.seek(0)
+        err.seek(0)
+        return _result(status, out.read(), err.read())
 
-    def call(
-        *arguments: str | Path,
-        stdin: bytes = b"",
-        cwd: Path = ROOT,
-        env: dict[str, str] | None = None,
-    ) -> Result:
-        longest_field = csv.field_size_limit()
-        # Files, not buffers in memory: the program asks its output which file it is.
-        with (
-            mock.patch.dict(os.environ, environment(**(env or {})), clear=True),
-            contextlib.chdir(cwd),
-            TextIOWrapper(BytesIO(stdin), "utf-8") as given,
-            _file("strict") as out,
-            _file("backslashreplace") as err,
-            mock.patch.multiple(sys, stdin=given, stdout=out, stderr=err),
-        ):
-            try:
-                status = run([str(argument) for argument in arguments])
-            finally:
-                csv.field_size_limit(longest_field)
-            out.seek(0)
-            err.seek(0)
-            return _result(status, out.read(), err.read())
 
-    return call
+@pytest.fixture(scope="session")
+def attn() -> Attn:
+    """Return a function that runs `attn` in this process; `stdin`, `cwd`, `env` as keywords."""
+    return in_process
 
 
 @pytest.fixture(scope="session")

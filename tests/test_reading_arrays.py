@@ -153,7 +153,11 @@ HEADER = npy(np.eye(2))
         (HEADER[:50], ".npy", f"f.npy: {NOT_NUMPY}"),
         (HEADER[:-1], ".npy", f"f.npy: {NOT_NUMPY}"),
         (HEADER.replace(b"(2, 2), }", b"(2, 2(, }"), ".npy", f"f.npy: {NOT_NUMPY}"),
-        (HEADER.replace(b"(2, 2), }   ", b"(2, 9999), }"), ".npy", f"f.npy: {NOT_NUMPY}"),
+        (
+            HEADER.replace(b"(2, 2), }   ", b"(2, 9999), }"),
+            ".npy",
+            "f.npy: X claims 19,998 numbers",
+        ),
         (npz(X=np.eye(9))[:300], ".npz", f"f.npz: {NOT_NUMPY}"),
         (npz(X=np.eye(9))[:-30], ".npz", f"f.npz: {NOT_NUMPY}"),
         (b"PK\x03\x04 and no more", "", f"f: {NOT_NUMPY}"),

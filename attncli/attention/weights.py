@@ -12,10 +12,12 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.memory import free_memory, of_bytes
 from attncli.attention.masks import Mask, Masked, kept, rows_of
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
+from attncli.errors import fail
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.tape.operations import Add, Scale, SoftCap
@@ -72,10 +74,30 @@ def score(
     vector is an InputError with the cosine.
     """
     row, values = SCORES[rules.score], rules.parameters
+    _check_room(tape, q, k, rules)
     given = [p for p in row.parameters if p.name in values]
     parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
     operation = row.build(tape, q, k, parameters, suffix)
     return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
+
+
+def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
+    """Refuse, before any of it is there, more steps of n × m numbers than memory has room for."""
+    queries, keys = (array_of(one) for one in (q, k))
+    lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
+    n, m = queries.shape[-2], keys.shape[-2]
+    kept = 3 + sum(map(bool, (rules.scale, rules.softcap, rules.bias is not None, rules.mask)))
+    size = lead[0] * lead[1] * n * m * kept * queries.itemsize
+    if size < SURELY_ROOM or size <= (room := free_memory()):
+        return
+    times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
+    message = f"the steps of {times}{n:,} × {m:,} numbers take {of_bytes(size)} of memory"
+    hint = "--only output keeps none of them" if tape.wanted is None else "take fewer tokens"
+    raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
+
+
+SURELY_ROOM = 2**28
+"""Up to so many bytes nobody asks how many are free."""
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:

@@ -7,6 +7,8 @@ import re
 import sys
 from time import monotonic
 
+from attncli.cli.endings import undone
+
 PATIENCE = 0.1
 """So many seconds a terminal has to answer; those that know the question take a few thousandths."""
 
@@ -53,12 +55,16 @@ def _answer() -> bytes:
         if os.tcgetpgrp(terminal) != os.getpgrp():  # in the background, asking would stop it
             return b""
         before = termios.tcgetattr(terminal)
-        try:
+
+        def restore() -> None:
+            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+
+        with undone(restore):
             tty.setcbreak(terminal)
             os.write(terminal, QUESTION)
-            return _read(terminal)
-        finally:
-            termios.tcsetattr(terminal, termios.TCSADRAIN, before)
+            answer = _read(terminal)
+            restore()
+        return answer
     except (OSError, termios.error):
         return b""
     finally:

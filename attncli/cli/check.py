@@ -70,6 +70,7 @@ def check(
         int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
     ] = None,
     full: shared.Full = False,
+    allow_outside: shared.AllowOutside = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
     color: shared.Colour = Color.auto,
     theme: shared.Background = Theme.auto,
@@ -88,7 +89,7 @@ def check(
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
     own = for_problem(matrices)
     given = {name: file for name, file in matrices.items() if name not in own}
-    run = shared.Run([problem], Overrides(marking, own), keep_going=True)
+    run = shared.Run([problem], Overrides(marking, own, allow_outside), keep_going=True)
     problems = list(run.problems())
     if run.failed:
         raise typer.Exit(BAD_INPUT)
@@ -105,7 +106,8 @@ def check(
     found = Outcome()
     if "-" in (answers or ()):
         shared.wait_for("answers")
-    every = grade_all(problems, answers or (), strict, shared.standard_input(), given)
+    stdin = shared.standard_input()
+    every = grade_all(problems, answers or (), strict, stdin, given, allow_outside)
     graded = found.told(counted(every, "sheets"))
     if chosen_format == "table" and out is None:
         from attncli.rendering.report_table import pages

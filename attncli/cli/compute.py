@@ -52,6 +52,7 @@ def compute(
     why: shared.Why = False,
     standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
     keep_going: shared.KeepGoing = False,
+    allow_outside: shared.AllowOutside = False,
     reveal: Annotated[
         bool, Option("--reveal", help="An HTML page whose steps are folded until asked for.")
     ] = False,
@@ -112,7 +113,7 @@ def compute(
             raise fail(message, hint=f"use it with -f {needed}")
     words = (name.strip() for name in (only or "").split(","))
     names = tuple(key_of(word) for word in words if word)
-    overrides = Overrides(shared.problem_options(ctx), matrices)
+    overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
     run = shared.Run(sources, overrides, keep_going, quiet)
     selection = Selection(
         *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows

@@ -37,6 +37,7 @@ def explain(
     decimals: shared.Decimals = None,
     full: Annotated[bool, Option("--full", help="Write long sums whole.")] = False,
     why: shared.Why = False,
+    allow_outside: shared.AllowOutside = False,
     exact: Annotated[
         bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
     ] = False,
@@ -47,6 +48,7 @@ def explain(
     """Show how one number comes about, with the numbers put in."""
     shared.prepare([input_])
     display = Display(color, theme, not no_pager)
+    from attncli.files.load import Overrides
     from attncli.rendering.explanations import Request, lines, requests_of
     from attncli.rendering.selection import Selection
 
@@ -55,7 +57,7 @@ def explain(
 
     chosen_format = shared.format_name("explanations", format_)
     selection = Selection(decimals=decimals, full=full, why=why)
-    run = shared.Run([input_])
+    run = shared.Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     for trace in run.traces():
         closed = Exact(trace) if exact else None

@@ -2,13 +2,13 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-import signal
 import sys
 from collections.abc import Sequence
 from typing import Annotated
 
 import typer
 
+from attncli.arithmetic.memory import keep_within_memory
 from attncli.cli.commands import SETTINGS, Group
 from attncli.cli.shared import complain
 from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
@@ -46,7 +46,7 @@ def attn(
 
 def main() -> None:
     """Run the command line and end the process with its exit status."""
-    signal.signal(signal.SIGINT, signal.default_int_handler)
+    keep_within_memory()
     leave(run())
 
 
@@ -68,5 +68,12 @@ def run(arguments: Sequence[str] | None = None) -> int:
     except InputError as error:
         return complain(error)
     except MemoryError:
-        return complain(fail("the calculation does not fit into memory"))
+        hint = "--only output keeps no step of n × n numbers"
+        return complain(fail("the calculation does not fit into memory", hint=hint))
+    except ImportError as error:
+        # NumPy tells of it in a page of advice, whose cause is the line that says what happened.
+        while isinstance(error.__cause__, ImportError):
+            error = error.__cause__
+        message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"
+        return complain(fail(message, hint="is there enough memory? if there is, install it again"))
     return status if isinstance(status, int) else 0

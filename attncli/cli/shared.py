@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
 import typer
 
+from attncli.arithmetic.memory import of_bytes, room_within_limit
 from attncli.cli.progress import counted, tell
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
+from attncli.files import opened
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -49,6 +51,10 @@ Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
+AllowOutside = Annotated[
+    bool,
+    typer.Option("--allow-outside", help="Files may name matrix files outside their own folder."),
+]
 Why = Annotated[bool, typer.Option("--why", help="Say in a sentence why each step is done.")]
 Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
 Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
@@ -58,8 +64,22 @@ LARGE_FILES = 2**20
 """From this many bytes of input on, NumPy may start threads."""
 
 
+NUMPY_TAKES = 120_000_000
+"""How many bytes of address space NumPy reserves, most of it OpenBLAS."""
+
+
 def prepare(sources: Sequence[str]) -> None:
-    """Before NumPy is imported: keep its threads off small problems, where they only cost time."""
+    """Before anything is read: note what will be, and keep NumPy's threads off small problems.
+
+    There they only cost time; NumPy is imported later.
+
+    Raises:
+        InputError: where there is no room for NumPy, which would end the process itself.
+    """
+    if (room := room_within_limit()) < NUMPY_TAKES:
+        message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
+        raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
+    opened.begin("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # whoever reads the file will tell what is wrong with it

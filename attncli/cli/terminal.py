@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable
+from contextlib import suppress
 from enum import StrEnum
 from functools import cache, partial
 from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
+from attncli.cli.endings import undone
 from attncli.errors import fail
+from attncli.files import opened
 from attncli.records import Record
 from attncli.text.escapes import visible
 
@@ -192,31 +195,41 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
             for piece in pieces:
                 _print(piece)
         else:
+            _refuse_input(out)
             _replace(out.resolve(), pieces)  # a link stays one; what it points to is written
     except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
         raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
 
 
 def _replace(out: Path, pieces: Iterable[bytes]) -> None:
-    """Write a temporary file beside the one that is wanted, then rename it."""
-    import tempfile
+    """Write a temporary file beside the one that is wanted, then rename it.
 
-    handle, name = tempfile.mkstemp(prefix=f".{out.name[:40]}.", dir=out.parent)
-    try:
-        with os.fdopen(handle, "wb") as file:
+    What is there already keeps its mode, and its owner where that is allowed.
+    """
+    beside = out.with_name(f".{out.name[:40]}.{os.urandom(6).hex()}")
+    with undone(partial(beside.unlink, missing_ok=True)):
+        with beside.open("xb") as file:
+            if out.exists():
+                _become(beside, out.stat())
             file.writelines(pieces)
-        mode = out.stat().st_mode & 0o777 if out.exists() else 0o666 & ~_umask()
-        Path(name).chmod(mode)
-        Path(name).replace(out)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
+        _refuse_input(out)  # whose name may have been read only now
+        beside.replace(out)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def _become(file: Path, old: os.stat_result) -> None:
+    """Give a file the owner and the mode of another."""
+    file.chmod(0o600)  # until it is clear who may read it
+    if hasattr(os, "chown"):
+        with suppress(OSError):
+            os.chown(file, old.st_uid, old.st_gid)
+    file.chmod(old.st_mode & 0o777)
+
+
+def _refuse_input(out: Path) -> None:
+    """Refuse to replace a file that this run reads."""
+    if opened.is_input(out):
+        message = f"{visible(str(out))} is read here, and would be overwritten"
+        raise fail(message, hint="name another file with -o")
 
 
 @cache

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import io
 import json
+from math import prod
 from typing import Any
 
-from attncli.errors import fail
+from attncli.arithmetic.memory import of_bytes
+from attncli.errors import InputError, fail
 from attncli.files.document import Raw, assign
+from attncli.text.escapes import visible
 
 ABOUT = "options"
 """The array that tells, in a file that attn wrote, the problem's matrices from its results."""
@@ -50,11 +53,14 @@ def _loaded(data: bytes) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how old the file's header is concerns nobody here
+            _check_size(data)
             found = np.load(io.BytesIO(data), allow_pickle=False)
             if isinstance(found, np.ndarray):
                 return found
             with found:
                 arrays = {key: found[key] for key in found.files}
+    except (InputError, MemoryError):
+        raise
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
     except Exception as error:
         if "allow_pickle" not in str(error):
@@ -66,7 +72,59 @@ def _loaded(data: bytes) -> Any:
     return arrays
 
 
+def _check_size(data: bytes) -> None:
+    """Refuse, before any of it is there, what would take more memory than the file can mean.
+
+    Raises:
+        InputError: for a zip bomb, for more arrays than a problem has, and for an array that
+            claims more numbers than stand in its file.
+    """
+    from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
+
+    if data.startswith(b"\x93NUMPY"):
+        _check_header(io.BytesIO(data), len(data), "X")
+        return
+    with ZipFile(io.BytesIO(data)) as archive:
+        members = archive.infolist()
+        if len(members) > MOST_ARRAYS:
+            message = f"the file holds {len(members):,} arrays"
+            raise fail(message, hint=f"{MOST_ARRAYS:,} is the most")
+        whole = sum(member.file_size for member in members)
+        if whole > max(SURELY_SMALL, MOST_UNPACKED * len(data)):
+            message = f"the file of {of_bytes(len(data))} unpacks to {of_bytes(whole)}"
+            raise fail(message, hint="save it with numpy.savez, which does not compress")
+        for member in members:
+            # NumPy writes no others, and of these alone zipfile bounds what is unpacked at once.
+            if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
+                raise fail(DAMAGED)
+            with archive.open(member) as file:
+                _check_header(file, member.file_size, member.filename.removesuffix(".npy"))
+
+
+def _check_header(file: Any, size: int, key: str) -> None:
+    """Refuse an array whose header claims more numbers than a file of so many bytes can hold."""
+    from numpy.lib import format as npy
+
+    version = npy.read_magic(file)
+    read = npy.read_array_header_1_0 if version == (1, 0) else npy.read_array_header_2_0
+    shape, _, dtype = read(file)
+    count = prod(shape)
+    if any(length < 0 for length in shape):
+        raise fail(DAMAGED)
+    if not dtype.hasobject and count * dtype.itemsize > size:
+        message = f"{visible(key)} claims {count:,} numbers, which the file does not hold"
+        raise fail(message, hint="the file was cut off, or was made to take memory")
+
+
 DAMAGED = "the file is damaged, or no NumPy file"
+
+MOST_ARRAYS = 1000
+
+MOST_UNPACKED = 100
+"""How many times its size a file may unpack to; numbers shrink to a half, masks to a hundredth."""
+
+SURELY_SMALL = 2**26
+"""Up to so many bytes it does not matter how much smaller a file is."""
 
 
 def _plain(array: Any) -> Raw:

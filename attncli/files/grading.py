@@ -31,6 +31,7 @@ def grade_all(
     strict: bool = False,
     stdin: BinaryIO | None = None,
     matrices: Mapping[str, str] = NOTHING,
+    allow_outside: bool = False,
 ) -> Iterator[Graded]:
     """Yield the report of every sheet of answers, or why there is none.
 
@@ -42,6 +43,7 @@ def grade_all(
         stdin: what to read for "-".
         matrices: files of single answers, by step: {"weights": "w.csv"}; they are added to the
             one sheet that there is.
+        allow_outside: whether a sheet may name files outside its own folder and those below.
 
     Raises:
         InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
@@ -56,7 +58,8 @@ def grade_all(
             yield _graded(key, with_matrices(_own_sheet(key.problem, matrices), files), strict)
     for source in sources:
         try:
-            for number, (name, sheet) in enumerate(_sheets_of(source, stdin, len(keys), matrices)):
+            found = load_each_sheet(source, stdin, allow_outside)
+            for number, (name, sheet) in enumerate(_as_many(found, source, len(keys), matrices)):
                 if isinstance(sheet, InputError):
                     yield Unread(name, sheet)
                 else:
@@ -73,11 +76,13 @@ def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:
     return own_submission(problem)
 
 
-def _sheets_of(
-    source: str, stdin: BinaryIO | None, problems: int, matrices: Mapping[str, str]
+def _as_many(
+    sheets: Iterator[tuple[str, Submission | InputError]],
+    source: str,
+    problems: int,
+    matrices: Mapping[str, str],
 ) -> Iterable[tuple[str, Submission | InputError]]:
     """Return the sheets of a file as they come; as many as there are problems, if several are."""
-    sheets = load_each_sheet(source, stdin)
     if problems == 1 and not matrices:
         return sheets
     every = list(sheets)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
+from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
 from attncli.forms.matrices import block_labels
@@ -45,19 +46,22 @@ NOTHING: Mapping[str, str] = {}
 class Overrides(Record):
     """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}.
 
-    A value may be a part of the marking: {"marking.points": "weights: 4"}.
+    A value may be a part of the marking: {"marking.points": "weights: 4"}. With `allow_outside`, a
+    problem may name files that lie outside its own folder.
     """
 
     options: Mapping[str, str] = NOTHING
     matrices: Mapping[str, str] = NOTHING
+    allow_outside: bool = False
 
 
-def load(source: Source, stdin: BinaryIO | None = None) -> Problem:
+def load(source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False) -> Problem:
     """Read the one problem of a file.
 
     Args:
         source: a YAML, JSON, CSV, NPZ or NPY file; "-" for standard input.
         stdin: what to read for "-".
+        allow_outside: whether it may name matrix files outside its own folder and those below.
 
     Raises:
         InputError: for what cannot be read, with its place; for a file of several problems.
@@ -65,7 +69,7 @@ def load(source: Source, stdin: BinaryIO | None = None) -> Problem:
     >>> load("sample_inputs/i_am_good.yaml").tokens
     ('I', 'am', 'good')
     """
-    problems = load_all(source, stdin=stdin)
+    problems = load_all(source, Overrides(allow_outside=allow_outside), stdin)
     if len(problems) > 1:
         raise fail(f"{source} holds {len(problems)} problems", hint="use load_all for them")
     return problems[0]
@@ -111,24 +115,27 @@ def load_each(
             yield problem
 
 
-def load_answers(source: Source, stdin: BinaryIO | None = None) -> list[Submission]:
+def load_answers(
+    source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False
+) -> list[Submission]:
     """Read every sheet of hand-worked answers of a file.
 
     Args:
         source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
             `attn compute` wrote; "-" for standard input.
         stdin: what to read for "-".
+        allow_outside: whether they may name files outside their own folder and those below.
 
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    sheets = [sheet for _, sheet in load_each_sheet(source, stdin)]
+    sheets = [sheet for _, sheet in load_each_sheet(source, stdin, allow_outside)]
     refuse([fault for one in sheets if isinstance(one, InputError) for fault in one.faults])
     return [sheet for sheet in sheets if not isinstance(sheet, InputError)]
 
 
 def load_each_sheet(
-    source: Source, stdin: BinaryIO | None = None
+    source: Source, stdin: BinaryIO | None = None, allow_outside: bool = False
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield every sheet of a file with its name: one that is wrong stands for its error.
 
@@ -152,7 +159,7 @@ def load_each_sheet(
                 name = sheet.name
                 if document.error:
                     raise document.error
-                sheet = _with_matrix_files(sheet, document.folder)
+                sheet = _with_matrix_files(sheet, Folder(document.folder, allow_outside))
         except InputError as error:
             yield name, error
         else:
@@ -201,11 +208,11 @@ def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
     files = {}
     for name, file in matrices.items():
         with located(_flag_place(f"-m {name}={file}")):
-            files[name] = _matrix(name, file, Path())
+            files[name] = _matrix(name, file, None)
     return files
 
 
-def _with_matrix_files(sheet: Submission, folder: Path) -> Submission:
+def _with_matrix_files(sheet: Submission, folder: Folder) -> Submission:
     """Return a sheet with the names of matrix files replaced by what they hold."""
     named = {word: raw for word, raw in sheet.matrices.items() if _names_file(raw)}
     return with_matrices(sheet, {word: _matrix(word, raw, folder) for word, raw in named.items()})
@@ -250,9 +257,9 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
         key = key_of(word)
         places.origins[key] = _flag_place(f"-m {key}={name}")
         with located(places.of):
-            _set_matrix(values, places, key, name, Path())
+            _set_matrix(values, places, key, name, None)
     with located(places.of):
-        _fetch_files(values, places, document.folder)
+        _fetch_files(values, places, Folder(document.folder, overrides.allow_outside))
         for key, value in places.labels.items():
             values.setdefault(key, list(value))
         return Problem.from_file(values, places.of)
@@ -335,7 +342,7 @@ def _compare(key: str, labels: list[str], tokens: Raw) -> None:
         raise InputError(Fault(message, (key,), "write both in one order", related=(name,)))
 
 
-def _fetch_files(values: dict[str, Raw], places: Places, folder: Path) -> None:
+def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None:
     """Replace the names of matrix files by what they hold."""
     for key, value in list(values.items()):
         if isinstance(value, dict) and key in ("score", "mask"):
@@ -350,11 +357,14 @@ def _names_file(value: Raw) -> bool:
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
-def _matrix(key: str, name: str, folder: Path) -> Document:
-    """Read a matrix file; where the file as a whole is at fault, so is the key that names it."""
+def _matrix(key: str, name: str, folder: Folder | None) -> Document:
+    """Read a matrix file that a file in a folder names, or, with None, a flag.
+
+    Where the file as a whole is at fault, so is the key that names it.
+    """
     name = name.strip()
     try:
-        return matrix_file(folder / name, name)
+        return matrix_file(folder.file(name) if folder else Path(name), name)
     except InputError as error:
         faults, path = list(error.faults), tuple(key.split("."))
         for i, fault in enumerate(faults):
@@ -363,7 +373,9 @@ def _matrix(key: str, name: str, folder: Path) -> Document:
         raise InputError(*faults) from None
 
 
-def _set_matrix(values: dict[str, Raw], places: Places, key: str, name: str, folder: Path) -> None:
+def _set_matrix(
+    values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
+) -> None:
     """Set a key to the matrix of a file."""
     found = _matrix(key, name, folder)
     assign(values, key, found.values["X"])

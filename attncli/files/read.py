@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import re
+import stat
 from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
@@ -14,8 +15,9 @@ from pathlib import Path
 from typing import BinaryIO
 
 from attncli.errors import InputError, KeyPath, Place, fail, located
-from attncli.files import stream
+from attncli.files import opened, stream
 from attncli.files.document import Chunk, Document, Options, Raw, Source, error_at
+from attncli.files.folder import unreadable
 from attncli.files.foreign import refused
 from attncli.records import replace
 from attncli.text.escapes import lines_of, visible
@@ -115,9 +117,17 @@ def _of_text(
             yield from _yaml(part, folder)
         return
     # What a column means can only be told from the whole of a table.
-    text = "\n" * first.before + "".join(part.text for part in chain([first], parts))
+    text = "\n" * first.before + "".join(_bounded(chain([first], parts)))
     found = _of_class(text, name, folder) if of_class else []
     yield from found or _csv(text, name, folder, options, of_class)
+
+
+def _bounded(parts: Iterator[Chunk]) -> Iterator[str]:
+    length = 0
+    for part in parts:
+        length += len(part.text)
+        stream.check_length(length)
+        yield part.text
 
 
 def matrix_file(path: Path, name: str) -> Document:
@@ -142,7 +152,9 @@ def matrix_file(path: Path, name: str) -> Document:
 
 def _opened(path: Path) -> BinaryIO:
     try:
-        return path.open("rb")
+        file = path.open("rb")
+        opened.note(str(path))
+        return file
     except FileNotFoundError:
         folder = path.parent
         near = near_words(path.name, (p.name for p in folder.glob("*") if p.is_file()))
@@ -151,19 +163,26 @@ def _opened(path: Path) -> BinaryIO:
     except IsADirectoryError:
         raise fail("this is a folder", hint="name a file in it") from None
     except (OSError, ValueError) as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
 
 
 def _blocks(file: BinaryIO) -> Iterator[bytes]:
     try:
+        before = _state(file)
         yield from stream.blocks(file)
+        if _state(file) != before:
+            raise fail("changed while it was read", hint="try again when it is whole")
     except OSError as error:
-        raise _unreadable(error) from None
+        raise unreadable(error) from None
 
 
-def _unreadable(error: OSError | ValueError) -> InputError:
-    reason = getattr(error, "strerror", None) or str(error)
-    return fail(f"cannot be read: {reason.lower()}")
+def _state(file: BinaryIO) -> tuple[int, int] | None:
+    """Return what tells that somebody writes a file; None for pipes, devices and streams."""
+    try:
+        found = os.fstat(file.fileno())
+    except (OSError, ValueError):  # a stream in memory has no number
+        return None
+    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
 
 
 def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:

@@ -17,6 +17,9 @@ from attncli.files.document import Chunk
 BLOCK = 2**16
 """So many bytes are read at a time: what a pipe holds."""
 
+MOST_TEXT = 2**28
+"""So many characters one problem may have: 17 digits each, 14 million numbers."""
+
 DASHES = re.compile(r"^---(?=\s)", re.MULTILINE)
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = frozenset("\"'#")
@@ -72,6 +75,7 @@ def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
         for text in parts.take(lines):
             yield Chunk(name, text, before)
             before += _count(text)
+        check_length(parts.length)
     if text := parts.rest():
         yield Chunk(name, text, before)
 
@@ -79,13 +83,23 @@ def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
 def _whole_lines(texts: Iterator[str]) -> Iterator[str]:
     """Yield the same text in pieces that end where a line does, but for the last one."""
     begun: list[str] = []
+    length = 0
     for text in texts:
         end = text.rfind("\n") + 1
         if end:
             yield "".join([*begun, text[:end]])
-            begun = []
+            begun, length = [], 0
         begun.append(text[end:])
+        length += len(text) - end
+        check_length(length)
     yield "".join(begun)
+
+
+def check_length(length: int) -> None:
+    """Refuse more text than a problem may have; a stream of problems may be of any length."""
+    if length > MOST_TEXT:
+        message = f"one problem of more than {MOST_TEXT:,} characters"
+        raise fail(message, hint="save large matrices as NPZ or NPY")
 
 
 def _count(text: str) -> int:
@@ -103,6 +117,7 @@ class _Parts:
 
     def _begin(self) -> None:
         self.lines: list[str] = []
+        self.length = 0  # of all that was taken since
         self.form = ""  # "json" or "yaml", as soon as a line tells
         self.depth = 0  # of brackets that are open, in JSON
         self.is_plain = True  # whether the brackets can be counted without reading
@@ -116,6 +131,7 @@ class _Parts:
     def take(self, text: str) -> Iterator[str]:
         """Take whole lines, and yield the parts that they end."""
         at = 0
+        self.length += len(text)
         while at < len(text):
             if self.form == "yaml":
                 dashes = DASHES.search(text, at)

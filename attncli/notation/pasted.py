@@ -257,7 +257,7 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
         cells[0].insert(0, "")  # a table of pandas, which has nothing in its corner
     top, left = _sides(cells)
     rows = cells[top:]
-    is_told = all(re.fullmatch(BARE, row[0]) and not is_word(row[1]) for row in rows if left)
+    is_told = all(re.fullmatch(BARE, row[0]) and not any(map(is_word, row[1:2])) for row in rows)
     if not left or not (top or (is_told and len(rows) > 1)):
         return (rest, None, heads) if heads else (lines, None, None)
     firsts = [words_of(line)[0] for _, line in lines[top:]]

@@ -22,6 +22,7 @@ from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+ESCAPING = json.JSONEncoder(allow_nan=False)
 
 
 class Large(Record):
@@ -30,7 +31,7 @@ class Large(Record):
     array: Array
     decimals: int | None
 
-    def parts(self) -> Iterator[str]:
+    def parts(self) -> Iterator[bytes]:
         """Yield its text as JSON, some rows at a time."""
         yield from _nested(self.array, self.decimals)
 
@@ -49,68 +50,89 @@ def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
     """Yield values as JSON, one a line."""
     for one in records:
         try:
-            parts: Iterable[str] = (_json(one) + "\n",)
+            parts: Iterable[bytes] = (_json(one) + b"\n",)
         except TypeError:  # it holds what is large
-            parts = chain(_parts(one), "\n")
-        for text in parts:
-            try:
-                data = text.encode()
-            except UnicodeEncodeError:  # halves of characters, as in names of files not in UTF-8
-                halves = re.sub("[\ud800-\udfff]", lambda half: rf"\u{ord(half[0]):x}", text)
-                data = halves.encode()
-            yield data
+            parts = chain(_parts(one), (b"\n",))
+        yield from parts
 
 
-def _json(value: Any) -> str:
-    return ENCODER.encode(value)
+def _json(value: Any) -> bytes:
+    data = ENCODER.encode(value).encode(errors="surrogatepass")
+    return ESCAPING.encode(value).encode() if _is_obeyed(data) else data
 
 
-def _parts(value: Any) -> Iterator[str]:
+def _is_obeyed(data: bytes) -> bool:
+    """Whether a sign of a text means something to a terminal, and is to be written as an escape.
+
+    Halves of characters, as in names of files that are not in UTF-8, are such signs, too.
+    """
+    return not data.isascii() and any(sign.search(data) for sign in OBEYED)
+
+
+OBEYED = (
+    re.compile(rb"\xc2[\x80-\x9f]"),
+    re.compile(rb"\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"),
+    re.compile(rb"\xed[\xa0-\xbf]"),
+)
+"""Control characters, ends of lines and turns of direction in UTF-8; each is found by its start."""
+
+
+def _parts(value: Any) -> Iterator[bytes]:
     """Yield the JSON of mappings that hold large matrices."""
     if isinstance(value, Large):
         yield from value.parts()
     elif isinstance(value, dict) and value:
         for number, (key, item) in enumerate(value.items()):
-            yield f"{', ' if number else '{'}{_json(key)}: "
+            yield (b", " if number else b"{") + _json(key) + b": "
             yield from _parts(item)
-        yield "}"
+        yield b"}"
     else:
         yield _json(value)
 
 
-def _nested(array: Array, decimals: int | None) -> Iterator[str]:
+def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
     if array.ndim < 2:
         yield _json(numbers(array, decimals))
         return
-    yield "["
+    yield b"["
     if array.ndim == 2:
         count = max(1, ENOUGH // array.shape[1])
         for start in range(0, len(array), count):
             rows = _json(numbers(array[start : start + count], decimals))
-            yield (", " if start else "") + rows[1:-1]
+            yield (b", " if start else b"") + rows[1:-1]
     else:
         for number, part in enumerate(array):
-            yield ", " if number else ""
+            yield b", " if number else b""
             yield from _nested(part, decimals)
-    yield "]"
+    yield b"]"
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one document a problem; each row of a matrix on its own line."""
-    import yaml
 
     def text(trace: Trace) -> str:
-        written: str = yaml.dump(
-            record(trace, selection, partial(numbers, infinite=float)),
-            Dumper=getattr(yaml, "CSafeDumper", yaml.SafeDumper),
-            default_flow_style=None,
-            sort_keys=False,
-            allow_unicode=True,
-            width=10**9,
-        )
-        return written
+        found = record(trace, selection, partial(numbers, infinite=float))
+        written = _dumped(found, is_unicode=True)
+        return _dumped(found, is_unicode=False) if _is_obeyed(written.encode()) else written
 
     return pieces(map(text, traces), "---\n")
+
+
+def _dumped(value: Any, is_unicode: bool) -> str:
+    import yaml
+
+    dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    # A number that knows how it was written is a float.
+    dumper.add_multi_representer(float, dumper.represent_float)
+    text: str = yaml.dump(
+        value,
+        Dumper=dumper,
+        default_flow_style=None,
+        sort_keys=False,
+        allow_unicode=is_unicode,
+        width=10**9,
+    )
+    return text
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:

@@ -1,0 +1,147 @@
+"""Give the readers bytes that coverage-guided fuzzing makes up, with atheris.
+
+Run `python benchmarks/coverage_fuzzing.py READER [MINUTES] [FOLDER]` where attncli and its extra
+`fuzz` are installed; READER is one of those below. What makes a reader raise anything but an
+`InputError`, take more than two seconds or more than 500 MB is written to FOLDER, and belongs, made
+small, into `tests/corpus/`.
+"""
+
+from __future__ import annotations
+
+import io
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+try:
+    import atheris
+except ImportError:
+    sys.exit("atheris is not installed: pip install 'attncli[fuzz]'")
+
+with atheris.instrument_imports(include=["attncli", "yaml"]):
+    from attncli.checking.check import AnswerKey
+    from attncli.errors import InputError
+    from attncli.files.document import Document
+    from attncli.files.load import load_each, load_each_sheet
+    from attncli.files.read import read_bytes
+    from attncli.mechanisms.compute import compute
+    from attncli.notation.parser import NumberError
+    from attncli.notation.pasted import block_of
+    from attncli.notation.written import number
+    from attncli.problem.keys import KEYS
+    from attncli.problem.problem import Problem
+    from attncli.rendering.formats import render
+
+ROOT = Path(__file__).parent.parent
+SEEDS = [ROOT / "sample_inputs", ROOT / "tests" / "errors", ROOT / "tests" / "corpus"]
+EMPTY = Path(tempfile.mkdtemp())
+SMALL = 400
+"""Of so many bytes at most, a problem that is read is also calculated and written."""
+
+
+def _values(suffix: str) -> Callable[[bytes], None]:
+    """Return a target that reads a file of that suffix, and finds the place of each key."""
+
+    def target(data: bytes) -> None:
+        for document in read_bytes(data, f"fuzz{suffix}", EMPTY, suffix):
+            _locate(document)
+
+    return target
+
+
+def _locate(document: Document) -> None:
+    if document.error:
+        str(document.error)
+        return
+    for key, raw in document.values.items():
+        path = (key, 0, 0) if isinstance(raw, list) else (key,)
+        document.locate(path).excerpt()
+
+
+def _problems(data: bytes) -> None:
+    for found in load_each("-", stdin=io.BytesIO(data)):
+        if isinstance(found, InputError):
+            str(found)
+        elif len(data) <= SMALL:
+            trace = compute(found)
+            for form in ("table", "json", "csv", "markdown", "latex"):
+                render(trace, form)
+
+
+def _answers(data: bytes) -> None:
+    for _, sheet in load_each_sheet("-", stdin=io.BytesIO(data)):
+        if isinstance(sheet, InputError):
+            str(sheet)
+        elif len(data) <= SMALL:
+            str(KEY.check(sheet).verdict)
+
+
+def _number(data: bytes) -> None:
+    try:
+        number(data.decode(errors="replace"))
+    except NumberError as error:
+        str(error)
+
+
+def _block(data: bytes) -> None:
+    try:
+        block_of(data.decode(errors="replace"))
+    except NumberError as error:
+        str(error)
+
+
+KEY = AnswerKey(Problem(X=[[1, 3, 2], [1, 1, 3]], score="dot", tokens=["I", "am"]))
+
+READERS: dict[str, Callable[[bytes], None]] = {
+    "yaml": _values(".yaml"),
+    "json": _values(".json"),
+    "csv": _values(".csv"),
+    "npz": _values(".npz"),
+    "npy": _values(".npy"),
+    "any": _values(""),
+    "problems": _problems,
+    "answers": _answers,
+    "number": _number,
+    "block": _block,
+}
+
+
+WORDS = (
+    *("tokens: ", "mask: {causal: true}", "[[1, 0], [0, 1]]", "---\n", "sqrt(", "!!", "&a", "*a"),
+    *("{'descr': '<f8', 'fortran_order': False, 'shape': (3, 4), }", "~", "1/3", "√2", *KEYS),
+)
+"""What a file is made of, which is put together in other ways."""
+
+
+def main() -> None:
+    """Fuzz one reader for some minutes."""
+    defaults = ("", "1", "fuzzing")
+    reader, minutes, folder = (*sys.argv[1:4], *defaults[len(sys.argv) - 1 :])
+    if reader not in READERS:
+        sys.exit(f"READER is one of {', '.join(READERS)}")
+    found = Path(folder) / reader
+    corpus = found / "corpus"
+    corpus.mkdir(parents=True, exist_ok=True)
+    words = found / "words.txt"
+    escaped = ("".join(f"\\x{byte:02x}" for byte in word.encode()) for word in WORDS)
+    words.write_text("".join(f'"{word}"\n' for word in escaped))
+    target = READERS[reader]
+
+    def one(data: bytes) -> None:
+        try:
+            target(data)
+        except InputError as error:
+            str(error)
+
+    flags = [
+        *(f"-max_total_time={int(float(minutes) * 60)}", "-timeout=2", "-rss_limit_mb=500"),
+        *(f"-dict={words}", f"-artifact_prefix={found}/", "-max_len=4096", "-print_final_stats=1"),
+        *map(str, [corpus, *(seed for seed in SEEDS if seed.is_dir())]),
+    ]
+    atheris.Setup([sys.argv[0], *flags], one)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

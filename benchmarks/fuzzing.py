@@ -1,0 +1,125 @@
+"""Run made-up files through the commands for as long as wanted, and count what comes of them.
+
+Run `python benchmarks/fuzzing.py [--minutes N] [--examples N] [--seed N] [--out FOLDER]` in an
+environment for development. A file that leads to a traceback, an exit status other than 0, 1 and 2,
+more than two seconds or more than 500 MB is kept in FOLDER; small, it belongs into `tests/corpus/`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import resource
+import sys
+import tempfile
+import time
+import traceback
+from collections import Counter
+from pathlib import Path
+
+from hypothesis import HealthCheck, given, seed, settings
+from hypothesis import strategies as st
+
+ROOT = Path(__file__).parent.parent
+sys.path.insert(0, str(ROOT))  # the strategies are those of the tests
+
+from tests.conftest import SAMPLES, in_process  # noqa: E402 - after the path
+from tests.made_files import Made, answers, files, problems  # noqa: E402
+
+SECONDS = 2.0
+MEGABYTES = 500
+BATCH = 250
+
+FORMS = ("table", "json", "csv", "yaml", "markdown", "latex", "html")
+GOOD = SAMPLES / "i_am_good.yaml"
+
+CALLS = st.one_of(
+    st.tuples(files(problems()), st.sampled_from([("compute", "FILE", "-f", f) for f in FORMS])),
+    st.tuples(files(answers()), st.just(("check", str(GOOD), "FILE"))),
+    st.tuples(files(answers()), st.just(("check", str(GOOD), "FILE", "-f", "json"))),
+    st.tuples(files(problems()), st.just(("explain", "FILE", "output[1, 1]", "--deep"))),
+    st.tuples(files(problems()), st.just(("check", "FILE", "FILE"))),
+)
+
+
+class Run:
+    """Counts of what came of the files so far."""
+
+    def __init__(self, out: Path) -> None:
+        self.out = out
+        self.folder = Path(tempfile.mkdtemp())
+        self.counts: Counter[str] = Counter()
+        self.slowest = 0.0
+
+    def one(self, call: tuple[Made, tuple[str, ...]]) -> None:
+        """Run one command on one file."""
+        (suffix, data), arguments = call
+        path = self.folder / f"made{suffix}"
+        path.write_bytes(data)
+        start, what = time.perf_counter(), ""
+        try:
+            words = [str(path) if word == "FILE" else word for word in arguments]
+            status = in_process(*words, cwd=self.folder).status
+            what = "" if status in (0, 1, 2) else f"status {status}"
+            self.counts[f"status {status}"] += 1
+        except (Exception, SystemExit):
+            what = traceback.format_exc()
+        seconds = time.perf_counter() - start
+        self.slowest = max(self.slowest, seconds)
+        if not what and seconds > SECONDS:
+            what = f"{seconds:.1f} seconds"
+        if not what and peak() > MEGABYTES and not self.counts["too much memory"]:
+            what = "too much memory"
+        if what:
+            self.keep(what, arguments, suffix, data)
+
+    def keep(self, what: str, arguments: tuple[str, ...], suffix: str, data: bytes) -> None:
+        """Keep what broke, with how, once for each kind of break."""
+        name = what.strip().splitlines()[-1][:80]
+        self.counts[name] += 1
+        if self.counts[name] == 1:
+            self.out.mkdir(parents=True, exist_ok=True)
+            number = len(list(self.out.iterdir()))
+            (self.out / f"{number}{suffix}").write_bytes(data)
+            (self.out / f"{number}.told").write_text(f"{' '.join(arguments)}\n{what}\n")
+
+
+def peak() -> float:
+    """Return the most megabytes that this process has had in memory."""
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1000
+
+
+def main() -> None:
+    """Fuzz, then print the counts."""
+    parser = argparse.ArgumentParser(description="Fuzz the commands with made-up files.")
+    parser.add_argument("--minutes", type=float, default=1.0)
+    parser.add_argument("--examples", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, default=Path("fuzzing"))
+    asked = parser.parse_args()
+    run = Run(asked.out)
+    end = time.monotonic() + 60 * asked.minutes
+    done = 0
+    while done < asked.examples and time.monotonic() < end:
+        count = min(BATCH, asked.examples - done)
+
+        @seed(asked.seed + done)
+        @settings(
+            max_examples=count,
+            deadline=None,
+            database=None,
+            suppress_health_check=list(HealthCheck),
+        )
+        @given(call=CALLS)
+        def batch(call: tuple[Made, tuple[str, ...]]) -> None:
+            run.one(call)
+
+        batch()
+        done += count
+    for name, number in sorted(run.counts.items()):
+        print(f"{number:8,}  {name}")
+    print(f"slowest {run.slowest:.2f} s, at most {peak():.0f} MB")
+    sys.exit(any(not name.startswith("status") for name in run.counts))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Made-up files in every format: each is calculated, or told in sentences; none is too much."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.conftest import ROOT, SAMPLES, in_process
+from tests.made_files import Made, answers, files, problems
+
+FORMS = ["table", "json", "csv", "yaml", "markdown", "latex", "html", "npz"]
+CORPUS = sorted(path for path in (ROOT / "tests" / "corpus").iterdir() if path.is_file())
+SOON = 5.0
+"""Seconds; one file takes a hundredth of it, but this machine may be busy."""
+
+often = settings(
+    max_examples=600,
+    deadline=None,
+    database=None,
+    derandomize=True,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def tried(made: Made, folder: Path, *arguments: str | Path) -> int:
+    """Run the program on a made-up file; return its exit status."""
+    path = folder / f"made{made[0]}"
+    path.write_bytes(made[1])
+    words = [path if word == "FILE" else word for word in arguments]
+    start = time.perf_counter()
+    result = in_process(*words, cwd=folder)
+    assert time.perf_counter() - start < SOON
+    assert result.status in (0, 1, 2)
+    assert result.status == 0 or result.err or "check" in arguments
+    assert "\x1b" not in result.out + result.err
+    return result.status
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("made")
+
+
+@often
+@given(made=files(problems()), form=st.sampled_from(FORMS[:-1]))
+def test_a_made_up_problem_is_calculated_or_told(made: Made, form: str, folder: Path) -> None:
+    tried(made, folder, "compute", "FILE", "-f", form)
+
+
+@often
+@given(made=files(answers()))
+def test_made_up_answers_are_judged_or_told(made: Made, folder: Path) -> None:
+    tried(made, folder, "check", SAMPLES / "i_am_good.yaml", "FILE")
+
+
+@pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
+def test_what_broke_once_is_calculated_or_told(path: Path, folder: Path) -> None:
+    made = path.suffix, path.read_bytes()
+    for form in FORMS:
+        tried(made, folder, "compute", "FILE", "-f", form, "-o", f"out.{form}")
+    tried(made, folder, "compute", "FILE")
+    tried(made, folder, "check", SAMPLES / "i_am_good.yaml", "FILE")
+    tried(made, folder, "check", "FILE")
+    tried(made, folder, "explain", "FILE", "output[1, 1]")

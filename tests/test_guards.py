@@ -1,0 +1,418 @@
+"""Files that were made to do harm, places that cannot be written, and signals."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+import time
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.attention import weights
+from attncli.files import stream
+from attncli.files.load import load_each
+from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment
+
+GOOD = SAMPLES / "i_am_good.yaml"
+OUTPUT = ("--only", "output", "-f", "csv")
+
+
+# --- which files a file may name -----------------------------------------------------------------
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A folder with a problem in a folder inside, and matrices in both."""
+    inner = tmp_path / "inner"
+    (inner / "below").mkdir(parents=True)
+    for place in (tmp_path, inner, inner / "below"):
+        (place / "x.csv").write_text("1,2\n")
+    (inner / "link.csv").symlink_to(tmp_path / "x.csv")
+    (inner / "own.csv").symlink_to("x.csv")
+    return inner
+
+
+def problem(folder: Path, name: str) -> Path:
+    path = folder / "problem.yaml"
+    path.write_text(f"X: {name}\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["x.csv", "below/x.csv", "own.csv", "below/../x.csv"])
+def test_a_problem_names_files_of_its_own_folder(name: str, attn: Attn, folder: Path) -> None:
+    assert attn("compute", problem(folder, name), *OUTPUT).out == "1,2\n"
+
+
+@pytest.mark.parametrize("name", ["../x.csv", "link.csv", "{}/x.csv", "below/../../x.csv"])
+def test_a_problem_names_no_file_outside_its_folder(name: str, attn: Attn, folder: Path) -> None:
+    path = problem(folder, name := name.format(folder.parent))
+    refused = attn("compute", path, *OUTPUT)
+    assert (refused.status, refused.out) == (2, "")
+    assert f"problem.yaml:1:1: X: {name}: this lies outside the folder" in refused.err
+    assert "--allow-outside" in refused.err
+    for command in (["explain", path, "X[1, 1]"], ["check", path, path]):
+        assert "lies outside" in attn(*command).err
+    assert attn("compute", path, *OUTPUT, "--allow-outside").out == "1,2\n"
+    assert "1" in attn("explain", path, "X[1, 1]", "--allow-outside").out
+    with pytest.raises(attncli.InputError, match="lies outside"):
+        attncli.load(path)
+    assert attncli.load(path, allow_outside=True).array("X").tolist() == [[[[1, 2]]]]
+
+
+def test_answers_name_no_file_outside_their_folder(attn: Attn, folder: Path) -> None:
+    answers = folder / "answers.yaml"
+    answers.write_text("weights: ../x.csv\n")
+    refused = attn("check", GOOD, answers)
+    assert refused.status == 2
+    assert "answers.yaml:1:1: weights: ../x.csv: this lies outside" in refused.err
+    assert "lies outside" not in attn("check", GOOD, answers, "--allow-outside").err
+    with pytest.raises(attncli.InputError, match="lies outside"):
+        attncli.load_answers(answers)
+
+
+def test_a_flag_is_the_users_own_word(attn: Attn, folder: Path) -> None:
+    flags = ("-m", f"X={folder.parent / 'x.csv'}")
+    assert attn("compute", *flags, *OUTPUT).out == "1,2\n"
+    assert attn("compute", problem(folder, "../x.csv"), *flags, *OUTPUT).out == "1,2\n"
+
+
+def test_the_folder_of_standard_input_is_the_current_one(attn: Attn, folder: Path) -> None:
+    assert attn("compute", "-", *OUTPUT, stdin=b"X: x.csv\n", cwd=folder).out == "1,2\n"
+    refused = attn("compute", "-", *OUTPUT, stdin=b"X: ../x.csv\n", cwd=folder)
+    assert "lies outside" in refused.err
+
+
+@pytest.mark.parametrize("flags", [[], ["--allow-outside"]])
+def test_no_device_and_no_pipe_is_read_from_a_file(
+    flags: list[str], attn: Attn, folder: Path
+) -> None:
+    os.mkfifo(folder / "pipe.csv")
+    (folder / "zero.csv").symlink_to("/dev/zero")
+    for name in ("pipe.csv", "zero.csv"):
+        refused = attn("compute", problem(folder, name), *flags)
+        assert refused.status == 2
+        assert ("lies outside" in refused.err) or ("a device or a named pipe" in refused.err)
+
+
+def test_links_that_go_round_are_told(attn: Attn, folder: Path) -> None:
+    (folder / "a.csv").symlink_to("b.csv")
+    (folder / "b.csv").symlink_to("a.csv")
+    assert attn("compute", problem(folder, "a.csv")).status == 2
+
+
+@pytest.mark.parametrize("arguments", [["compute", "pipe"], ["compute", "-m", "X=pipe"]])
+def test_a_pipe_on_the_command_line_is_read(
+    arguments: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = threading.Thread(target=(tmp_path / "pipe").write_text, args=("1,2\n",))
+    writer.start()
+    assert attn(*arguments, *OUTPUT, cwd=tmp_path).out == "1,2\n"
+    writer.join()
+
+
+# --- sizes ---------------------------------------------------------------------------------------
+
+
+def header(shape: tuple[int, ...]) -> bytes:
+    file = io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(file, about)
+    return file.getvalue()
+
+
+def archive(members: dict[str, bytes], method: int = zipfile.ZIP_DEFLATED) -> bytes:
+    file = io.BytesIO()
+    with zipfile.ZipFile(file, "w", method) as written:
+        for name, data in members.items():
+            written.writestr(name, data)
+    return file.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "told"),
+    [
+        ("x.npy", header((10**6, 10**6)), "X claims 1,000,000,000,000 numbers"),
+        ("x.npy", header((-1, 3)), "the file is damaged"),
+        ("x.npz", archive({"W_q.npy": header((9, 10**9))}), "W_q claims 9,000,000,000 numbers"),
+        ("x.npz", archive({"\x1b[2J.npy": header((9, 9))}), r"\x1b[2J claims 81 numbers"),
+        (
+            "x.npz",
+            archive({"X.npy": header((3000, 3000)) + bytes(72_000_000)}),
+            "kB unpacks to 72 MB",
+        ),
+        ("x.npz", archive({f"X{i}.npy": b"" for i in range(1001)}), "the file holds 1,001 arrays"),
+        ("x.npz", archive({"X.npy": header((1,)) + bytes(8)}, zipfile.ZIP_LZMA), "damaged"),
+    ],
+)
+def test_arrays_that_claim_too_much_are_told_before_they_are_there(
+    name: str, data: bytes, told: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(data)
+    result = attn("compute", tmp_path / name)
+    assert (result.status, result.out) == (2, "")
+    assert told in result.err
+
+
+def test_a_mask_of_zeros_is_no_bomb(attn: Attn, tmp_path: Path) -> None:
+    np.savez_compressed(tmp_path / "x.npz", X=np.zeros((1000, 1000)))
+    assert attn("compute", tmp_path / "x.npz", "--only", "K", "-f", "csv").status == 0
+
+
+def test_objects_are_never_unpickled(attn: Attn, tmp_path: Path) -> None:
+    class Touch:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (tmp_path / "touched",))
+
+    np.savez(tmp_path / "x.npz", X=np.array([Touch()], dtype=object))
+    np.save(tmp_path / "x.npy", np.array([Touch()], dtype=object))
+    for name in ("x.npz", "x.npy"):
+        result = attn("compute", tmp_path / name)
+        assert "Python objects, not numbers" in result.err
+    assert not (tmp_path / "touched").exists()
+
+
+def test_steps_that_do_not_fit_into_memory_are_told_first(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((20_000, 2)), W_v=np.ones((2, 1)))
+    monkeypatch.setattr(weights, "free_memory", lambda: 5 * 10**9)
+    result = attn("compute", tmp_path / "x.npz", "--heads", "1")
+    assert (result.status, result.out) == (2, "")
+    # scores, scaled, exp and weights, of 8 bytes a number
+    assert "the steps of 20,000 × 20,000 numbers take 12.8 GB of memory, and 5 GB are free" in (
+        result.err
+    )
+    assert "--only output keeps none of them" in result.err
+    monkeypatch.setattr(weights, "SURELY_ROOM", 0)
+    monkeypatch.setattr(weights, "free_memory", lambda: 3 * 10**7)
+    np.savez(tmp_path / "x.npz", X=np.ones((2500, 2)))
+    assert attn("compute", tmp_path / "x.npz").status == 2
+    assert attn("compute", tmp_path / "x.npz", *OUTPUT).status == 0
+
+
+@pytest.mark.parametrize("text", ["y\n", "1 2 ", "[1, "])
+def test_a_problem_without_an_end_is_told(
+    text: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "MOST_TEXT", 10**6)
+    result = attn("compute", stdin=(text * 10**6).encode())
+    assert result.status == 2
+    assert "one problem of more than 1,000,000 characters" in result.err
+
+
+def test_a_stream_of_problems_may_be_of_any_length(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(stream, "MOST_TEXT", 70_000)
+    line = json.dumps({"X": [[1]], "title": "a" * 1000}).encode() + b"\n"
+    result = attn("compute", *OUTPUT, stdin=line * 200)
+    assert result.status == 0
+    assert result.out.count("1") == 200
+
+
+@pytest.mark.parametrize("megabytes", [60, 100, 140, 200, 400, 600])
+def test_too_little_memory_is_a_sentence(megabytes: int, tmp_path: Path) -> None:
+    np.savez(tmp_path / "x.npz", X=np.ones((4000, 2)))
+    done = subprocess.run(
+        [*PROGRAM, "compute", str(tmp_path / "x.npz"), "-f", "json"],
+        capture_output=True,
+        env=environment(PYTHONDONTWRITEBYTECODE="1"),
+        cwd=ROOT,
+        check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (megabytes * 10**6,) * 2),
+    )
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert b"memory" in done.stderr
+    assert b"Traceback" not in done.stderr
+
+
+OBEYED = "a\x1b[31m\x9b2J\u202eb\u2066c\u200fd\x07\u2028\x85\x00"
+
+
+@pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "markdown", "latex", "html"])
+def test_no_sign_that_a_terminal_obeys_is_printed(form: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    made = {"title": OBEYED, "notes": OBEYED, "tokens": [OBEYED, "ü"], "X": [[1], [2]]}
+    path.write_text(json.dumps(made))
+    result = attn("compute", path, "-f", form)
+    assert result.status == 0
+    assert not set(result.out) & set(OBEYED) - set("a[31m2Jbcd")
+    if form in ("json", "yaml"):  # the escapes are the format's own: the signs are read back
+        again = tmp_path / f"b.{form}"
+        again.write_text(result.out, encoding="utf-8")
+        assert attncli.load(again).tokens == (OBEYED, "ü")
+
+
+# --- files that are written ----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.yaml", "link.yaml", "hard.yaml", "./a.yaml"])
+def test_no_input_is_overwritten(name: str, attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(GOOD.read_bytes())
+    (tmp_path / "link.yaml").symlink_to("a.yaml")
+    (tmp_path / "hard.yaml").hardlink_to(path)
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ["compute", "a.yaml"],
+        ["compute", GOOD, "a.yaml"],
+        ["check", GOOD, "a.yaml", "-f", "json"],
+    ):
+        result = attn(*command, "-o", name, cwd=tmp_path)
+        assert result.status == 2
+        assert "is read here, and would be overwritten" in result.err
+    assert path.read_bytes() == GOOD.read_bytes()
+    assert sorted(tmp_path.iterdir()) == before
+
+
+def test_no_matrix_file_is_overwritten(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "x.csv").write_text("1,2\n")
+    (tmp_path / "a.yaml").write_text("X: x.csv\n")
+    for command in (["compute", "a.yaml"], ["compute", "-m", "X=x.csv"]):
+        result = attn(*command, "-o", "x.csv", cwd=tmp_path)
+        assert "is read here, and would be overwritten" in result.err
+    assert (tmp_path / "x.csv").read_text() == "1,2\n"
+    # What an earlier run read is not read now.
+    assert attn("compute", GOOD, "-o", "x.csv", cwd=tmp_path).status == 0
+
+
+def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
+    path = tmp_path / "a.yaml"
+    path.write_bytes(GOOD.read_bytes())
+    with path.open("rb") as file:
+        done = subprocess.run(
+            [*PROGRAM, "compute", "-", "-o", str(path)],
+            stdin=file,
+            capture_output=True,
+            env=environment(),
+            cwd=ROOT,
+            check=False,
+        )
+    assert done.returncode == 2
+    assert b"would be overwritten" in done.stderr
+    assert path.read_bytes() == GOOD.read_bytes()
+
+
+def test_a_folder_that_cannot_be_written_is_told(attn: Attn, tmp_path: Path) -> None:
+    for name in ("missing/a.json", "a.txt/b.json"):
+        (tmp_path / "a.txt").touch()
+        result = attn("compute", GOOD, "-o", name, cwd=tmp_path)
+        assert result.status == 2
+        assert f"{name} cannot be written: " in result.err
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives files away")
+def test_the_owner_of_a_file_is_kept(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text("old")
+    path.chmod(0o604)
+    os.chown(path, 12345, 12346)
+    attn("compute", GOOD, "-o", path)
+    found = path.stat()
+    assert (found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)) == (12345, 12346, 0o604)
+
+
+def test_a_file_that_changes_while_it_is_read_is_told(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text('{"X": [[1]]}\n' * 20_000)
+    problems = load_each(path)
+    assert len([next(problems) for _ in range(5)]) == 5
+    os.truncate(path, 26)
+    with pytest.raises(attncli.InputError, match="changed while it was read"):
+        list(problems)
+
+
+# --- signals -------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def long(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A problem that takes seconds to write."""
+    path = tmp_path_factory.mktemp("long") / "long.npz"
+    np.savez(path, X=np.random.default_rng(1).normal(size=(1500, 4)))
+    return path
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL])
+def test_a_signal_leaves_the_old_file_and_nothing_else(
+    number: signal.Signals, long: Path, tmp_path: Path
+) -> None:
+    old = tmp_path / "a.json"
+    old.write_text("old")
+    process = subprocess.Popen(
+        [*PROGRAM, "compute", str(long), "-o", str(old)],
+        stderr=subprocess.PIPE,
+        env=environment(),
+        cwd=ROOT,
+    )
+    for _ in range(1000):
+        if any(tmp_path.glob(".a.json.*")):
+            break
+        time.sleep(0.01)
+    else:
+        pytest.fail("no temporary file was written")
+    time.sleep(0.1)
+    process.send_signal(number)
+    _, err = process.communicate(timeout=30)
+    # Ended by the signal: a shell shows 130, 143, 129, 137.
+    assert (process.returncode, err) == (-number, b"")
+    assert old.read_text() == "old"
+    if number != signal.SIGKILL:
+        assert [path.name for path in tmp_path.iterdir()] == ["a.json"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_at_any_moment_shows_nothing(number: signal.Signals, long: Path) -> None:
+    for moment in range(8):
+        process = subprocess.Popen(
+            [
+                sys.executable,
+                "-X",
+                "importtime",
+                "-m",
+                "attncli",
+                "compute",
+                str(long),
+                "-f",
+                "json",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            env=environment(),
+            cwd=ROOT,
+        )
+        assert process.stderr is not None
+        # Python itself, which starts first, is not ours.
+        assert any(b"typer" in line for line in process.stderr)
+        time.sleep(moment / 10)
+        process.send_signal(number)
+        _, err = process.communicate(timeout=30)
+        assert {line[:12] for line in err.splitlines()} <= {b"import time:"}
+        assert process.returncode in (0, -number)
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path: Path) -> None:
+    out = tmp_path / "a.json"
+    script = f'trap "" INT; "$0" "$@" -o {out} & sleep 0.1; kill -INT $!; wait $!; echo $?'
+    done = subprocess.run(
+        ["sh", "-c", script, *PROGRAM, "compute", str(GOOD)],
+        capture_output=True,
+        env=environment(),
+        cwd=ROOT,
+        check=False,
+    )
+    assert done.stdout == b"0\n"
+    assert json.loads(out.read_text())["title"] == "I am good"
