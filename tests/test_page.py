@@ -253,3 +253,10 @@ def test_an_explanation_says_why_where_it_is_asked(attn: Attn) -> None:
     assert said.out.splitlines() == [heading, reason, *rest]
     (record,) = [json.loads(attn("explain", sample, "sum[am]", "--why", "-f", "json").out)]
     assert record["why"] == reason
+
+
+@pytest.mark.parametrize("title", ["", "I am good"])
+def test_a_page_has_one_heading_of_the_first_level(title: str) -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], title=title))
+    assert attncli.render(trace, "html").count("<h1") == 1
+    assert attncli.render([trace, trace], "html").count("<h1") == (2 if title else 1)

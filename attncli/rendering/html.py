@@ -105,6 +105,8 @@ def traces(
         writer.explain(told)
         title, count = title or writer.page.title, count + len(writer.shown)
     body.insert(1, _jump(links, "Answers" if said else "Problems"))
+    if not title:  # a page has a heading for those who cannot see it, too
+        body.insert(0, '<h1 class="unseen">Attention</h1>\n')
     yield whole_page(title, "".join(body), told.data).encode()
 
 
