@@ -10,6 +10,7 @@ from typer import Argument, Option
 
 from attncli.cli import shared
 from attncli.cli.progress import counted
+from attncli.cli.run import Run
 from attncli.cli.terminal import (
     BAD_INPUT,
     WRONG_ANSWER,
@@ -89,7 +90,7 @@ def check(
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
     own = for_problem(matrices)
     given = {name: file for name, file in matrices.items() if name not in own}
-    run = shared.Run([problem], Overrides(marking, own, allow_outside), keep_going=True)
+    run = Run([problem], Overrides(marking, own, allow_outside), keep_going=True)
     problems = list(run.problems())
     if run.failed:
         raise typer.Exit(BAD_INPUT)

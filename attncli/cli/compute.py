@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.run import Run
 from attncli.cli.sizes import Foretold
 from attncli.cli.terminal import (
     BAD_INPUT,
@@ -114,7 +115,7 @@ def compute(
     words = (name.strip() for name in (only or "").split(","))
     names = tuple(key_of(word) for word in words if word)
     overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
-    run = shared.Run(sources, overrides, keep_going, quiet)
+    run = Run(sources, overrides, keep_going, quiet)
     selection = Selection(
         *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows
     )

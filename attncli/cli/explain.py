@@ -9,6 +9,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.run import Run
 from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
 from attncli.errors import InputError
 
@@ -57,7 +58,7 @@ def explain(
 
     chosen_format = shared.format_name("explanations", format_)
     selection = Selection(decimals=decimals, full=full, why=why)
-    run = shared.Run([input_], Overrides(allow_outside=allow_outside))
+    run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     for trace in run.traces():
         closed = Exact(trace) if exact else None
