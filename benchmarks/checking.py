@@ -1,7 +1,7 @@
 """Measure how long 300 answer files of one problem take to check, and one with only the output.
 
 Run `python benchmarks/checking.py` in an environment where attncli is installed. The problem has
-6 tokens and 2 heads; every student gives every step in two decimals, and two of three make a
+6 tokens and 2 heads; every student gives every step in two decimals, and every second makes a
 mistake: the scale is left out, a projection is transposed, or a number is off. The bound is three
 times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command. With the
 path of another checkout as an argument, that one is measured in turn with this one, as a ratio.
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -44,8 +45,10 @@ def work(x: np.ndarray, w: dict[str, np.ndarray], mistake: int) -> dict[str, np.
     }
 
 
-def write(folder: Path) -> tuple[str, list[str]]:
-    """Write the problem and the answers; return the names of the files."""
+def write(
+    folder: Path, files: int = FILES, mistakes: Sequence[int] = range(6)
+) -> tuple[str, list[str]]:
+    """Write the problem and the answers, whose mistakes come in turn; return the files' names."""
     draw = np.random.default_rng(1)
     x = draw.integers(-2, 3, (TOKENS, WIDTH)) / 2
     w = {n: draw.integers(-2, 3, (WIDTH, WIDTH)) / 4 for n in ("W_q", "W_k", "W_v", "W_o")}
@@ -53,8 +56,8 @@ def write(folder: Path) -> tuple[str, list[str]]:
     problem = {key: m.tolist() for key, m in matrices.items()} | {"heads": HEADS}
     (folder / "problem.json").write_text(json.dumps(problem))
     names = []
-    for number in range(FILES):
-        steps = work(x, w, number % 6)
+    for number in range(files):
+        steps = work(x, w, mistakes[number % len(mistakes)])
         lines = []
         for name, value in steps.items():
             rows = [

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import doctest
-import os
 import re
 import subprocess
 import sys
 from collections.abc import Iterable
-from pathlib import Path
 
 import pytest
 
@@ -17,23 +15,12 @@ from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
 from attncli.rendering.formats import FORMATS
-from tests.conftest import ROOT, environment
+from tests.conftest import ROOT
+from tests.sessions import blocks, in_shell
 
 TEXT = (ROOT / "README.md").read_text()
-BLOCKS = re.findall(r"^```(\w+)\n(.*?)^```$", TEXT, re.MULTILINE | re.DOTALL)
+BLOCKS = blocks(TEXT)
 SESSIONS = [body for language, body in BLOCKS if language == "console"]
-
-
-def in_shell(command: str) -> str:
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    done = subprocess.run(
-        ["bash", "-c", command],
-        capture_output=True,
-        cwd=ROOT,
-        env=environment(PATH=path),
-        check=False,
-    )
-    return (done.stdout + done.stderr).decode()
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s.splitlines()[0][2:60])
@@ -114,10 +101,10 @@ def test_every_block_of_the_python_page_prints_what_is_shown(
     """The blocks are a session: each goes on from the names of those before it."""
     monkeypatch.chdir(ROOT)
     page = (ROOT / "docs" / "python.md").read_text()
-    blocks = re.findall(r"^```python\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    session = [body for language, body in blocks(page) if language == "python"]
     names: dict[str, object] = {}
     runner = doctest.DocTestRunner(optionflags=doctest.REPORT_NDIFF)
-    for number, block in enumerate(blocks):
+    for number, block in enumerate(session):
         test = doctest.DocTestParser().get_doctest(block, names, f"block {number + 1}", None, 0)
         runner.run(test, clear_globs=False)
         names.update(test.globs)

@@ -1,0 +1,31 @@
+"""Pages that show what commands print: their blocks, and a shell that runs the commands."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.conftest import ROOT, environment
+
+
+def blocks(text: str) -> list[tuple[str, str]]:
+    """Return the fenced blocks of a page: the language of each, and what stands in it."""
+    return re.findall(r"^```(\w+)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
+
+
+def in_shell(command: str, folder: Path = ROOT, **variables: str) -> str:
+    """Return all that a command prints, where `attn` and `python3` are those that are tested."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", command],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        cwd=folder,
+        env=environment(PATH=path, **variables),
+        check=False,
+    )
+    return done.stdout.decode()
