@@ -22,7 +22,6 @@ from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
-ESCAPING = json.JSONEncoder(allow_nan=False)
 
 
 class Large(Record):
@@ -57,24 +56,21 @@ def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
 
 
 def _json(value: Any) -> bytes:
-    data = ENCODER.encode(value).encode(errors="surrogatepass")
-    return ESCAPING.encode(value).encode() if _is_obeyed(data) else data
+    text = ENCODER.encode(value)
+    return text.encode() if text.isascii() else OBEYED.sub(_escaped, text).encode()
 
 
-def _is_obeyed(data: bytes) -> bool:
-    """Whether a sign of a text means something to a terminal, and is to be written as an escape.
-
-    Halves of characters, as in names of files that are not in UTF-8, are such signs, too.
-    """
-    return not data.isascii() and any(sign.search(data) for sign in OBEYED)
+def _escaped(sign: re.Match[str]) -> str:
+    """Return a sign as JSON escapes it; half a character, which JSON has not, as it is told of."""
+    code = ord(sign[0])
+    return rf"\\u{code:x}" if 0xD800 <= code < 0xE000 else rf"\u{code:04x}"
 
 
-OBEYED = (
-    re.compile(rb"\xc2[\x80-\x9f]"),
-    re.compile(rb"\xe2\x80[\x8e\x8f\xa8-\xae]|\xe2\x81[\xa6-\xa9]"),
-    re.compile(rb"\xed[\xa0-\xbf]"),
-)
-"""Control characters, ends of lines and turns of direction in UTF-8; each is found by its start."""
+OBEYED = re.compile("[\x80-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""Control characters, ends of lines and turns of direction, which mean something to a terminal.
+
+Halves of characters, as in names of files that are not in UTF-8, cannot be written either.
+"""
 
 
 def _parts(value: Any) -> Iterator[bytes]:
@@ -113,7 +109,7 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     def text(trace: Trace) -> str:
         found = record(trace, selection, partial(numbers, infinite=float))
         written = _dumped(found, is_unicode=True)
-        return _dumped(found, is_unicode=False) if _is_obeyed(written.encode()) else written
+        return _dumped(found, is_unicode=False) if OBEYED.search(written) else written
 
     return pieces(map(text, traces), "---\n")
 
