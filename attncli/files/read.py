@@ -190,12 +190,14 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
     A document that cannot be read holds its error, and those before it are whole.
     """
-    from attncli.files import json_text, plain_yaml, yaml_text
+    from attncli.files import plain_yaml
 
     text = chunk.text
     if (plain := plain_yaml.mapping(text)) is not None:
         yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, text, 0))
         return
+    from attncli.files import json_text, yaml_text
+
     if text.lstrip()[:1] in ("{", "["):
         values, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":

@@ -11,7 +11,6 @@ from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import key_of
 from attncli.problem.problem import Problem
-from attncli.tape.find import find_step
 from attncli.tape.step import Expression
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
@@ -84,7 +83,9 @@ def compute(
         method(tape, problem)
         warnings = tuple(tape.warnings)
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
-        for name in names:
+        for name in (name for name in names if name not in trace):
+            from attncli.tape.find import find_step  # it may be a symbol, such as A
+
             if find_step(name, trace.steps, trace.inputs, trace.added) is None:
                 message = f"there is no step {visible(name)} in this calculation"
                 raise fail(message, hint=did_you_mean(name, trace.steps))
