@@ -94,6 +94,11 @@ def fail(message: str, *path: str | int, hint: str = "") -> InputError:
     return InputError(Fault(message, path, hint))
 
 
+def reason_of(error: Exception) -> str:
+    """Return why the system, or a library, refuses something, as the end of a message."""
+    return (getattr(error, "strerror", None) or str(error)).lower()
+
+
 @contextmanager
 def collected(faults: list[Fault]) -> Iterator[None]:
     """Add the faults of an `InputError` raised inside to a list, and go on."""

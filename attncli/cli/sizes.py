@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import typer
-
+from attncli.arithmetic.memory import of_bytes
+from attncli.cli.progress import tell
 from attncli.errors import fail
 
 if TYPE_CHECKING:
@@ -41,18 +41,9 @@ class Foretold:
         size = count * self._signs
         if size <= LARGE_TEXT:
             return
-        message = f"all steps are about {_size(size)} of {self._format}"
-        hint = f"--only STEP writes some of them; -o FILE.npz holds all in {_size(count * 8)}"
+        message = f"all steps are about {of_bytes(size)} of {self._format}"
+        hint = f"--only STEP writes some of them; -o FILE.npz holds all in {of_bytes(count * 8)}"
         if count > MOST_HELD:
             message += ", more than is calculated unasked"
             raise fail(message, hint=f"{hint}; -o FILE writes them all the same")
-        typer.echo(f"warning: {message}; {hint}", err=True)
-
-
-def _size(size: float) -> str:
-    """Return a number of bytes in words.
-
-    >>> _size(1_270_000_000), _size(104_000_000)
-    ('1.3 GB', '104 MB')
-    """
-    return f"{size / 1e9:.1f} GB" if size >= 1e9 else f"{size / 1e6:.0f} MB"
+        tell(f"warning: {message}; {hint}")

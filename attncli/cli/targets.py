@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any
 
-from attncli.errors import InputError, fail
+from attncli.errors import InputError, fail, reason_of
 from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 from attncli.text.suggestions import did_you_mean
@@ -83,8 +83,8 @@ class Targets:
         try:
             found.parent.mkdir(parents=True, exist_ok=True)
         except (OSError, ValueError) as error:
-            reason = (getattr(error, "strerror", None) or str(error)).lower()
-            raise fail(f"{visible(str(found.parent))} cannot be made: {reason}") from None
+            message = f"{visible(str(found.parent))} cannot be made: {reason_of(error)}"
+            raise fail(message) from None
         return found
 
     def _texts(self, number: int, values: Mapping[str, str]) -> list[str]:

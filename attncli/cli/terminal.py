@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NoReturn
 
 from attncli.cli.endings import undone
-from attncli.errors import fail
+from attncli.errors import fail, reason_of
 from attncli.files import opened
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -177,11 +177,7 @@ def _print(data: bytes) -> None:
     except BrokenPipeError:
         raise ReaderWentAwayError from None
     except OSError as error:
-        raise fail(f"standard output cannot be written: {_reason(error)}") from None
-
-
-def _reason(error: OSError | RuntimeError) -> str:
-    return (getattr(error, "strerror", None) or str(error)).lower()
+        raise fail(f"standard output cannot be written: {reason_of(error)}") from None
 
 
 def _write_file(pieces: Iterable[bytes], out: Path) -> None:
@@ -198,7 +194,7 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
             _refuse_input(out)
             _replace(out.resolve(), pieces)  # a link stays one; what it points to is written
     except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
-        raise fail(f"{visible(str(out))} cannot be written: {_reason(error)}") from None
+        raise fail(f"{visible(str(out))} cannot be written: {reason_of(error)}") from None
 
 
 def _replace(out: Path, pieces: Iterable[bytes]) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from attncli.errors import InputError, fail
+from attncli.errors import InputError, fail, reason_of
 from attncli.records import Record
 
 
@@ -45,5 +45,4 @@ class Folder(Record):
 
 def unreadable(error: Exception) -> InputError:
     """Return why a file cannot be read, to be raised by the caller."""
-    reason = getattr(error, "strerror", None) or str(error)
-    return fail(f"cannot be read: {reason.lower()}")
+    return fail(f"cannot be read: {reason_of(error)}")
