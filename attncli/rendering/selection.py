@@ -55,8 +55,10 @@ class Selection(Record):
         """
         if not self.only:
             return [*trace]
-        from attncli.tape.find import find_step
+        names = set(self.only)
+        if others := [word for word in self.only if word not in trace]:
+            from attncli.tape.find import find_step  # they may be symbols, such as A
 
-        found = [find_step(word, trace.steps, trace.inputs, trace.added) for word in self.only]
-        names = {step.name for step in found if step is not None}
+            found = (find_step(word, trace.steps, trace.inputs, trace.added) for word in others)
+            names |= {step.name for step in found if step is not None}
         return [step for step in trace if step.name in names]
