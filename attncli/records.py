@@ -33,7 +33,7 @@ class Record:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         if not named and len(values) == len(self.fields):
-            self.__dict__.update(zip(self.fields, values, strict=True))
+            self.__dict__.update(zip(self.fields, values, strict=False))
             return
         given = dict(zip(self.fields, values, strict=False)) | named
         # A default is put into the instance, so that a function stays one and is no method.

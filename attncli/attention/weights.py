@@ -83,7 +83,9 @@ def score(
 
 def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
     """Refuse, before any of it is there, more steps of n × m numbers than memory has room for."""
-    queries, keys = (array_of(one) for one in (q, k))
+    queries, keys = array_of(q), array_of(k)
+    if queries.size * keys.size < SURELY_FEW:
+        return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
     kept = 3 + sum(map(bool, (rules.scale, rules.softcap, rules.bias is not None, rules.mask)))
@@ -96,8 +98,8 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
     raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-SURELY_ROOM = 2**28
-"""Up to so many bytes nobody asks how many are free."""
+SURELY_ROOM, SURELY_FEW = 2**28, 2**20
+"""Up to so many bytes nobody asks how many are free; so many products of numbers take fewer."""
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:

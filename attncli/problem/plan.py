@@ -33,11 +33,13 @@ class Plan(Record):
         values: what each key holds that is no matrix, nor the problem's own.
         sizes: the letters of all shapes, and their sizes.
         rules: how scores become weights; a bias in it is that of the first such problem.
+        options: everything that is no matrix, with defaults filled in.
     """
 
     values: Mapping[str, Any]
     sizes: Sizes
     rules: Rules
+    options: Mapping[str, object]
 
 
 class Plans:

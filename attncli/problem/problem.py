@@ -6,7 +6,7 @@ where in the file that key stands.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 import numpy as np
@@ -109,6 +109,7 @@ class Problem:
     given: tuple[str, ...]
     sizes: Sizes
     rules: Rules
+    _options: Mapping[str, object]
     written: Mapping[str, Any]
     source: Callable[[KeyPath], Place]
 
@@ -140,10 +141,11 @@ class Problem:
             self.__dict__.update(values)
             self._plan()
             shared = {k: x for k, x in self.__dict__.items() if k in KEYS and not is_own(k)}
-            PLANS.keep(known, Plan(shared, self.sizes, self.rules))
+            PLANS.keep(known, Plan(shared, self.sizes, self.rules, self._options))
             return
-        rules = plan.rules
-        self.__dict__.update(plan.values, **values, sizes=plan.sizes, rules=rules)
+        rules, options = plan.rules, plan.options
+        about = {"sizes": plan.sizes, "rules": rules, "_options": options}
+        self.__dict__.update(plan.values, **values, **about)
         if rules.bias is not None:
             self.__dict__["rules"] = replace(rules, bias=self.array("bias"))
 
@@ -158,6 +160,7 @@ class Problem:
         refuse(sizes.faults)
         values["sizes"] = sizes
         values["rules"] = self._rules()
+        values["_options"] = dict(self._resolved())
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
@@ -238,7 +241,8 @@ class Problem:
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
-        found = {key: self.__dict__[key] for key in KEYS if _is_array(self.__dict__[key])}
+        pairs = self.__dict__.items()  # in the order of KEYS
+        found = {key: value for key, value in pairs if _is_array(value)}
         for key in ("score", "mask"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
@@ -252,16 +256,19 @@ class Problem:
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
+        pairs = self._options.items()
+        return {key: list(value) if isinstance(value, tuple) else value for key, value in pairs}
+
+    def _resolved(self) -> Iterator[tuple[str, object]]:
+        """Yield what `options` returns; lists are tuples."""
         score = ["score"] if "scores" in self.given else []
         hidden = ("title", "notes", "answers", "marking", *score)
-        found: dict[str, object] = {}
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
             if isinstance(value, Mapping):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if key not in hidden and value not in (None, (), {}):
-                found[key] = list(value) if isinstance(value, tuple) else value
-        return found
+                yield key, value
 
     def _rules(self) -> Rules:
         scale, parameters, mask = self._factor(), self._parts("score"), self._parts("mask")

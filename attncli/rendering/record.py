@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
@@ -57,7 +58,8 @@ def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
 
 def _json(value: Any) -> bytes:
     text = ENCODER.encode(value)
-    return text.encode() if text.isascii() else OBEYED.sub(_escaped, text).encode()
+    # What is obeyed is not printable; that is told faster than where it stands.
+    return (text if text.isprintable() else OBEYED.sub(_escaped, text)).encode()
 
 
 def _escaped(sign: re.Match[str]) -> str:
@@ -207,7 +209,7 @@ def numbers(
     Float32 numbers are written with the digits that a float32 has.
     """
     is_single = array.dtype == np.float32
-    if decimals is None and not is_single and np.isfinite(array).all():
+    if decimals is None and not is_single and all_finite(array):
         return array.tolist()
 
     def written(item: Any) -> Any:

@@ -55,8 +55,8 @@ class Operation(Record):
     @cached_property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
-        values = (getattr(self, name) for name in self.fields)
-        return tuple(v for v in values if isinstance(v, Step | Operation))
+        values = [getattr(self, name) for name in self.fields]
+        return tuple([v for v in values if isinstance(v, (Step, Operation))])
 
     @property
     def leading(self) -> tuple[str, ...]:
@@ -290,13 +290,13 @@ def _likeness(part: object) -> object:
     """
     if isinstance(part, Step):
         return part.name, part.columns, part.trailing
-    if isinstance(part, Operation | Formula):
+    if isinstance(part, (Operation, Formula)):
         return type(part), *[_likeness(getattr(part, name)) for name in part.fields]
     if isinstance(part, tuple):
         return tuple(map(_likeness, part))
     if isinstance(part, NumberAsWritten):
         return float(part), _likeness(part.formula)
-    if part is None or isinstance(part, str | int | float):
+    if part is None or isinstance(part, (str, int, float)):
         return type(part), part
     raise TypeError
 
@@ -331,5 +331,6 @@ def without_missing_axes(array: Array, leading: tuple[str, ...], trailing: int) 
         leading: which of "batch" and "head" to keep; the others have size 1.
         trailing: how many axes to keep at the end.
     """
-    lead = tuple(n for name, n in zip(LEADING, array.shape, strict=False) if name in leading)
+    shape = zip(LEADING, array.shape, strict=False)
+    lead = tuple([n for name, n in shape if name in leading]) if leading else ()
     return array.reshape(lead + array.shape[array.ndim - trailing :])

@@ -8,6 +8,7 @@ from itertools import chain, count
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of
@@ -15,11 +16,11 @@ from attncli.tape.walk import array_of
 
 def _is_held(operation: Expression, array: Array) -> bool:
     """Whether a result has no number that a float cannot hold; −∞ may block a cell."""
-    if np.isfinite(array).all():
+    if isinstance(operation, Step) or all_finite(array):  # a step is held already
         return True
     if not (array < np.inf).all():
         return False
-    if not (array == -np.inf).any() or isinstance(operation, Step) or operation.blocks:
+    if not (array == -np.inf).any() or operation.blocks:
         return True
     operands = (array_of(operand) for operand in operation.operands)
     return any((operand == -np.inf).any() for operand in operands)
@@ -142,6 +143,9 @@ class Tape:
 
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
         """Return the words for the places along the axes of an array, by the axis."""
-        sizes = array.shape[array.ndim - len(trailing) :] if self.labels else ()
-        pairs = zip(trailing, sizes, strict=False)
-        return {axis: self.labels[axis][:size] for axis, size in pairs if axis in self.labels}
+        found: dict[str, tuple[str, ...]] = {}
+        if self.labels:
+            for axis, size in zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True):
+                if (words := self.labels.get(axis)) is not None:
+                    found[axis] = words if len(words) == size else words[:size]
+        return found

@@ -11,6 +11,8 @@ from attncli.arithmetic.elements import Array
 from attncli.records import replace
 from attncli.tape.step import ALL, Expression, Operation, Part, Step
 
+ARRAYS = {np.ndarray}
+
 
 def evaluate(
     expression: Expression,
@@ -35,19 +37,19 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    own: dict[str, Any] = {}
-    for name in operation.fields:
-        x = getattr(operation, name)
-        # NumPy widens float32 by a number that knows how it was written.
-        if isinstance(x, float) and (constant is not None or type(x) is not float):
-            own[name] = (constant or float)(x)
+    # NumPy widens float32 by a number that knows how it was written.
+    own = {
+        name: (constant or float)(x)
+        for name, x in operation.__dict__.items()
+        if isinstance(x, float) and (constant is not None or type(x) is not float)
+    }
     if own:
         operation = replace(operation, **own)
+    kinds = {*map(type, arrays)}
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
-        kinds = {type(array) for array in arrays} - {np.ndarray}
-        if not kinds:
+        if kinds == ARRAYS:
             return operation.apply(*arrays)
-        (interval,) = kinds
+        (interval,) = kinds - ARRAYS
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
@@ -158,5 +160,5 @@ def _parts(operation: Operation) -> Iterator[tuple[str, Expression]]:
     """Yield the fields of an operation that hold an expression."""
     for name in operation.fields:
         part = getattr(operation, name)
-        if isinstance(part, Step | Operation):
+        if isinstance(part, (Step, Operation)):
             yield name, part
