@@ -167,7 +167,7 @@ class _Parts:
     def _is_whole(self, line: str) -> bool:
         """Whether a line of JSON, which was just taken, closes all brackets."""
         signs = STRING.sub("", line)
-        self.is_plain = self.is_plain and not QUOTES & set(signs)
+        self.is_plain = self.is_plain and QUOTES.isdisjoint(signs)
         self.depth += sum(map(signs.count, "{[")) - sum(map(signs.count, "}]"))
         return self.is_plain and self.depth == 0
 

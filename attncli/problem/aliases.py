@@ -57,12 +57,12 @@ def with_keys(given: Mapping[str, Any]) -> dict[str, Any]:
         InputError: for a key that is given under two names.
     """
     found: dict[str, Any] = {}
-    if len(set(map(key_of, given))) < len(given):
-        refuse([*_twice(given)])
     for word, raw in given.items():
         # A sentence is parted at blanks alone; labels in a text may have commas between them.
         is_sentence = word == "sentence" and isinstance(raw, str)
         found[key_of(word)] = raw.split() if is_sentence else raw
+    if len(found) < len(given):
+        refuse([*_twice(given)])
     return found
 
 
