@@ -196,9 +196,9 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
     if (plain := plain_yaml.mapping(text)) is not None:
         yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, text, 0))
         return
-    from attncli.files import json_text, yaml_text
-
     if text.lstrip()[:1] in ("{", "["):
+        from attncli.files import json_text
+
         values, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
@@ -209,6 +209,8 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
     written = text
     if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
+    from attncli.files import yaml_text
+
     part = replace(chunk, text=text)
     found, error = yaml_text.documents_until(part)
     for number, raw in enumerate(found):
