@@ -116,6 +116,7 @@ def main() -> None:
 
         batch()
         done += count
+        print(f"\r{done:,}", end="", file=sys.stderr, flush=True)
     for name, number in sorted(run.counts.items()):
         print(f"{number:8,}  {name}")
     print(f"slowest {run.slowest:.2f} s, at most {peak():.0f} MB")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import json
 import subprocess
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.files.stream import chunks
-from tests.conftest import PROGRAM, ROOT, Attn, environment
+from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'
 PRETTY = json.dumps(json.loads(SMALL), indent=2) + "\n"
@@ -130,3 +131,12 @@ def test_an_endless_stream_ends_with_its_reader(form: str) -> None:
     *shown, status = result.stdout.splitlines()
     assert len(shown) == 2
     assert (status, result.stderr) == ("141", "")
+
+
+def test_who_runs_the_program_within_their_own_process_keeps_their_garbage_collector() -> None:
+    one = (SAMPLES / "i_am_good.yaml").read_bytes()
+    two = one + b"---\n" + one
+    frozen = gc.get_freeze_count()
+    assert in_process("compute", "-", "-f", "json", stdin=two).out.count("\n") == 2
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == frozen

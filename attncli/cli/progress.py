@@ -52,14 +52,15 @@ def counted(items: Iterable[T], noun: str) -> Iterator[T]:
     """Yield the same items, and tell how many there were, where a person waits for them.
 
     That is where standard error is a terminal and what is printed goes elsewhere. From the second
-    item on, cycles of objects are collected, which a short run leaves to its end.
+    item on, cycles of objects are collected, where the process leaves them to its end
+    (`__main__`), as a short run may.
     """
     return _told(_collected(items), noun)
 
 
 def _collected(items: Iterable[T]) -> Iterator[T]:
     for number, item in enumerate(items):
-        if number == 1:
+        if number == 1 and not gc.isenabled():
             gc.freeze()  # what was imported stays
             gc.enable()
         yield item
