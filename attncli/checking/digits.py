@@ -30,6 +30,9 @@ Who goes on with one digit more than is written is off by as much.
 ALL_DIGITS = 17
 """So many significant digits hold any float."""
 
+HUNDREDTH = 0.01
+"""A unit as fine as this always says something."""
+
 ENOUGH = 3
 """From so many numbers on, what they have in common is a habit."""
 
@@ -66,6 +69,11 @@ def significant(texts: Iterable[str]) -> int:
     return most
 
 
+def always_tell(unit: Array) -> bool:
+    """Return whether every number has so many decimals that `telling_units` are its own."""
+    return bool((unit <= HUNDREDTH).all())
+
+
 def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
     """Return the units of the last digits that say something.
 
@@ -82,7 +90,7 @@ def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Arra
         most: the largest that a number of this step may be.
     """
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
+        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > HUNDREDTH)
     if whole.any():
         digits = max(3, significant(texts[~np.isnan(values)].tolist()))
         size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))

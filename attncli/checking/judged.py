@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
@@ -15,6 +18,7 @@ from attncli.text.sentences import small
 
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
+WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
 class Judged(Record):
@@ -28,20 +32,26 @@ class Judged(Record):
     step: Step
     codes: Array
 
+    @cached_property
+    def _tally(self) -> list[int]:
+        """How many cells have each status; from now on none of them changes."""
+        self.codes.setflags(write=False)
+        counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
+        return counts
+
     def has(self, code: int) -> bool:
         """Return whether any cell has a status."""
-        return bool((self.codes == code).any())
+        return self._tally[code] > 0
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells have each status."""
-        return {status: int((self.codes == code).sum()) for code, status in enumerate(STATUSES)}
+        return dict(zip(STATUSES, self._tally, strict=True))
 
     @property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
-        codes = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
-        return next((STATUSES[code] for code in codes if self.has(code)), "missing")
+        return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
 
 
 class NotGiven(Judged):

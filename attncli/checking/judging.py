@@ -9,22 +9,14 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import (
-    CUT_OFF,
-    ROUNDED,
-    SHARE,
-    exact_cells,
-    known_cells,
-    largest,
-    tells,
-)
+from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, known_cells, largest, tells
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import are_decimals, telling_units
+from attncli.checking.digits import always_tell, are_decimals, telling_units
 from attncli.checking.early import rounded_on_the_way
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.ranged import axis_of_shares, shares_of
+from attncli.checking.right import Right
 from attncli.checking.standing import Standing
-from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
@@ -47,18 +39,18 @@ class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
     Attributes:
-        trace: the right calculation.
+        right: the right calculations.
+        trace: the first of them.
         given: the student's matrices by step.
         judged: the steps so far.
         standing: what the student's numbers stand for.
     """
 
-    def __init__(
-        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
-    ) -> None:
-        self.trace = trace
+    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
+        self.right = right
+        self.trace = right.trace
         self.given = given
-        self.standing = Standing(trace, others, given)
+        self.standing = Standing(right, given)
         self.judged = self.standing.judged
 
     @property
@@ -84,32 +76,42 @@ class Judge:
             return NotGiven(step, codes)
         if isinstance(written, ShapeMismatch):
             return Misshapen(step, codes, written)
-        most = 1.0 if axis_of_shares(step) else max(largest(step.array), largest(written.values))
-        unit = telling_units(written.values, written.unit, written.texts, most)
+        unit = written.unit
+        if not always_tell(unit):
+            right, most = self.right[step.name], 1.0
+            if not right.axis_of_shares:
+                most = max(right.largest, largest(written.values))
+            unit = telling_units(written.values, unit, written.texts, most)
         judged = Given(step, codes, written, unit)
         codes[~written.missing] = status.WRONG
         codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
-        if (codes == status.WRONG).any():
-            judged = self._compared(judged)
+        if not (codes == status.WRONG).any():
+            return judged
+        compared = self._compared(judged)
         if axis_of_shares(step):
-            self._refuse_what_is_no_share(judged)
-        if isinstance(judged, Compared) and judged.has(status.WRONG):
-            return replace(judged, follows=self.standing.from_earlier(step)[1])
-        return judged
+            self._refuse_what_is_no_share(compared)
+        if compared.has(status.WRONG):
+            return replace(compared, follows=self.standing.from_earlier(step)[1])
+        return compared
 
     def _agrees_with_right(self, judged: Given, units: float) -> Array:
         """Return which numbers agree with those of any right calculation."""
         step = judged.step
-        is_short = judged.written.share != SHARE
-        right = self.standing.right_in_floats(step) if is_short else step.array
-        found = self._agrees(judged, right, units)
-        for other in self.standing.others:
+        if judged.written.share != SHARE:
+            found = self._agrees(judged, self.standing.right_in_floats(step), units)
+        else:
+            found = self.right[step.name].agrees(judged.written.values, judged.unit, units)
+            found = self._or_tolerated(found, judged, step.array)
+        for other in self.right.others:
             found |= self._agrees(judged, other[step.name].array, units)
         return found
 
     def _agrees(self, judged: Given, expected: Values, units: float = ROUNDED) -> Array:
         """Return which numbers may stand for what is expected, or are off by what is tolerated."""
-        found = judged.agrees(expected, units)
+        return self._or_tolerated(judged.agrees(expected, units), judged, expected)
+
+    def _or_tolerated(self, found: Array, judged: Given, expected: Values) -> Array:
+        """Return which numbers were found to agree, or are off by what is tolerated."""
         if more := self.trace.problem.marking.tolerance:
             ends = interval(expected)
             found |= judged.agrees(Interval(ends.low - more, ends.high + more), 0.0)
@@ -121,7 +123,7 @@ class Judge:
         off = codes == status.WRONG
         yours = self.standing.midpoints.result(step)
         forgives = are_decimals(unit) & (unit <= _coarsest_forgiven(step, yours, unit))
-        inexact = ~exact_cells(step.array, unit, written.share)
+        inexact = ~self.right[step.name].exact_cells(unit, written.share)
         codes[off & forgives & inexact & self._agrees_with_right(judged, CUT_OFF)] = (
             status.LAST_DIGIT
         )

@@ -13,20 +13,11 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking import judged as status
-from attncli.checking.agreement import (
-    CUT_OFF,
-    LEAST,
-    ROUNDED,
-    SHARE,
-    agrees,
-    is_exact,
-    is_known,
-    is_same,
-)
+from attncli.checking.agreement import CUT_OFF, LEAST, ROUNDED, SHARE, agrees, is_known, is_same
 from attncli.checking.answers import Written
 from attncli.checking.digits import SPARE, Habit, habit_of, to_unit
 from attncli.checking.judged import Compared, Given, Judged
-from attncli.mechanisms.trace import Trace
+from attncli.checking.right import Right
 from attncli.records import replace
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -42,21 +33,15 @@ class Meanings:
     """What the numbers of one sheet stand for.
 
     Attributes:
-        others: calculations that are right beside the one by which the sheet is judged.
-        along: the axis along which weights sum to 1.
+        right: the right calculations.
         judged: the steps that have been judged so far, by name; the judge adds to it.
         written: the matrices of the sheet.
     """
 
     def __init__(
-        self,
-        others: tuple[Trace, ...],
-        along: int,
-        judged: Mapping[str, Judged],
-        written: Sequence[Written],
+        self, right: Right, judged: Mapping[str, Judged], written: Sequence[Written]
     ) -> None:
-        self.others = others
-        self.along = along
+        self.right = right
         self.judged = judged
         self.written = written
         self._share = max((one.share for one in written), default=SHARE)
@@ -160,7 +145,8 @@ class Meanings:
             return found
         finer = Habit(float(judged.unit.max()) / 10)
         unseen = interval(finer.perhaps_rounded(follows))
-        return _where(zeros.all(axis=self.along, keepdims=True), unseen, found)
+        along = self.right.trace.problem.rules.normalize.along
+        return _where(zeros.all(axis=along, keepdims=True), unseen, found)
 
     def _blank(self, judged: Given, follows: Values, cuts: bool) -> Values:
         """Return the intervals of cells that were left out, perhaps rounded as their neighbours."""
@@ -217,9 +203,9 @@ class Meanings:
 
     def _near(self, judged: Given, values: Array) -> Interval:
         """Return the intervals between what was written and what is right, where it is right."""
-        rights = (judged.step.array, *(other[judged.step.name].array for other in self.others))
+        others = (other[judged.step.name].array for other in self.right.others)
         is_right = (judged.codes == status.CORRECT) | (judged.codes == status.LAST_DIGIT)
-        return _where(is_right, hull(values, *rights), interval(values))
+        return _where(is_right, hull(values, judged.step.array, *others), interval(values))
 
     def _is_after_a_mistake(self, judged: Given) -> bool:
         """Whether a step before has a wrong number, so that right ones may be right by chance."""
@@ -245,7 +231,8 @@ class Meanings:
             tens = values / np.where(unit, 10 * unit, 1.0)
             uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         is_doubtful = uses_last_digit & (judged.codes == status.WRONG) & (unit < 1)
-        return is_exact(judged.step.array, unit, share) and not is_doubtful.any()
+        is_exact = self.right[judged.step.name].is_exact(unit, share)
+        return is_exact and not is_doubtful.any()
 
 
 def is_the_right_one(judged: Given) -> Array:

@@ -21,7 +21,7 @@ from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.judged import Given, Judged, Misshapen, NotGiven
 from attncli.checking.meanings import Follows, Meanings, bounded, is_hollow, is_the_right_one
 from attncli.checking.ranged import together
-from attncli.mechanisms.trace import Trace
+from attncli.checking.right import Right
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -44,8 +44,8 @@ class Standing:
     """The numbers of one sheet, as later steps go on from them.
 
     Attributes:
-        trace: the right calculation.
-        others: calculations that are right as well, such as the one without rounding.
+        right: the right calculations.
+        trace: the one by which the sheet is judged.
         judged: the steps that have been judged so far, by name; the judge adds to it.
         midpoints: the calculation on the student's own numbers, as they were written.
         ranges: the same on intervals that are as narrow as can be: a right number is what was
@@ -59,15 +59,12 @@ class Standing:
         meanings: what the numbers of the sheet stand for.
     """
 
-    def __init__(
-        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
-    ) -> None:
-        self.trace = trace
-        self.others = others
+    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
+        self.right = right
+        self.trace = trace = right.trace
         self.judged: dict[str, Judged] = {}
         written = [one for one in given.values() if isinstance(one, Written)]
-        along = trace.problem.rules.normalize.along
-        self.meanings = mean = Meanings(others, along, self.judged, written)
+        self.meanings = mean = Meanings(right, self.judged, written)
         self.together = together(trace, given)
         self._earlier: dict[str, tuple[Array, Interval]] = {}
         self.midpoints: Replay[Array] = Replay(
