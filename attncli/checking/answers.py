@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -143,7 +144,7 @@ def _of_one_computer(
     written = [x for x in found.values() if isinstance(x, Written)]
     kinds = {x.dtype for x in written} & SHARES.keys()
     if not kinds:
-        kinds = {dtype_of_texts(text for x in written for text in x.texts.ravel().tolist())}
+        kinds = {dtype_of_texts(chain.from_iterable(x.texts.ravel().tolist() for x in written))}
     for name, one in rest.items() if kinds & SHARES.keys() else ():
         dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
         if dtype in kinds:
@@ -175,8 +176,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     own, unit, texts = map(step.from_paper, (found.values, found.unit, found.texts))
     if (own <= LIKE_BLOCKED).any():
         own = np.where((step.array == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
-    kinds = [kind for kind in FLOATS if kind in {piece.dtype for piece in pieces}]
-    dtype = kinds[0] if kinds else dtype_of_texts(found.texts.ravel().tolist())
+    kinds = {piece.dtype for piece in pieces}
+    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(
+        found.texts.ravel().tolist()
+    )
     share = SHARES[dtype] if dtype in SHARES else _share_of(step.array.dtype)
     return Written(own, unit, texts, share, dtype)
 

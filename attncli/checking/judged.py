@@ -9,7 +9,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import ROUNDED, agrees
+from attncli.checking.agreement import ROUNDED, agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.records import Record
 from attncli.tape.replay import Values
@@ -77,6 +77,15 @@ class Given(Judged):
 
     written: Written
     unit: Array
+
+    @cached_property
+    def same(self) -> Array:
+        """Which numbers are the right ones with every digit; from now on no status changes."""
+        self.codes.setflags(write=False)
+        written = self.written
+        found: Array = is_same(written.values, self.step.array, written.share)
+        found &= self.codes == CORRECT
+        return found
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
         """Return which of the student's numbers may stand for what is expected."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
@@ -43,15 +44,18 @@ class Judge:
         trace: the first of them.
         given: the student's matrices by step.
         judged: the steps so far.
-        standing: what the student's numbers stand for.
     """
 
     def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
         self.right = right
         self.trace = right.trace
         self.given = given
-        self.standing = Standing(right, given)
-        self.judged = self.standing.judged
+        self.judged: dict[str, Judged] = {}
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What the student's numbers stand for, which nobody asks of a sheet that is right."""
+        return Standing(self.right, self.given, self.judged)
 
     @property
     def midpoints(self) -> Replay[Array]:
@@ -71,24 +75,23 @@ class Judge:
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
-        codes = np.full(step.array.shape, status.MISSING, np.int8)
-        if written is None:
-            return NotGiven(step, codes)
-        if isinstance(written, ShapeMismatch):
-            return Misshapen(step, codes, written)
-        unit = written.unit
+        if not isinstance(written, Written):
+            codes = np.full(step.array.shape, status.MISSING, np.int8)
+            return Misshapen(step, codes, written) if written else NotGiven(step, codes)
+        unit, right = written.unit, self.right[step.name]
         if not always_tell(unit):
-            right, most = self.right[step.name], 1.0
-            if not right.axis_of_shares:
-                most = max(right.largest, largest(written.values))
+            most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
             unit = telling_units(written.values, unit, written.texts, most)
+        # Nearly all steps are right. Of short floats what is right is a range, asked below.
+        if written.share == SHARE and right.agrees(written.values, unit, ROUNDED).all():
+            return Given(step, right.correct, written, unit)
+        codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
         judged = Given(step, codes, written, unit)
-        codes[~written.missing] = status.WRONG
         codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
         if not (codes == status.WRONG).any():
             return judged
         compared = self._compared(judged)
-        if axis_of_shares(step):
+        if right.axis_of_shares:
             self._refuse_what_is_no_share(compared)
         if compared.has(status.WRONG):
             return replace(compared, follows=self.standing.from_earlier(step)[1])
@@ -119,24 +122,41 @@ class Judge:
 
     def _compared(self, judged: Given) -> Compared:
         """Judge the numbers of a step that are not right, by the student's earlier numbers."""
-        step, codes, written, unit = judged.step, judged.codes, judged.written, judged.unit
-        off = codes == status.WRONG
-        yours = self.standing.midpoints.result(step)
-        forgives = are_decimals(unit) & (unit <= _coarsest_forgiven(step, yours, unit))
-        inexact = ~self.right[step.name].exact_cells(unit, written.share)
-        codes[off & forgives & inexact & self._agrees_with_right(judged, CUT_OFF)] = (
-            status.LAST_DIGIT
-        )
+        step, codes = judged.step, judged.codes
+        off, yours = codes == status.WRONG, self.standing.yours(step)
         ranges = list(self._telling_ranges(step, yours))
         for found in ranges:
-            known = known_cells(found, unit, written.share)
-            codes[off & forgives & ~known & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
-        for found in ranges:
             codes[off & self._agrees(judged, found)] = status.FOLLOWS
-        compared = Compared(step, codes, written, unit, yours, ranges[0])
+        compared = Compared(step, codes, judged.written, judged.unit, yours, ranges[0])
+        return self._forgiven(compared, ranges) if (codes == status.WRONG).any() else compared
+
+    def _forgiven(self, compared: Compared, ranges: Sequence[Interval]) -> Compared:
+        """Judge numbers that neither are right nor follow: off in the last digit, rounded early."""
+        step, codes, unit = compared.step, compared.codes, compared.unit
+        share, off = compared.written.share, codes == status.WRONG
+        forgives = are_decimals(unit) & (unit <= self._coarsest_forgiven(compared))
+        inexact = ~self.right[step.name].exact_cells(unit, share)
+        codes[off & forgives & inexact & self._agrees_with_right(compared, CUT_OFF)] = (
+            status.LAST_DIGIT
+        )
+        for found in ranges:
+            known = known_cells(found, unit, share)
+            codes[off & forgives & ~known & compared.agrees(found, CUT_OFF)] = status.LAST_DIGIT
         early = rounded_on_the_way(self.standing, compared, forgives)
         codes[early.cells] = status.ROUNDED_EARLY
         return replace(compared, rounding=early.words)
+
+    def _coarsest_forgiven(self, compared: Compared) -> Array:
+        """Return the coarsest units of numbers that may be off in their last digit.
+
+        A unit must be small beside what the step can be; one decimal of small numbers is coarse,
+        but what somebody writes who cuts off.
+        """
+        right, unit = self.right[compared.step.name], compared.unit
+        if right.axis_of_shares:
+            return np.full_like(unit, SMALL)
+        most = max(right.largest, largest(compared.yours))
+        return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
 
     def _telling_ranges(self, step: Step, yours: Array) -> Iterator[Interval]:
         """Yield the ranges of what follows, nan where a number could stand for anything.
@@ -144,18 +164,20 @@ class Judge:
         Somebody goes on from what is written or from every digit. Where the range of both is too
         wide to tell anything, each by itself may be narrow.
         """
-        most = max(largest(step.array), largest(yours))
+        most = max(self.right[step.name].largest, largest(yours))
         wide = interval(self.standing.carried.result(step))
         telling = tells(wide, most)
         if not telling.all():  # it may be of small differences of large numbers
             most = max(most, _reach(step))
             telling = tells(wide, most)
+        if telling.all():
+            yield wide
+            return
         yield _where(telling, wide)
-        if not telling.all():
-            near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
-            _, follows = self.standing.from_earlier(step)
-            for found in (interval(self.standing.kept.result(step)), follows, *near):
-                yield _where(~telling & tells(found, most), found)
+        near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
+        _, follows = self.standing.from_earlier(step)
+        for found in (interval(self.standing.kept.result(step)), follows, *near):
+            yield _where(~telling & tells(found, most), found)
 
     def _refuse_what_is_no_share(self, judged: Given) -> None:
         """Call wrong what is no part of a whole: below 0, above 1, or in a row that misses 1.
@@ -189,18 +211,6 @@ def _reach(step: Step) -> float:
 
     found = interval(evaluate(step.operation, of_either_sign))
     return max(largest(found.high), largest(found.low), largest(step.array))
-
-
-def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
-    """Return the coarsest units of numbers that may be off in their last digit.
-
-    A unit must be small beside what the step can be; one decimal of small numbers is coarse, but
-    what somebody writes who cuts off.
-    """
-    if axis_of_shares(step):
-        return np.full_like(unit, SMALL)
-    most = max(largest(step.array), largest(yours))
-    return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
 
 
 def _where(chosen: Array, found: Interval) -> Interval:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from math import isfinite, log2
 from typing import Any
 
@@ -61,15 +62,11 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
         InputError: for cells that are no numbers, of the key that is the word.
     """
     read = [decimal_of(text) for text in texts.ravel().tolist()]
-    others = [index for index, pair in enumerate(read) if pair is None]
-    found = [pair or NO_NUMBER for pair in read]
-    numbers, units = (
-        np.array([pair[end] for pair in found], float).reshape(texts.shape) for end in (0, 1)
-    )
-    if not others:
-        return numbers, units, texts
+    if all(read):  # as nearly all are
+        return *_arrays(read, texts.shape), texts
+    numbers, units = _arrays([pair or NO_NUMBER for pair in read], texts.shape)
     texts, faults = texts.copy(), list[Fault]()
-    for index in others:
+    for index in (index for index, pair in enumerate(read) if pair is None):
         place = tuple(map(int, np.unravel_index(index, texts.shape)))
         if texts[place] in MISSING:
             continue
@@ -85,6 +82,12 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
                 raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
     refuse(faults)
     return numbers, units, texts
+
+
+def _arrays(pairs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the numbers and the units of pairs of both."""
+    flat = np.fromiter(chain.from_iterable(pairs), float, 2 * len(pairs))
+    return flat[::2].reshape(shape), flat[1::2].reshape(shape)
 
 
 def _plain(text: str, word: str, place: Sequence[int]) -> str:

@@ -6,8 +6,11 @@ from collections.abc import Callable
 from functools import cached_property
 from typing import Any, TypeVar
 
+import numpy as np
+
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import SHARE, exact_cells, is_exact, largest, slack, within
+from attncli.checking.judged import CORRECT
 from attncli.checking.ranged import axis_of_shares
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
@@ -33,6 +36,13 @@ class RightStep(Record):
     def largest(self) -> float:
         """The size of the largest number; an infinite one does not count."""
         return largest(self.step.array)
+
+    @cached_property
+    def correct(self) -> Array:
+        """The statuses of numbers that are all correct, the same for all sheets."""
+        codes = np.full(self.step.array.shape, CORRECT, np.int8)
+        codes.setflags(write=False)
+        return codes
 
     @cached_property
     def _slack(self) -> Array:

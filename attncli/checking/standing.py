@@ -19,7 +19,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking import judged as status
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.judged import Given, Judged, Misshapen, NotGiven
-from attncli.checking.meanings import Follows, Meanings, bounded, is_hollow, is_the_right_one
+from attncli.checking.meanings import Follows, Meanings, bounded, is_hollow
 from attncli.checking.ranged import together
 from attncli.checking.right import Right
 from attncli.tape.replay import Change, Replay, Values
@@ -59,13 +59,19 @@ class Standing:
         meanings: what the numbers of the sheet stand for.
     """
 
-    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
+    def __init__(
+        self,
+        right: Right,
+        given: Mapping[str, Written | ShapeMismatch],
+        judged: Mapping[str, Judged],
+    ) -> None:
         self.right = right
         self.trace = trace = right.trace
-        self.judged: dict[str, Judged] = {}
+        self.judged = judged
         written = [one for one in given.values() if isinstance(one, Written)]
         self.meanings = mean = Meanings(right, self.judged, written)
         self.together = together(trace, given)
+        self._yours: dict[str, Array] = {}
         self._earlier: dict[str, tuple[Array, Interval]] = {}
         self.midpoints: Replay[Array] = Replay(
             trace, lambda step: self._known(step, self._as_written)
@@ -142,10 +148,16 @@ class Standing:
         blurred = self.meanings.blurred
         return (lambda step: blurred(step.array)) if self.meanings.are_short else None
 
+    def yours(self, step: Step) -> Array:
+        """Return what the student's own earlier numbers give for a step, as they were written."""
+        if step.name not in self._yours:
+            self._yours[step.name] = self.midpoints.result(step)
+        return self._yours[step.name]
+
     def from_earlier(self, step: Step) -> tuple[Array, Interval]:
         """Return what the student's own earlier numbers give for a step, and the range of that."""
         if step.name not in self._earlier:
-            yours = self.midpoints.result(step)
+            yours = self.yours(step)
             wide = interval(bounded(self.ranges.result(step)))
             # Floats may take the number itself out of its range, by a last digit.
             ends = Interval(np.fmin(wide.low, yours), np.fmax(wide.high, yours))
@@ -182,5 +194,5 @@ class Standing:
     def _as_written(self, judged: Given) -> Array:
         """Return the numbers of a step, those that were left out as they follow."""
         step, missing = judged.step, judged.written.missing
-        values = np.where(is_the_right_one(judged), step.array, judged.written.values)
+        values = np.where(judged.same, step.array, judged.written.values)
         return np.where(missing, self.midpoints.result(step), values) if missing.any() else values

@@ -66,7 +66,7 @@ def _even(raw: list[Any]) -> Array | None:
             return None
         shape += lengths
         cells = list(chain.from_iterable(cells))
-    return _array(cells, tuple(shape)) if kinds == {str} else None
+    return _filled(list(map(str.strip, cells)), tuple(shape)) if kinds == {str} else None
 
 
 def _refuse_depth(axes: int, path: KeyPath) -> None:
@@ -75,8 +75,12 @@ def _refuse_depth(axes: int, path: KeyPath) -> None:
 
 
 def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
+    return _filled([cell.strip() if type(cell) is str else _text(cell) for cell in cells], shape)
+
+
+def _filled(cells: list[str], shape: tuple[int, ...]) -> Array:
     texts = np.empty(shape, object)
-    texts.ravel()[:] = [cell.strip() if type(cell) is str else _text(cell) for cell in cells]
+    texts.ravel()[:] = cells
     return texts
 
 

@@ -50,12 +50,12 @@ def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
         sheet: what was handed in.
     """
     judge = judge_of(way)
+    wrong = wrong_steps(judge)
     for search in SEARCHES:
-        wrong = wrong_steps(judge)
         for other in search(way, sheet, wrong) if wrong else ():
             another = judge_of(other)
-            if len(wrong_steps(another)) < len(wrong_steps(judge)):
-                way, judge = other, another
+            if len(fewer := wrong_steps(another)) < len(wrong):
+                way, judge, wrong = other, another, fewer
     return way, judge
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 from attncli.files.document import PAIRS, Raw
 
@@ -26,6 +27,8 @@ START = re.compile(rf"{BLANK.pattern}(?:---[ ]*\n{BLANK.pattern})?")
 WORD = r"(?:~|[-+]?[A-Za-z0-9_.(][\w.+\-*/^()%]*+)"
 WORDS = re.compile(rf"\[++{WORD}(?:\]*+,\[*+{WORD})*+\]++", re.ASCII)
 """Lists of words that mean nothing else to YAML; whether the brackets fit is for JSON to say."""
+
+NUMBERS = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
 
 QUOTED = ((",", '","'), ("[", '["'), ("]", '"]'), ('"[', "["), (']"', "]"))
 """What puts words between quotes: a quote at each side of a sign, but none beside a bracket's."""
@@ -69,7 +72,13 @@ def mapping(text: str) -> dict[str, Raw] | None:
 
 
 def _lists(text: str) -> Raw | None:
-    """Return lists of words in brackets; None for any other text."""
+    """Return lists of words in brackets; None for any other text.
+
+    Most are lists of numbers, which JSON reads at once, and as they were written.
+    """
+    if "u" not in text and "a" not in text:  # as in true, false and null, which are words here
+        with suppress(ValueError):
+            return NUMBERS.decode(text)
     text = text.replace(", ", ",")
     if " " in text or "\n" in text:
         text = " ".join(text.split())
