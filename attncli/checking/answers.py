@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import SHARE, SHARES
-from attncli.checking.digits import LIKE_BLOCKED
+from attncli.checking.digits import LIKE_BLOCKED, only_unit
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import (
@@ -96,6 +96,11 @@ class Written(Record):
     def missing(self) -> Array:
         """Where a cell was left out."""
         return np.isnan(self.values)
+
+    @cached_property
+    def only_unit(self) -> float | None:
+        """The unit that all numbers have; None where they have several."""
+        return only_unit(self.unit)
 
 
 class ShapeMismatch(Record):

@@ -98,7 +98,7 @@ class Report(Record, Shown):
         """Where it went wrong; None where it did not."""
         return next(iter(self.wrong_steps), None)
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """`correct` or `wrong`; `empty` where nothing was given."""
         if self.wrong_steps:

@@ -11,6 +11,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import ROUNDED, agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.digits import only_unit
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -48,7 +49,7 @@ class Judged(Record):
         """How many cells have each status."""
         return dict(zip(STATUSES, self._tally, strict=True))
 
-    @property
+    @cached_property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
         return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
@@ -63,7 +64,7 @@ class Misshapen(Judged):
 
     mismatch: ShapeMismatch
 
-    @property
+    @cached_property
     def status(self) -> str:
         """Wrong as a whole."""
         return "wrong"
@@ -77,6 +78,12 @@ class Given(Judged):
 
     written: Written
     unit: Array
+
+    @property
+    def only_unit(self) -> float | None:
+        """The unit that all numbers have; None where they have several."""
+        is_as_written = self.unit is self.written.unit
+        return self.written.only_unit if is_as_written else only_unit(self.unit)
 
     @cached_property
     def same(self) -> Array:

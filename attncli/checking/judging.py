@@ -12,11 +12,11 @@ from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
 from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, known_cells, largest, tells
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import always_tell, are_decimals, telling_units
+from attncli.checking.digits import FINE, are_decimals, telling_units
 from attncli.checking.early import rounded_on_the_way
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.ranged import axis_of_shares, shares_of
-from attncli.checking.right import Right
+from attncli.checking.right import Right, RightStep
 from attncli.checking.standing import Standing
 from attncli.records import replace
 from attncli.tape.replay import Replay, Values
@@ -78,15 +78,13 @@ class Judge:
         if not isinstance(written, Written):
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
-        unit, right = written.unit, self.right[step.name]
-        if not always_tell(unit):
-            most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
-            unit = telling_units(written.values, unit, written.texts, most)
+        right = self.right[step.name]
+        judged = Given(step, right.correct, written, self._telling_unit(right, written))
         # Nearly all steps are right. Of short floats what is right is a range, asked below.
-        if written.share == SHARE and right.agrees(written.values, unit, ROUNDED).all():
-            return Given(step, right.correct, written, unit)
+        if written.share == SHARE and right.agrees(judged, ROUNDED).all():
+            return judged
         codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
-        judged = Given(step, codes, written, unit)
+        judged = replace(judged, codes=codes)
         codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
         if not (codes == status.WRONG).any():
             return judged
@@ -97,13 +95,20 @@ class Judge:
             return replace(compared, follows=self.standing.from_earlier(step)[1])
         return compared
 
+    def _telling_unit(self, right: RightStep, written: Written) -> Array:
+        """Return the units of the last digits that say something."""
+        if (written.only_unit or 1.0) <= FINE:
+            return written.unit
+        most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
+        return telling_units(written.values, written.unit, written.texts, most)
+
     def _agrees_with_right(self, judged: Given, units: float) -> Array:
         """Return which numbers agree with those of any right calculation."""
         step = judged.step
         if judged.written.share != SHARE:
             found = self._agrees(judged, self.standing.right_in_floats(step), units)
         else:
-            found = self.right[step.name].agrees(judged.written.values, judged.unit, units)
+            found = self.right[step.name].agrees(judged, units)
             found = self._or_tolerated(found, judged, step.array)
         for other in self.right.others:
             found |= self._agrees(judged, other[step.name].array, units)
@@ -123,7 +128,7 @@ class Judge:
     def _compared(self, judged: Given) -> Compared:
         """Judge the numbers of a step that are not right, by the student's earlier numbers."""
         step, codes = judged.step, judged.codes
-        off, yours = codes == status.WRONG, self.standing.yours(step)
+        off, yours = codes == status.WRONG, self.standing.midpoints.result(step)
         ranges = list(self._telling_ranges(step, yours))
         for found in ranges:
             codes[off & self._agrees(judged, found)] = status.FOLLOWS
@@ -135,7 +140,7 @@ class Judge:
         step, codes, unit = compared.step, compared.codes, compared.unit
         share, off = compared.written.share, codes == status.WRONG
         forgives = are_decimals(unit) & (unit <= self._coarsest_forgiven(compared))
-        inexact = ~self.right[step.name].exact_cells(unit, share)
+        inexact = ~self.right[step.name].exact_cells(compared)
         codes[off & forgives & inexact & self._agrees_with_right(compared, CUT_OFF)] = (
             status.LAST_DIGIT
         )

@@ -230,7 +230,7 @@ class Meanings:
 
     def _has_all_digits(self, judged: Given) -> bool:
         unit, values, share = judged.unit, judged.written.values, judged.written.share
-        if not self.right[judged.step.name].is_exact(unit, share):
+        if not self.right[judged.step.name].is_exact(judged):
             return False
         if isinstance(judged, Compared) and not is_known(judged.follows, unit, share):
             return False

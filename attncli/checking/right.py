@@ -9,15 +9,15 @@ from typing import Any, TypeVar
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import SHARE, exact_cells, is_exact, largest, slack, within
-from attncli.checking.judged import CORRECT
+from attncli.checking.agreement import exact_cells, is_exact, largest, slack
+from attncli.checking.judged import CORRECT, Given
 from attncli.checking.ranged import axis_of_shares
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.step import Step
 
 MOST_KEPT = 16
-"""So much is kept of what digits tell of a step; a class writes in one unit or two."""
+"""So much is kept of what units tell of a step; a class writes in one unit or two."""
 
 T = TypeVar("T")
 
@@ -49,31 +49,46 @@ class RightStep(Record):
         return slack(self.step.array)
 
     @cached_property
-    def _kept(self) -> dict[tuple[Any, float], Any]:
+    def _kept(self) -> dict[tuple[Any, ...], Any]:
         return {}
 
-    def agrees(self, written: Array, unit: Array, units: float) -> Array:
-        """Return which written numbers may stand for the right ones, as `agreement.agrees` does."""
-        return within(written, self.step.array, units * unit + self._slack)
+    def agrees(self, given: Given, units: float) -> Array:
+        """Return which numbers, of no short floats, may stand for the right ones.
 
-    def exact_cells(self, unit: Array, share: float) -> Array:
+        That is what `given.agrees` tells of them.
+        """
+        low, high = self._of_units(self._ends, given, units)
+        found: Array = (given.written.values >= low) & (given.written.values <= high)
+        return found
+
+    def exact_cells(self, given: Given) -> Array:
         """Return which numbers have no more digits than were written; as in `agreement`."""
-        return self._of_digits(exact_cells, unit, share)
+        return self._of_units(self._exact_cells, given, given.written.share)
 
-    def is_exact(self, unit: Array, share: float) -> bool:
+    def is_exact(self, given: Given) -> bool:
         """Return whether no number has more digits than were written; as in `agreement`."""
-        return self._of_digits(is_exact, unit, share)
+        return self._of_units(self._is_exact, given, given.written.share)
 
-    def _of_digits(self, told: Callable[[Array, Array, float], T], unit: Array, share: float) -> T:
-        """Return what is told of the numbers, kept where all were written to the same unit."""
-        first = float(unit.flat[0]) if unit.size else 0.0
-        if share != SHARE or (unit != first).any():
-            return told(self.step.array, unit, share)
-        if (told, first) not in self._kept:
+    def _ends(self, unit: Array, units: float) -> tuple[Array, Array]:
+        more = units * unit + self._slack
+        return self.step.array - more, self.step.array + more
+
+    def _exact_cells(self, unit: Array, share: float) -> Array:
+        return exact_cells(self.step.array, unit, share)
+
+    def _is_exact(self, unit: Array, share: float) -> bool:
+        return is_exact(self.step.array, unit, share)
+
+    def _of_units(self, work: Callable[[Array, float], T], given: Given, more: float) -> T:
+        """Return what is worked out for units, kept where all numbers have the same one."""
+        if given.only_unit is None:
+            return work(given.unit, more)
+        key = work, given.only_unit, more
+        if key not in self._kept:
             if len(self._kept) >= MOST_KEPT:
                 self._kept.clear()
-            self._kept[told, first] = told(self.step.array, unit, share)
-        found: T = self._kept[told, first]
+            self._kept[key] = work(given.unit, more)
+        found: T = self._kept[key]
         return found
 
 

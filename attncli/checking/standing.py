@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -33,6 +33,30 @@ Mean: TypeAlias = Callable[[Given, Follows], Values]
 """What the numbers of a step stand for that is shown."""
 
 V = TypeVar("V", bound=Values)
+
+MOST_KEPT = 10_000
+"""Of larger steps it is not kept what follows for them."""
+
+
+class OnSheet(Replay[V]):
+    """A calculation on the numbers of a sheet.
+
+    What follows for a step is asked when the step is judged, and again for what its numbers stand
+    for, so it is kept; of large steps it would take more memory than it saves time.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._results: dict[str, V] = {}
+
+    def result(self, step: Step) -> V:
+        """Return what a step's operation makes of the values before it, even if it is known."""
+        if step.name in self._results:
+            return self._results[step.name]
+        found = super().result(step)
+        if step.array.size <= MOST_KEPT:
+            self._results[step.name] = found
+        return found
 
 
 def exactly(_: Step, found: Values) -> Values:
@@ -71,12 +95,11 @@ class Standing:
         written = [one for one in given.values() if isinstance(one, Written)]
         self.meanings = mean = Meanings(right, self.judged, written)
         self.together = together(trace, given)
-        self._yours: dict[str, Array] = {}
         self._earlier: dict[str, tuple[Array, Interval]] = {}
-        self.midpoints: Replay[Array] = Replay(
+        self.midpoints: Replay[Array] = OnSheet(
             trace, lambda step: self._known(step, self._as_written)
         )
-        self.ranges: Replay[Values] = Replay(
+        self.ranges: Replay[Values] = OnSheet(
             trace,
             lambda step: self._known(step, lambda given: mean.narrowly(given, self._range_of)),
             lambda _, found: mean.settled(found, mean.cuts),
@@ -133,7 +156,7 @@ class Standing:
         """
         meanings = self.meanings
         mean = mean or meanings.widely
-        replay: Replay[Values] = Replay(
+        replay: Replay[Values] = OnSheet(
             self.trace,
             lambda step: self._known(step, lambda given: mean(given, replay.result)),
             lambda step, found: meanings.blurred(bounded(settle(step, found))),
@@ -148,16 +171,10 @@ class Standing:
         blurred = self.meanings.blurred
         return (lambda step: blurred(step.array)) if self.meanings.are_short else None
 
-    def yours(self, step: Step) -> Array:
-        """Return what the student's own earlier numbers give for a step, as they were written."""
-        if step.name not in self._yours:
-            self._yours[step.name] = self.midpoints.result(step)
-        return self._yours[step.name]
-
     def from_earlier(self, step: Step) -> tuple[Array, Interval]:
         """Return what the student's own earlier numbers give for a step, and the range of that."""
         if step.name not in self._earlier:
-            yours = self.yours(step)
+            yours = self.midpoints.result(step)
             wide = interval(bounded(self.ranges.result(step)))
             # Floats may take the number itself out of its range, by a last digit.
             ends = Interval(np.fmin(wide.low, yours), np.fmax(wide.high, yours))
