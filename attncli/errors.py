@@ -6,8 +6,7 @@ file adds the place. Only the command line prints.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
@@ -99,13 +98,19 @@ def reason_of(error: Exception) -> str:
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-@contextmanager
-def collected(faults: list[Fault]) -> Iterator[None]:
+class collected:  # noqa: N801 - it is called as a function is
     """Add the faults of an `InputError` raised inside to a list, and go on."""
-    try:
-        yield
-    except InputError as error:
-        faults.extend(error.faults)
+
+    def __init__(self, faults: list[Fault]) -> None:
+        self._faults = faults
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> bool:
+        if not isinstance(error, InputError):
+            return False
+        self._faults.extend(error.faults)
+        return True
 
 
 def refuse(faults: list[Fault]) -> None:

@@ -20,8 +20,9 @@ from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.right import MOST_KEPT
 from attncli.rendering.formats import FORMATS
-from attncli.rendering.grades import COLUMNS, WORDS
+from attncli.rendering.grades import COLUMNS, WORDS, report_record
 from attncli.rendering.selection import Selection
 from attncli.tape.words import ALIASES
 from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
@@ -531,3 +532,24 @@ def test_an_answer_key_is_used_many_times() -> None:
     right = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
     wrong = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 5]]}, "two"))
     assert (right.verdict, wrong.verdict) == ("correct", "wrong")
+
+
+def test_a_sheet_is_judged_alike_whatever_was_judged_before() -> None:
+    """What an answer key keeps of one sheet says nothing of the next one.
+
+    The scores have two decimals, so a unit too much is forgiven in one decimal and not in more.
+    """
+    given = problem(X=[[1, 3, 0.8], [1, 1.1, 3], [1, 2, 1]])
+    trace = attncli.compute(given)
+    equal = ("scaled", "capped", "biased", "masked")
+    sheets: list[dict[str, Any]] = []
+    for count in range(2 * MOST_KEPT):
+        more = 10.0**-count if count % 3 else 0.0
+        scores = [[f"{x + 0.6 * more:.{count}f}" for x in row] for row in trace["scores"].value]
+        named = [name for place, name in enumerate(equal) if count // 3 >> place & 1]
+        sheets.append({"scores": scores} | dict.fromkeys(named, scores))
+    alone = [report_record(AnswerKey(given).check(sheet)) for sheet in sheets]
+    key = AnswerKey(given)
+    for number in (*range(len(sheets)), *reversed(range(len(sheets)))):
+        assert report_record(key.check(sheets[number])) == alone[number]
+    assert [record["verdict"] for record in alone[1:3]] == ["correct", "wrong"]

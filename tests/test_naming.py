@@ -15,6 +15,7 @@ from attncli.checking.candidates import candidates
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
+from attncli.checking.right import Right
 from attncli.checking.slips.of_cells import number
 from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers
@@ -187,7 +188,7 @@ def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: s
 def test_what_was_done_in_the_step_itself_comes_first() -> None:
     """At equal fit, before what was done in a step that was left out."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(trace, (), {})
+    judge = Judge(Right(trace), {})
     places = [found.place.name for found in candidates(judge, trace["weights"])]
     own = places.count("weights")
     assert 0 < own < len(places)
@@ -437,7 +438,7 @@ def test_one_answer_is_counted_as_one() -> None:
 def test_every_sentence_is_filled_in() -> None:
     """What is in braces is given by the change or by the step."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(trace, (), {})
+    judge = Judge(Right(trace), {})
     for step in trace:
         for candidate in candidates(judge, step):
             found = candidate.finding(step)

@@ -622,6 +622,12 @@ def test_most_files_need_no_parser() -> None:
     assert sum(mapping(text) is not None for text in texts) >= 7
 
 
+@pytest.mark.parametrize("word", ["true", "null", "NaN", "-Infinity", "1E400", "-0", "0.50", "1/2"])
+def test_words_of_json_stay_what_was_written(word: str) -> None:
+    assert mapping(f"X: [[{word}, 1], [2, {word}]]\n") == {"X": [[word, "1"], ["2", word]]}
+
+
 def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
     text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
     assert mapping(text) is None
+    assert mapping("X: [1" + " " * 200_000 + "2]\n") is None

@@ -8,6 +8,7 @@ numbers calculate with ranges too. A range may come out wider than it need be, n
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -110,7 +111,7 @@ def _multiply(a: Interval, b: Interval) -> Interval:
     products = [a.low * b.low, a.low * b.high, a.high * b.low, a.high * b.high]
     # 0 · ∞ is 0 here: an infinite end means that there is no bound, not a number.
     ends = [np.where(np.isnan(product), 0.0, product) for product in products]
-    return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
+    return Interval(reduce(np.minimum, ends), reduce(np.maximum, ends))
 
 
 def _squared(a: Interval) -> Interval:
@@ -168,4 +169,4 @@ def hull(*parts: Array | Interval) -> Interval:
     """Return the ranges that just hold all of the given numbers and ranges."""
     ends = [(part.low, part.high) for part in map(interval, parts)]
     lows, highs = zip(*ends, strict=True)
-    return Interval(np.minimum.reduce(lows), np.maximum.reduce(highs))
+    return Interval(reduce(np.minimum, lows), reduce(np.maximum, highs))

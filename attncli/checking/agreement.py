@@ -62,11 +62,16 @@ def tolerance(unit: Unit, expected: Values, share: float = SHARE, units: float =
         share: which share of itself a number may be off because of floats.
         units: how many units the rounding may take.
     """
+    return units * unit + slack(expected, share)
+
+
+def slack(expected: Values, share: float = SHARE) -> Array:
+    """Return the part of `tolerance` that is due to floats, the same whatever was written."""
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
     near_zero = NEAR_ZERO * min(size.max(initial=LEAST_TERM), 1.0)
-    found: Array = units * unit + share * (size + near_zero)
+    found: Array = share * (size + near_zero)
     return found
 
 
@@ -78,7 +83,12 @@ def agrees(
     What is expected broadcasts with what was written, of which nan, a cell that was left out,
     agrees with nothing; the other arguments are those of `tolerance`.
     """
-    ends, more = interval(expected), tolerance(unit, expected, share, units)
+    return within(written, expected, tolerance(unit, expected, share, units))
+
+
+def within(written: Array, expected: Values, more: Array) -> Array:
+    """Return which written numbers are no more than something off from what is expected."""
+    ends = interval(expected)
     with np.errstate(invalid="ignore"):
         found: Array = (written >= ends.low - more) & (written <= ends.high + more)
     return found

@@ -6,13 +6,15 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property, lru_cache
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import SHARE, SHARES
-from attncli.checking.digits import LIKE_BLOCKED
+from attncli.checking.digits import LIKE_BLOCKED, only_unit
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import (
@@ -23,7 +25,7 @@ from attncli.checking.numerals import (
     numbers_if_any,
     numbers_of,
 )
-from attncli.checking.pieces import Piece, cells_of
+from attncli.checking.pieces import Cells, Piece, cells_of
 from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
@@ -90,10 +92,15 @@ class Written(Record):
     share: float = SHARE
     dtype: str = ""
 
-    @property
+    @cached_property
     def missing(self) -> Array:
         """Where a cell was left out."""
         return np.isnan(self.values)
+
+    @cached_property
+    def only_unit(self) -> float | None:
+        """The unit that all numbers have; None where they have several."""
+        return only_unit(self.unit)
 
 
 class ShapeMismatch(Record):
@@ -142,7 +149,7 @@ def _of_one_computer(
     written = [x for x in found.values() if isinstance(x, Written)]
     kinds = {x.dtype for x in written} & SHARES.keys()
     if not kinds:
-        kinds = {dtype_of_texts(text for x in written for text in x.texts.ravel().tolist())}
+        kinds = {dtype_of_texts(chain.from_iterable(x.texts.ravel().tolist() for x in written))}
     for name, one in rest.items() if kinds & SHARES.keys() else ():
         dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
         if dtype in kinds:
@@ -168,9 +175,32 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
 
 def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:
     """Return the cells in the step's layout, or the mismatch that the shape of a piece is."""
+    found = _on_paper(step, pieces, sheet)
+    if isinstance(found, ShapeMismatch):
+        return found
+    own, unit, texts = map(step.from_paper, (found.values, found.unit, found.texts))
+    if (own <= LIKE_BLOCKED).any():
+        own = np.where((step.array == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
+    kinds = {piece.dtype for piece in pieces}
+    dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(
+        found.texts.ravel().tolist()
+    )
+    share = SHARES[dtype] if dtype in SHARES else _share_of(step.array.dtype)
+    return Written(own, unit, texts, share, dtype)
+
+
+@lru_cache
+def _share_of(dtype: np.dtype[Any]) -> float:
+    """Return which share of itself a number of a type may be off; NumPy is slow to name a type."""
+    return SHARES.get(str(dtype), SHARE)
+
+
+def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells | ShapeMismatch:
+    """Return the cells of a step as it stands on paper, or the mismatch."""
     shape = step.value.shape
-    values, units = np.full(shape, np.nan), np.zeros(shape)
-    texts, taken = np.full(shape, "", object), np.zeros(shape, bool)
+    if len(pieces) == 1 and not pieces[0].at:  # as nearly all are
+        return cells_of(step, pieces[0], shape) or _mismatch(step, pieces[0], shape, sheet)
+    taken, found = np.zeros(shape, bool), Cells.blank(shape)
     for piece in pieces:
         if taken[piece.at].any():
             if not piece.at and not pieces[0].at:
@@ -181,20 +211,12 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
             raise fail(message, piece.word, hint="leave one of them out")
         taken[piece.at] = True
     for piece in pieces:
-        wanted = texts[piece.at].shape
+        wanted = taken[piece.at].shape
         cells = cells_of(step, piece, wanted)
         if cells is None:
-            with _first_alone():  # words are no matrix of any shape
-                numbers_of(piece.texts, piece.word)
             return _mismatch(step, piece, wanted, sheet)
-        values[piece.at], units[piece.at] = cells.values, cells.unit
-        texts[piece.at] = cells.texts
-    own, unit, right = step.from_paper(values), step.from_paper(units), step.array
-    own = np.where((right == -np.inf) & (own <= LIKE_BLOCKED), -np.inf, own)
-    kinds = [kind for kind in FLOATS if kind in {piece.dtype for piece in pieces}]
-    dtype = kinds[0] if kinds else dtype_of_texts(texts.ravel().tolist())
-    share = SHARES.get(dtype, SHARES.get(str(right.dtype), SHARE))
-    return Written(own, unit, step.from_paper(texts), share, dtype)
+        found.put(piece.at, cells)
+    return found
 
 
 @contextmanager
@@ -209,6 +231,8 @@ def _first_alone() -> Iterator[None]:
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
+    with _first_alone():  # words are no matrix of any shape
+        numbers_of(piece.texts, piece.word)
     shape, word = piece.texts.shape, piece.word
     name = word if piece.at and len(wanted) == 1 else step.name
     is_transposed = shape[-2:] == wanted[-2:][::-1] and len(shape) == len(wanted)

@@ -71,7 +71,7 @@ def answered_by(
         sheet: the names of the steps that were given.
         renamed: what was given under the name of another step, such as scaled scores as `scores`.
     """
-    same = equal_steps(trace)
+    same = equal_steps(trace) if wanted else {}
     found = {}
     for name in wanted:
         base = same.get(name, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from attncli.checking.judged import (
 )
 from attncli.checking.judging import Judge
 from attncli.checking.names import named_steps
+from attncli.checking.right import Right
 from attncli.checking.short import refuse_short, too_few_digits
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -34,6 +35,9 @@ from attncli.records import Record
 from attncli.text.notebook import Shown
 
 NO_ANSWERS: Mapping[str, str] = {}
+
+MOST_NAMED = 8
+"""For so many sets of steps that change nothing, and that sheets name, calculations are kept."""
 
 
 class Report(Record, Shown):
@@ -94,7 +98,7 @@ class Report(Record, Shown):
         """Where it went wrong; None where it did not."""
         return next(iter(self.wrong_steps), None)
 
-    @property
+    @cached_property
     def verdict(self) -> str:
         """`correct` or `wrong`; `empty` where nothing was given."""
         if self.wrong_steps:
@@ -117,7 +121,7 @@ class Report(Record, Shown):
 
     def _share(self, judged: Judged) -> float:
         near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
-        right = sum(int((judged.codes == code).sum()) for code in (CORRECT, FOLLOWS, *near))
+        right = sum(judged.counts[STATUSES[code]] for code in (CORRECT, FOLLOWS, *near))
         return right / judged.codes.size if judged.codes.size else 0.0
 
     @property
@@ -138,7 +142,8 @@ class AnswerKey:
         self.problem = problem
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
-        self.others = (compute(problem, rounded=False),) if problem.round else ()
+        others = (compute(problem, rounded=False),) if problem.round else ()
+        self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
@@ -151,14 +156,13 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        names = named_steps(sheet.matrices, self.trace)
-        traces = tuple(with_named_steps(one, names) for one in (self.trace, *self.others))
+        right = self._right_with(named_steps(sheet.matrices, self.trace))
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                given = read_submission(sheet, traces[0])
-            way, judge = likeliest(Way(traces, given), sheet)
+                given = read_submission(sheet, right.trace)
+            way, judge = likeliest(Way(right, given), sheet)
             steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
         found = [name for name in way.given if name not in given]
@@ -175,6 +179,14 @@ class AnswerKey:
             self.marking,
             answered_by(wanted, self.trace, way.given, renamed),
         )
+
+    def _right_with(self, names: tuple[str, ...]) -> Right:
+        """Return the right calculations with some steps that change nothing; a class names few."""
+        if names not in self._right:
+            if len(self._right) > MOST_NAMED:
+                self._right = {(): self._right[()]}
+            self._right[names] = self._right[()].changed(partial(with_named_steps, names=names))
+        return self._right[names]
 
     def _marked(self, judge: Judge) -> tuple[dict[str, Judged], dict[str, Finding]]:
         """Return the judged steps, some refused for their few digits, and what explains them."""

@@ -30,6 +30,9 @@ Who goes on with one digit more than is written is off by as much.
 ALL_DIGITS = 17
 """So many significant digits hold any float."""
 
+FINE = 0.01
+"""A digit of such a unit, or of a finer one, always says something."""
+
 ENOUGH = 3
 """From so many numbers on, what they have in common is a habit."""
 
@@ -66,6 +69,12 @@ def significant(texts: Iterable[str]) -> int:
     return most
 
 
+def only_unit(unit: Array) -> float | None:
+    """Return the unit that all numbers have, None where they have several, or are none."""
+    first = unit.flat[0] if unit.size else np.nan
+    return float(first) if (unit == first).all() and unit.size else None
+
+
 def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
     """Return the units of the last digits that say something.
 
@@ -82,7 +91,7 @@ def telling_units(values: Array, unit: Array, texts: Array, most: float) -> Arra
         most: the largest that a number of this step may be.
     """
     with np.errstate(invalid="ignore"):
-        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > 0.01)
+        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE)
     if whole.any():
         digits = max(3, significant(texts[~np.isnan(values)].tolist()))
         size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
+
+import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import ROUNDED, agrees
+from attncli.checking.agreement import ROUNDED, agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.digits import only_unit
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -15,6 +19,7 @@ from attncli.text.sentences import small
 
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
+WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
 class Judged(Record):
@@ -28,20 +33,26 @@ class Judged(Record):
     step: Step
     codes: Array
 
+    @cached_property
+    def _tally(self) -> list[int]:
+        """How many cells have each status; from now on none of them changes."""
+        self.codes.setflags(write=False)
+        counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
+        return counts
+
     def has(self, code: int) -> bool:
         """Return whether any cell has a status."""
-        return bool((self.codes == code).any())
+        return self._tally[code] > 0
 
     @property
     def counts(self) -> dict[str, int]:
         """How many cells have each status."""
-        return {status: int((self.codes == code).sum()) for code, status in enumerate(STATUSES)}
+        return dict(zip(STATUSES, self._tally, strict=True))
 
-    @property
+    @cached_property
     def status(self) -> str:
         """The status of the step: that of its worst cell."""
-        codes = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
-        return next((STATUSES[code] for code in codes if self.has(code)), "missing")
+        return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
 
 
 class NotGiven(Judged):
@@ -53,7 +64,7 @@ class Misshapen(Judged):
 
     mismatch: ShapeMismatch
 
-    @property
+    @cached_property
     def status(self) -> str:
         """Wrong as a whole."""
         return "wrong"
@@ -67,6 +78,21 @@ class Given(Judged):
 
     written: Written
     unit: Array
+
+    @property
+    def only_unit(self) -> float | None:
+        """The unit that all numbers have; None where they have several."""
+        is_as_written = self.unit is self.written.unit
+        return self.written.only_unit if is_as_written else only_unit(self.unit)
+
+    @cached_property
+    def same(self) -> Array:
+        """Which numbers are the right ones with every digit; from now on no status changes."""
+        self.codes.setflags(write=False)
+        written = self.written
+        found: Array = is_same(written.values, self.step.array, written.share)
+        found &= self.codes == CORRECT
+        return found
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
         """Return which of the student's numbers may stand for what is expected."""

@@ -2,29 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import (
-    CUT_OFF,
-    ROUNDED,
-    SHARE,
-    exact_cells,
-    known_cells,
-    largest,
-    tells,
-)
+from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, known_cells, largest, tells
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import are_decimals, telling_units
+from attncli.checking.digits import FINE, are_decimals, telling_units
 from attncli.checking.early import rounded_on_the_way
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.ranged import axis_of_shares, shares_of
+from attncli.checking.right import Right, RightStep
 from attncli.checking.standing import Standing
-from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
@@ -47,19 +40,22 @@ class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
     Attributes:
-        trace: the right calculation.
+        right: the right calculations.
+        trace: the first of them.
         given: the student's matrices by step.
         judged: the steps so far.
-        standing: what the student's numbers stand for.
     """
 
-    def __init__(
-        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
-    ) -> None:
-        self.trace = trace
+    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
+        self.right = right
+        self.trace = right.trace
         self.given = given
-        self.standing = Standing(trace, others, given)
-        self.judged = self.standing.judged
+        self.judged: dict[str, Judged] = {}
+
+    @cached_property
+    def standing(self) -> Standing:
+        """What the student's numbers stand for, which nobody asks of a sheet that is right."""
+        return Standing(self.right, self.given, self.judged)
 
     @property
     def midpoints(self) -> Replay[Array]:
@@ -79,37 +75,51 @@ class Judge:
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
-        codes = np.full(step.array.shape, status.MISSING, np.int8)
-        if written is None:
-            return NotGiven(step, codes)
-        if isinstance(written, ShapeMismatch):
-            return Misshapen(step, codes, written)
-        most = 1.0 if axis_of_shares(step) else max(largest(step.array), largest(written.values))
-        unit = telling_units(written.values, written.unit, written.texts, most)
-        judged = Given(step, codes, written, unit)
-        codes[~written.missing] = status.WRONG
+        if not isinstance(written, Written):
+            codes = np.full(step.array.shape, status.MISSING, np.int8)
+            return Misshapen(step, codes, written) if written else NotGiven(step, codes)
+        right = self.right[step.name]
+        judged = Given(step, right.correct, written, self._telling_unit(right, written))
+        # Nearly all steps are right. Of short floats what is right is a range, asked below.
+        if written.share == SHARE and right.agrees(judged, ROUNDED).all():
+            return judged
+        codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
+        judged = replace(judged, codes=codes)
         codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
-        if (codes == status.WRONG).any():
-            judged = self._compared(judged)
-        if axis_of_shares(step):
-            self._refuse_what_is_no_share(judged)
-        if isinstance(judged, Compared) and judged.has(status.WRONG):
-            return replace(judged, follows=self.standing.from_earlier(step)[1])
-        return judged
+        if not (codes == status.WRONG).any():
+            return judged
+        compared = self._compared(judged)
+        if right.axis_of_shares:
+            self._refuse_what_is_no_share(compared)
+        if compared.has(status.WRONG):
+            return replace(compared, follows=self.standing.from_earlier(step)[1])
+        return compared
+
+    def _telling_unit(self, right: RightStep, written: Written) -> Array:
+        """Return the units of the last digits that say something."""
+        if (written.only_unit or 1.0) <= FINE:
+            return written.unit
+        most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
+        return telling_units(written.values, written.unit, written.texts, most)
 
     def _agrees_with_right(self, judged: Given, units: float) -> Array:
         """Return which numbers agree with those of any right calculation."""
         step = judged.step
-        is_short = judged.written.share != SHARE
-        right = self.standing.right_in_floats(step) if is_short else step.array
-        found = self._agrees(judged, right, units)
-        for other in self.standing.others:
+        if judged.written.share != SHARE:
+            found = self._agrees(judged, self.standing.right_in_floats(step), units)
+        else:
+            found = self.right[step.name].agrees(judged, units)
+            found = self._or_tolerated(found, judged, step.array)
+        for other in self.right.others:
             found |= self._agrees(judged, other[step.name].array, units)
         return found
 
     def _agrees(self, judged: Given, expected: Values, units: float = ROUNDED) -> Array:
         """Return which numbers may stand for what is expected, or are off by what is tolerated."""
-        found = judged.agrees(expected, units)
+        return self._or_tolerated(judged.agrees(expected, units), judged, expected)
+
+    def _or_tolerated(self, found: Array, judged: Given, expected: Values) -> Array:
+        """Return which numbers were found to agree, or are off by what is tolerated."""
         if more := self.trace.problem.marking.tolerance:
             ends = interval(expected)
             found |= judged.agrees(Interval(ends.low - more, ends.high + more), 0.0)
@@ -117,24 +127,41 @@ class Judge:
 
     def _compared(self, judged: Given) -> Compared:
         """Judge the numbers of a step that are not right, by the student's earlier numbers."""
-        step, codes, written, unit = judged.step, judged.codes, judged.written, judged.unit
-        off = codes == status.WRONG
-        yours = self.standing.midpoints.result(step)
-        forgives = are_decimals(unit) & (unit <= _coarsest_forgiven(step, yours, unit))
-        inexact = ~exact_cells(step.array, unit, written.share)
-        codes[off & forgives & inexact & self._agrees_with_right(judged, CUT_OFF)] = (
-            status.LAST_DIGIT
-        )
+        step, codes = judged.step, judged.codes
+        off, yours = codes == status.WRONG, self.standing.midpoints.result(step)
         ranges = list(self._telling_ranges(step, yours))
         for found in ranges:
-            known = known_cells(found, unit, written.share)
-            codes[off & forgives & ~known & judged.agrees(found, CUT_OFF)] = status.LAST_DIGIT
-        for found in ranges:
             codes[off & self._agrees(judged, found)] = status.FOLLOWS
-        compared = Compared(step, codes, written, unit, yours, ranges[0])
+        compared = Compared(step, codes, judged.written, judged.unit, yours, ranges[0])
+        return self._forgiven(compared, ranges) if (codes == status.WRONG).any() else compared
+
+    def _forgiven(self, compared: Compared, ranges: Sequence[Interval]) -> Compared:
+        """Judge numbers that neither are right nor follow: off in the last digit, rounded early."""
+        step, codes, unit = compared.step, compared.codes, compared.unit
+        share, off = compared.written.share, codes == status.WRONG
+        forgives = are_decimals(unit) & (unit <= self._coarsest_forgiven(compared))
+        inexact = ~self.right[step.name].exact_cells(compared)
+        codes[off & forgives & inexact & self._agrees_with_right(compared, CUT_OFF)] = (
+            status.LAST_DIGIT
+        )
+        for found in ranges:
+            known = known_cells(found, unit, share)
+            codes[off & forgives & ~known & compared.agrees(found, CUT_OFF)] = status.LAST_DIGIT
         early = rounded_on_the_way(self.standing, compared, forgives)
         codes[early.cells] = status.ROUNDED_EARLY
         return replace(compared, rounding=early.words)
+
+    def _coarsest_forgiven(self, compared: Compared) -> Array:
+        """Return the coarsest units of numbers that may be off in their last digit.
+
+        A unit must be small beside what the step can be; one decimal of small numbers is coarse,
+        but what somebody writes who cuts off.
+        """
+        right, unit = self.right[compared.step.name], compared.unit
+        if right.axis_of_shares:
+            return np.full_like(unit, SMALL)
+        most = max(right.largest, largest(compared.yours))
+        return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
 
     def _telling_ranges(self, step: Step, yours: Array) -> Iterator[Interval]:
         """Yield the ranges of what follows, nan where a number could stand for anything.
@@ -142,18 +169,20 @@ class Judge:
         Somebody goes on from what is written or from every digit. Where the range of both is too
         wide to tell anything, each by itself may be narrow.
         """
-        most = max(largest(step.array), largest(yours))
+        most = max(self.right[step.name].largest, largest(yours))
         wide = interval(self.standing.carried.result(step))
         telling = tells(wide, most)
         if not telling.all():  # it may be of small differences of large numbers
             most = max(most, _reach(step))
             telling = tells(wide, most)
+        if telling.all():
+            yield wide
+            return
         yield _where(telling, wide)
-        if not telling.all():
-            near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
-            _, follows = self.standing.from_earlier(step)
-            for found in (interval(self.standing.kept.result(step)), follows, *near):
-                yield _where(~telling & tells(found, most), found)
+        near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
+        _, follows = self.standing.from_earlier(step)
+        for found in (interval(self.standing.kept.result(step)), follows, *near):
+            yield _where(~telling & tells(found, most), found)
 
     def _refuse_what_is_no_share(self, judged: Given) -> None:
         """Call wrong what is no part of a whole: below 0, above 1, or in a row that misses 1.
@@ -187,18 +216,6 @@ def _reach(step: Step) -> float:
 
     found = interval(evaluate(step.operation, of_either_sign))
     return max(largest(found.high), largest(found.low), largest(step.array))
-
-
-def _coarsest_forgiven(step: Step, yours: Array, unit: Array) -> Array:
-    """Return the coarsest units of numbers that may be off in their last digit.
-
-    A unit must be small beside what the step can be; one decimal of small numbers is coarse, but
-    what somebody writes who cuts off.
-    """
-    if axis_of_shares(step):
-        return np.full_like(unit, SMALL)
-    most = max(largest(step.array), largest(yours))
-    return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
 
 
 def _where(chosen: Array, found: Interval) -> Interval:

@@ -13,20 +13,11 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking import judged as status
-from attncli.checking.agreement import (
-    CUT_OFF,
-    LEAST,
-    ROUNDED,
-    SHARE,
-    agrees,
-    is_exact,
-    is_known,
-    is_same,
-)
+from attncli.checking.agreement import CUT_OFF, LEAST, ROUNDED, SHARE, agrees, is_known
 from attncli.checking.answers import Written
 from attncli.checking.digits import SPARE, Habit, habit_of, to_unit
 from attncli.checking.judged import Compared, Given, Judged
-from attncli.mechanisms.trace import Trace
+from attncli.checking.right import Right
 from attncli.records import replace
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -42,21 +33,15 @@ class Meanings:
     """What the numbers of one sheet stand for.
 
     Attributes:
-        others: calculations that are right beside the one by which the sheet is judged.
-        along: the axis along which weights sum to 1.
+        right: the right calculations.
         judged: the steps that have been judged so far, by name; the judge adds to it.
         written: the matrices of the sheet.
     """
 
     def __init__(
-        self,
-        others: tuple[Trace, ...],
-        along: int,
-        judged: Mapping[str, Judged],
-        written: Sequence[Written],
+        self, right: Right, judged: Mapping[str, Judged], written: Sequence[Written]
     ) -> None:
-        self.others = others
-        self.along = along
+        self.right = right
         self.judged = judged
         self.written = written
         self._share = max((one.share for one in written), default=SHARE)
@@ -117,7 +102,7 @@ class Meanings:
         """
         cuts = cuts or self.cuts
         written, right = judged.written, judged.step.array
-        same = is_the_right_one(judged)
+        same = judged.same
         if same.all() and written.share == SHARE and self._is_exact_before(judged):
             return right
         units = CUT_OFF if cuts else ROUNDED
@@ -132,7 +117,7 @@ class Meanings:
     def _is_exact_before(self, judged: Given) -> bool:
         """Whether no number before a step was rounded, so that what is right is no coincidence."""
         before = takewhile(lambda other: other is not judged, self.judged.values())
-        return all(is_the_right_one(one).all() for one in before if isinstance(one, Given))
+        return all(one.same.all() for one in before if isinstance(one, Given))
 
     def _between(
         self, judged: Given, values: Array, half: Array, follows: Interval, keeps: bool
@@ -145,22 +130,28 @@ class Meanings:
         """
         with np.errstate(invalid="ignore"):
             is_known = follows.high - follows.low <= SHARE * np.abs(values)
-        spare = 0.0 if keeps else np.where(is_known & is_the_right_one(judged), 0.0, SPARE * half)
-        low = np.maximum(values - half, follows.low) - spare
+        spare = 0.0 if keeps else np.where(is_known & judged.same, 0.0, SPARE * half)
+        written = Interval(values - half, values + half)
+        low = np.maximum(written.low, follows.low) - spare
         low = np.where((follows.low >= 0) & (values >= 0), np.maximum(low, 0.0), low)
-        high = np.minimum(values + half, follows.high) + spare
+        high = np.minimum(written.high, follows.high) + spare
         # What was rounded early comes from other numbers than those that are asked here.
         is_rounding = (low <= high) & (not judged.has(status.ROUNDED_EARLY))
-        near = self._near(judged, values)
-        rounding = Interval(np.where(is_rounding, low, values), np.where(is_rounding, high, values))
-        between = rounding if keeps else hull(near.low - spare, near.high + spare, rounding)
-        found = _where(is_rounding, between, Interval(values - half, values + half))
+        rounding = _where(is_rounding, Interval(low, high), interval(values))
+        found = rounding
+        if not keeps:
+            near = self._near(judged, values)
+            found = hull(near.low - spare, near.high + spare, rounding)
+        found = _where(is_rounding, found, written)
+        if keeps or not isinstance(judged.step.operation, Exp | Sum):
+            return found
         zeros = (values == 0) & is_rounding & (follows.high > 0) & (half > 0)
-        if keeps or not zeros.any() or not isinstance(judged.step.operation, Exp | Sum):
+        if not zeros.any():
             return found
         finer = Habit(float(judged.unit.max()) / 10)
         unseen = interval(finer.perhaps_rounded(follows))
-        return _where(zeros.all(axis=self.along, keepdims=True), unseen, found)
+        along = self.right.trace.problem.rules.normalize.along
+        return _where(zeros.all(axis=along, keepdims=True), unseen, found)
 
     def _blank(self, judged: Given, follows: Values, cuts: bool) -> Values:
         """Return the intervals of cells that were left out, perhaps rounded as their neighbours."""
@@ -183,7 +174,7 @@ class Meanings:
 
     def _of_given(self, judged: Given, follows: Callable[[Step], Interval]) -> Values:
         right = judged.step.array
-        same = is_the_right_one(judged)
+        same = judged.same
         if same.all():
             return right
         values = np.where(same, right, judged.written.values)
@@ -212,14 +203,14 @@ class Meanings:
             return Interval(values - half, values + half)
         near = self._near(judged, values)
         is_right = (judged.codes == status.CORRECT) | (judged.codes == status.LAST_DIGIT)
-        spare = np.where(is_right & ~is_the_right_one(judged), half * SPARE, 0.0)
+        spare = np.where(is_right & ~judged.same, half * SPARE, 0.0)
         return Interval(near.low - spare, near.high + spare)
 
     def _near(self, judged: Given, values: Array) -> Interval:
         """Return the intervals between what was written and what is right, where it is right."""
-        rights = (judged.step.array, *(other[judged.step.name].array for other in self.others))
+        others = (other[judged.step.name].array for other in self.right.others)
         is_right = (judged.codes == status.CORRECT) | (judged.codes == status.LAST_DIGIT)
-        return _where(is_right, hull(values, *rights), interval(values))
+        return _where(is_right, hull(values, judged.step.array, *others), interval(values))
 
     def _is_after_a_mistake(self, judged: Given) -> bool:
         """Whether a step before has a wrong number, so that right ones may be right by chance."""
@@ -239,20 +230,15 @@ class Meanings:
 
     def _has_all_digits(self, judged: Given) -> bool:
         unit, values, share = judged.unit, judged.written.values, judged.written.share
+        if not self.right[judged.step.name].is_exact(judged):
+            return False
         if isinstance(judged, Compared) and not is_known(judged.follows, unit, share):
             return False
         with np.errstate(invalid="ignore"):  # −∞
             tens = values / np.where(unit, 10 * unit, 1.0)
             uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         is_doubtful = uses_last_digit & (judged.codes == status.WRONG) & (unit < 1)
-        return is_exact(judged.step.array, unit, share) and not is_doubtful.any()
-
-
-def is_the_right_one(judged: Given) -> Array:
-    """Return which numbers are the right ones with every digit."""
-    same = is_same(judged.written.values, judged.step.array, judged.written.share)
-    found: Array = (judged.codes == status.CORRECT) & same
-    return found
+        return not is_doubtful.any()
 
 
 def is_hollow(judged: Given) -> bool:
@@ -271,9 +257,10 @@ def bounded(found: Values) -> Values:
     """Return intervals in which an end that no float can tell is infinite."""
     if not isinstance(found, Interval):
         return found
-    low = np.where(np.isnan(found.low), -np.inf, found.low)
-    return Interval(low, np.where(np.isnan(found.high), np.inf, found.high))
+    return Interval(np.fmax(found.low, -np.inf), np.fmin(found.high, np.inf))
 
 
 def _where(chosen: Array, one: Interval, other: Interval) -> Interval:
+    if chosen.all():
+        return one
     return Interval(np.where(chosen, one.low, other.low), np.where(chosen, one.high, other.high))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from math import isfinite, log2
 from typing import Any
 
@@ -20,6 +21,9 @@ from attncli.text.escapes import visible
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 """How a cell is left out."""
+
+NO_NUMBER = (np.nan, 0.0)
+"""The number and the unit of a cell that was left out, or is yet to be read."""
 
 DASHES = ("-", "−", "–", "—")
 """Alone they may stand for a blocked cell, or for one that is left out."""
@@ -57,13 +61,12 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
     Raises:
         InputError: for cells that are no numbers, of the key that is the word.
     """
-    texts, found = texts.copy(), [decimal_of(text) for text in texts.flat]
-    numbers, units = (
-        np.array([pair[end] if pair else nothing for pair in found]).reshape(texts.shape)
-        for end, nothing in ((0, np.nan), (1, 0.0))
-    )
-    faults: list[Fault] = []
-    for index in (index for index, pair in enumerate(found) if pair is None):
+    read = [decimal_of(text) for text in texts.ravel().tolist()]
+    if all(read):  # as nearly all are
+        return *_arrays(read, texts.shape), texts
+    numbers, units = _arrays([pair or NO_NUMBER for pair in read], texts.shape)
+    texts, faults = texts.copy(), list[Fault]()
+    for index in (index for index, pair in enumerate(read) if pair is None):
         place = tuple(map(int, np.unravel_index(index, texts.shape)))
         if texts[place] in MISSING:
             continue
@@ -79,6 +82,12 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
                 raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
     refuse(faults)
     return numbers, units, texts
+
+
+def _arrays(pairs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the numbers and the units of pairs of both."""
+    flat = np.fromiter(chain.from_iterable(pairs), float, 2 * len(pairs))
+    return flat[::2].reshape(shape), flat[1::2].reshape(shape)
 
 
 def _plain(text: str, word: str, place: Sequence[int]) -> str:
@@ -174,6 +183,9 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     >>> dtype_of_texts(["1020.6584", "31.9477", "1052.6061"])
     ''
     """
+    texts = list(texts)
+    if max(map(len, texts), default=0) <= LONG:
+        return ""
     decimals = [text for text in texts if "." in text]
     counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
     long = [(text, count) for text, count in counted if count >= LONG]

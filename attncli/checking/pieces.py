@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -43,10 +44,18 @@ class Cells(Record):
 
     def scattered(self, at: Array, shape: tuple[int, ...]) -> Cells:
         """Return cells of a shape with these at their places, and all others left out."""
-        found = (np.full(shape, np.nan), np.zeros(shape), np.full(shape, "", object))
-        for array, own in zip(found, (self.values, self.unit, self.texts), strict=True):
-            array.ravel()[at] = own
-        return Cells(*found)
+        found = Cells.blank(shape)
+        found.changed(np.ravel).put(at, self)  # a view
+        return found
+
+    @classmethod
+    def blank(cls, shape: tuple[int, ...]) -> Cells:
+        """Return cells of a shape that are all left out."""
+        return cls(np.full(shape, np.nan), np.zeros(shape), np.full(shape, "", object))
+
+    def put(self, at: Any, cells: Cells) -> None:
+        """Put other cells at an index into these."""
+        self.values[at], self.unit[at], self.texts[at] = cells.values, cells.unit, cells.texts
 
 
 def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
@@ -54,9 +63,12 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
 
     The shape that is wanted is that of the step on paper, or of the part of it that the piece is.
     """
-    if MISSING.issuperset(piece.texts.flat):  # of a sheet to fill in, whatever its shape
-        return Cells(np.full(wanted, np.nan), np.zeros(wanted), np.full(wanted, "", object))
+    if all(text in MISSING for text in piece.texts.flat):
+        # a sheet to fill in may have any shape
+        return Cells.blank(wanted)
     words = piece.beside if len(wanted) > 1 else None
+    if words is None and piece.texts.shape == wanted:  # as nearly all are
+        return _read(piece)
     is_swapped = words is not None and is_turned(step, words)
 
     def turned(array: Array) -> Array:
@@ -67,10 +79,7 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
     is_part = words is not None and len(shape) == len(wanted) and shape[:-2] == wanted[:-2]
     if not found and not is_part:
         return None
-    values, unit, texts = (turned(array) for array in numbers_of(piece.texts, piece.word))
-    if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
-        unit = np.zeros_like(unit)
-    cells = Cells(values, unit, texts)
+    cells = _read(piece).changed(turned)
     if words is None:
         laid = [cells.changed(layout) for layout in found]
     else:
@@ -80,6 +89,14 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
     if len(laid) < 2:
         return laid[0] if laid else None
     return max(laid, key=lambda one: nearness(step, one.values, one.unit))
+
+
+def _read(piece: Piece) -> Cells:
+    """Return the cells of a piece as they were written."""
+    values, unit, texts = numbers_of(piece.texts, piece.word)
+    if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
+        unit = np.zeros_like(unit)
+    return Cells(values, unit, texts)
 
 
 def _in_order(

@@ -48,7 +48,7 @@ def _is_exact(judged: Given, standing: Standing) -> Array:
     """Return where no right calculation has more digits than were written."""
     unit, name = judged.written.unit, judged.step.name
     found = exact_cells(judged.step.array, unit)
-    for other in standing.others:
+    for other in standing.right.others:
         found &= exact_cells(other[name].array, unit)
     return found
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from functools import cached_property, partial
 from itertools import takewhile
-from typing import TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,9 +19,9 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking import judged as status
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.judged import Given, Judged, Misshapen, NotGiven
-from attncli.checking.meanings import Follows, Meanings, bounded, is_hollow, is_the_right_one
+from attncli.checking.meanings import Follows, Meanings, bounded, is_hollow
 from attncli.checking.ranged import together
-from attncli.mechanisms.trace import Trace
+from attncli.checking.right import Right
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -34,6 +34,30 @@ Mean: TypeAlias = Callable[[Given, Follows], Values]
 
 V = TypeVar("V", bound=Values)
 
+MOST_KEPT = 10_000
+"""Of larger steps it is not kept what follows for them."""
+
+
+class OnSheet(Replay[V]):
+    """A calculation on the numbers of a sheet.
+
+    What follows for a step is asked when the step is judged, and again for what its numbers stand
+    for, so it is kept; of large steps it would take more memory than it saves time.
+    """
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self._results: dict[str, V] = {}
+
+    def result(self, step: Step) -> V:
+        """Return what a step's operation makes of the values before it, even if it is known."""
+        if step.name in self._results:
+            return self._results[step.name]
+        found = super().result(step)
+        if step.array.size <= MOST_KEPT:
+            self._results[step.name] = found
+        return found
+
 
 def exactly(_: Step, found: Values) -> Values:
     """Round nothing."""
@@ -44,8 +68,8 @@ class Standing:
     """The numbers of one sheet, as later steps go on from them.
 
     Attributes:
-        trace: the right calculation.
-        others: calculations that are right as well, such as the one without rounding.
+        right: the right calculations.
+        trace: the one by which the sheet is judged.
         judged: the steps that have been judged so far, by name; the judge adds to it.
         midpoints: the calculation on the student's own numbers, as they were written.
         ranges: the same on intervals that are as narrow as can be: a right number is what was
@@ -60,20 +84,22 @@ class Standing:
     """
 
     def __init__(
-        self, trace: Trace, others: tuple[Trace, ...], given: Mapping[str, Written | ShapeMismatch]
+        self,
+        right: Right,
+        given: Mapping[str, Written | ShapeMismatch],
+        judged: Mapping[str, Judged],
     ) -> None:
-        self.trace = trace
-        self.others = others
-        self.judged: dict[str, Judged] = {}
+        self.right = right
+        self.trace = trace = right.trace
+        self.judged = judged
         written = [one for one in given.values() if isinstance(one, Written)]
-        along = trace.problem.rules.normalize.along
-        self.meanings = mean = Meanings(others, along, self.judged, written)
+        self.meanings = mean = Meanings(right, self.judged, written)
         self.together = together(trace, given)
         self._earlier: dict[str, tuple[Array, Interval]] = {}
-        self.midpoints: Replay[Array] = Replay(
+        self.midpoints: Replay[Array] = OnSheet(
             trace, lambda step: self._known(step, self._as_written)
         )
-        self.ranges: Replay[Values] = Replay(
+        self.ranges: Replay[Values] = OnSheet(
             trace,
             lambda step: self._known(step, lambda given: mean.narrowly(given, self._range_of)),
             lambda _, found: mean.settled(found, mean.cuts),
@@ -130,7 +156,7 @@ class Standing:
         """
         meanings = self.meanings
         mean = mean or meanings.widely
-        replay: Replay[Values] = Replay(
+        replay: Replay[Values] = OnSheet(
             self.trace,
             lambda step: self._known(step, lambda given: mean(given, replay.result)),
             lambda step, found: meanings.blurred(bounded(settle(step, found))),
@@ -185,5 +211,5 @@ class Standing:
     def _as_written(self, judged: Given) -> Array:
         """Return the numbers of a step, those that were left out as they follow."""
         step, missing = judged.step, judged.written.missing
-        values = np.where(is_the_right_one(judged), step.array, judged.written.values)
+        values = np.where(judged.same, step.array, judged.written.values)
         return np.where(missing, self.midpoints.result(step), values) if missing.any() else values

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,8 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     Raises:
         InputError: for what is no matrix, or has rows of several lengths.
     """
+    if type(raw) is list and (found := _even(raw)) is not None:
+        return found
     raw, name = plain(raw, path), visible(str(path[0]))
     if hasattr(raw, "dtype"):
         array = np.asarray(raw)
@@ -51,14 +54,33 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     return _array(cells, shape)
 
 
+def _even(raw: list[Any]) -> Array | None:
+    """Return the cells of lists of text whose rows are equally long; None for any others.
+
+    Nearly all answers are such lists, and nothing is to be told of them.
+    """
+    shape, cells = [len(raw)], raw
+    while (kinds := set(map(type, cells))) == {list} and len(shape) < MOST_AXES:
+        lengths = set(map(len, cells))
+        if len(lengths) > 1:
+            return None
+        shape += lengths
+        cells = list(chain.from_iterable(cells))
+    return _filled(list(map(str.strip, cells)), tuple(shape)) if kinds == {str} else None
+
+
 def _refuse_depth(axes: int, path: KeyPath) -> None:
     if axes > MOST_AXES:
         raise fail(f"{visible(str(path[0]))} has {axes} axes, which no step has", *path)
 
 
 def _array(cells: list[Any], shape: tuple[int, ...]) -> Array:
+    return _filled([cell.strip() if type(cell) is str else _text(cell) for cell in cells], shape)
+
+
+def _filled(cells: list[str], shape: tuple[int, ...]) -> Array:
     texts = np.empty(shape, object)
-    texts.ravel()[:] = [cell.strip() if type(cell) is str else _text(cell) for cell in cells]
+    texts.ravel()[:] = cells
     return texts
 
 

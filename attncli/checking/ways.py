@@ -7,6 +7,7 @@ taken where it leaves fewer wrong steps than the calculation of the problem.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import TypeAlias
 
 from attncli.arithmetic.elements import Array
@@ -15,6 +16,7 @@ from attncli.attention.normalizers import Exp
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
+from attncli.checking.right import Right
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
 from attncli.problem.kinds import KINDS
@@ -30,12 +32,12 @@ class Way(Record):
     """One way of working a problem, and a sheet as it is read then.
 
     Attributes:
-        traces: the calculations that are right, the first of which is shown.
+        right: the calculations that are right, the first of which is shown.
         given: the student's matrices by step.
         said: a sentence for each thing that was done otherwise than the problem has it.
     """
 
-    traces: tuple[Trace, ...]
+    right: Right
     given: Sheet
     said: tuple[str, ...] = ()
 
@@ -48,19 +50,18 @@ def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
         sheet: what was handed in.
     """
     judge = judge_of(way)
+    wrong = wrong_steps(judge)
     for search in SEARCHES:
-        wrong = wrong_steps(judge)
         for other in search(way, sheet, wrong) if wrong else ():
             another = judge_of(other)
-            if len(wrong_steps(another)) < len(wrong_steps(judge)):
-                way, judge = other, another
+            if len(fewer := wrong_steps(another)) < len(wrong):
+                way, judge, wrong = other, another, fewer
     return way, judge
 
 
 def judge_of(way: Way) -> Judge:
     """Return a judge who has judged every step of a sheet."""
-    trace, *others = way.traces
-    judge = Judge(trace, tuple(others), way.given)
+    judge = Judge(way.right, way.given)
     for _ in judge.steps():
         pass
     return judge
@@ -74,20 +75,20 @@ def wrong_steps(judge: Judge) -> set[str]:
 
 def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
     """Tokens as columns throughout, or as rows where the problem has columns."""
-    trace = way.traces[0]
+    trace = way.right.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = (trace[name] for name, one in way.given.items() if isinstance(one, Written))
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
-    traces = tuple(_columns_as_rows(one) for one in way.traces)
+    right = way.right.changed(_columns_as_rows)
     try:
-        given = read_submission(sheet, traces[0])
+        given = read_submission(sheet, right.trace)
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     said = "rows" if trace.steps and next(iter(trace)).columns else "columns"
-    yield Way(traces, given, (*way.said, f"The tokens stand in {said} throughout."))
+    yield Way(right, given, (*way.said, f"The tokens stand in {said} throughout."))
 
 
 def _columns_as_rows(trace: Trace) -> Trace:
@@ -104,7 +105,7 @@ def _columns_as_rows(trace: Trace) -> Trace:
 def _scores_scaled(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
     """The scaled scores under the name of the scores, where none are given as scaled."""
     del sheet
-    trace, given = way.traces[0], way.given
+    trace, given = way.right.trace, way.given
     other = {name: name.replace("scores", "scaled") for name in given if name.startswith("scores")}
     if not wrong & other.keys() or not all(s in trace and s not in given for s in other.values()):
         return
@@ -118,17 +119,17 @@ def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
     del sheet
     if not any(name.startswith(("exp", "sum")) for name in wrong):
         return
-    along = way.traces[0].problem.rules.normalize.along
+    along = way.right.trace.problem.rules.normalize.along
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
         change: dict[str, Expression] = {
             step.name: replace(step.operation, shift_along=axis)
-            for step in way.traces[0]
+            for step in way.right.trace
             if isinstance(step.operation, Exp) and step.operation.shift_along is None
         }
         if change:
             said = f"The largest score of {whose} was subtracted before the e^."
-            traces = tuple(_remade(trace, change) for trace in way.traces)
-            yield replace(way, traces=traces, said=(*way.said, said))
+            right = way.right.changed(partial(_remade, change=change))
+            yield replace(way, right=right, said=(*way.said, said))
 
 
 def _remade(trace: Trace, change: Change) -> Trace:

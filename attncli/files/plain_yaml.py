@@ -8,23 +8,30 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 
 from attncli.files.document import PAIRS, Raw
 
+IN_LISTS = r"[\w.+\-*/^()%~\[\], ]*"
 LINE = re.compile(
     r"([A-Za-z_]\w*(?:\.\w+)?):[ ]+"  # a key
     r"(?:"
     r'"([^"\\\n]*)"'
     r"|([A-Za-z0-9.][A-Za-z0-9_ .+*/^()-]*)"  # words without a colon or a comment
-    r"|(\[(?:[\w.+\-*/^()%~\[\], ]|\n(?=[ ]))*\])"  # lists, on one line or on indented ones
+    rf"|(\[{IN_LISTS}(?:\n[ ]{IN_LISTS})*\])"  # lists, on one line or on indented ones
     r")[ ]*(?:\n|\Z)",
     re.ASCII,
 )
 BLANK = re.compile(r"(?:[ ]*\n|#[^\n]*\n)*")
 START = re.compile(rf"{BLANK.pattern}(?:---[ ]*\n{BLANK.pattern})?")
-SIGNS = re.compile(r"([\[\], \n]+)")
-WORDS = re.compile(r"(?:(?:~|[-+]?[A-Za-z0-9_.(][\w.+\-*/^()%]*)(?: |\Z))*", re.ASCII)
-"""Words that mean nothing else to YAML."""
+WORD = r"(?:~|[-+]?[A-Za-z0-9_.(][\w.+\-*/^()%]*+)"
+WORDS = re.compile(rf"\[++{WORD}(?:\]*+,\[*+{WORD})*+\]++", re.ASCII)
+"""Lists of words that mean nothing else to YAML; whether the brackets fit is for JSON to say."""
+
+NUMBERS = json.JSONDecoder(parse_float=str, parse_int=str, parse_constant=str)
+
+QUOTED = ((",", '","'), ("[", '["'), ("]", '"]'), ('"[', "["), (']"', "]"))
+"""What puts words between quotes: a quote at each side of a sign, but none beside a bracket's."""
 
 DEEPEST = "[[[[[["
 NOT_WORDS = frozenset(("", "~", "null", "Null", "NULL"))
@@ -65,13 +72,24 @@ def mapping(text: str) -> dict[str, Raw] | None:
 
 
 def _lists(text: str) -> Raw | None:
-    """Return lists of words in brackets; None for any other text."""
-    parts = SIGNS.split(text)  # every other one is a word
-    words = parts[2:-1:2]
-    if not WORDS.fullmatch(" ".join(words)):
+    """Return lists of words in brackets; None for any other text.
+
+    Most are lists of numbers, which JSON reads at once, and as they were written.
+    """
+    if "u" not in text and "a" not in text:  # as in true, false and null, which are words here
+        with suppress(ValueError):
+            return NUMBERS.decode(text)
+    text = text.replace(", ", ",")
+    if " " in text or "\n" in text:
+        text = " ".join(text.split())
+        for sign in "[],":
+            text = text.replace(f"{sign} ", sign).replace(f" {sign}", sign)
+    if not WORDS.fullmatch(text):
         return None
-    parts[2:-1:2] = [f'"{word}"' for word in words]
+    # A quote on both sides of every sign, but between two brackets of a kind.
+    for sign, quoted in QUOTED:
+        text = text.replace(sign, quoted)
     try:
-        return json.loads("".join(parts))
+        return json.loads(text)
     except ValueError:
         return None
