@@ -16,7 +16,7 @@ LINE = re.compile(
     r"(?:"
     r'"([^"\\\n]*)"'
     r"|([A-Za-z0-9.][A-Za-z0-9_ .+*/^()-]*)"  # words without a colon or a comment
-    r"|(\[(?:[\w.+\-*/^()%~\[\], ]|\n(?=[ ]))*\])"  # lists, on one line or on indented ones
+    r"|(\[[\w.+\-*/^()%~\[\], ]*(?:\n(?=[ ])[\w.+\-*/^()%~\[\], ]*)*\])"  # lists, on lines indented
     r")[ ]*(?:\n|\Z)",
     re.ASCII,
 )

@@ -170,7 +170,8 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
     if array.dtype == np.float32:
         return array
     with np.errstate(over="ignore"):
-        return array.astype(np.float64)
+        # What somebody may still change is copied; what a file was read into is not.
+        return array.astype(np.float64, copy=array.flags.writeable)
 
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:
