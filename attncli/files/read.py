@@ -5,6 +5,7 @@ They know files and positions, not mathematics, and not what a key means.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -52,7 +53,7 @@ def read(
     if name == "-":
         if stdin is None:
             raise fail("standard input is closed", hint="name a file")
-        yield from _documents(_blocks(stdin), STDIN, Path(), "", options, of_class, as_arrays)
+        yield from _documents(stdin, STDIN, Path(), "", options, of_class, as_arrays)
     else:
         yield from _read_file(Path(name), name, options, of_class, as_arrays)
 
@@ -66,9 +67,7 @@ def _read_file(
 ) -> Iterator[Document]:
     with located(lambda _: Place(name)), _opened(path) as file:
         suffix = path.suffix.lower()
-        yield from _documents(
-            _blocks(file), name, path.parent, suffix, options, of_class, as_arrays
-        )
+        yield from _documents(file, name, path.parent, suffix, options, of_class, as_arrays)
 
 
 def read_bytes(
@@ -79,11 +78,11 @@ def read_bytes(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    return _documents(iter([data]), name, folder, suffix, options)
+    return _documents(io.BytesIO(data), name, folder, suffix, options)
 
 
 def _documents(
-    data: Iterator[bytes],
+    file: BinaryIO,
     name: str,
     folder: Path,
     suffix: str = "",
@@ -93,13 +92,19 @@ def _documents(
 ) -> Iterator[Document]:
     place = Place(name)
     with located(lambda _: place):
+        data = _blocks(file)
         start = next(data, b"")
         if error := refused(start, suffix):
             raise error
         if start.startswith(BINARY) or suffix in (".npz", ".npy"):
             from attncli.files import arrays
 
-            values = arrays.read(b"".join([start, *data]))
+            if name == STDIN or not file.seekable():
+                values = arrays.read(io.BytesIO(b"".join([start, *data])))
+            else:
+                values = arrays.read(file)
+                file.seek(0, os.SEEK_END)
+                next(data, None)  # which tells of a file that was changed
             bare = start.startswith(BINARY[1])
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return
