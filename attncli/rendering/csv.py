@@ -122,6 +122,6 @@ def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
     """Yield a line for each row of a matrix."""
-    for rows in lists(matrix):
+    for rows in lists(matrix, decimals):
         for row in rows:
             yield delimiter.join(texts(row, decimals)) + "\n"

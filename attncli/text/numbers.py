@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import isinf
+from typing import Any
 
 import numpy as np
 
@@ -52,6 +53,22 @@ def every_digit(value: float) -> str:
         return "-Infinity" if value < 0 else "Infinity"
     text = repr(value)
     return text[:-2] if text.endswith(".0") else text
+
+
+def floats(array: Array) -> Any:
+    """Return an array as nested lists of floats that are written with the digits of its kind.
+
+    The float64 of the float32 0.1 is 0.10000000149011612; with so many digits as tell it from
+    other float32 numbers, as NumPy prints it, it is 0.1.
+
+    >>> floats(np.array([[0.1, 2]])), floats(np.array([[0.1, 2]], np.float32))
+    ([[0.1, 2.0]], [[0.1, 2.0]])
+    """
+    if array.dtype.kind != "f" or array.dtype.itemsize >= 8:
+        return array.tolist()
+    if array.ndim > 1:  # some at a time, as the texts take more memory than the numbers
+        return list(map(floats, array))
+    return array.astype(str).astype(np.float64).tolist()
 
 
 def texts(values: list[float], decimals: int | None) -> list[str]:
