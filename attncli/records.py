@@ -33,7 +33,9 @@ class Record:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         if not named and len(values) == len(self.fields):
-            self.__dict__.update(zip(self.fields, values, strict=False))
+            own = self.__dict__
+            for name, value in zip(self.fields, values, strict=False):
+                own[name] = value
             return
         given = dict(zip(self.fields, values, strict=False)) | named
         # A default is put into the instance, so that a function stays one and is no method.

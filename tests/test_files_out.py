@@ -10,6 +10,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hypothesis_numpy
 
 import attncli
 from attncli.cli import sizes
@@ -242,6 +246,27 @@ def test_many_numbers_are_written_as_each_is() -> None:
     finite = [value for value in values if np.isfinite(value)]
     assert texts(finite, 3) == [f"{value:.3f}" for value in finite]
     assert texts([], None) == texts([], 2) == []
+
+
+@given(
+    hypothesis_numpy.arrays(np.float32, (2, 3), elements=st.floats(-(2.0**60), 2.0**60, width=32))
+)
+@settings(max_examples=50, deadline=None, derandomize=True, database=None)
+def test_float32_is_written_with_its_own_digits_in_every_format(q: Any) -> None:
+    """They are the shortest that are read back as the same float32."""
+    trace = compute(attncli.Problem(Q=q, K=np.eye(1, 3, dtype="f4"), V=np.zeros((1, 1), "f4")))
+    found = json.loads(attncli.render(trace, "json"), parse_float=str, parse_int=str)
+    digits = [[text.removesuffix(".0") for text in row] for row in found["inputs"]["Q"]]
+    assert digits == [[every_digit(float(str(x))) for x in row] for row in q]
+    for form, sign in (("csv", ","), ("tsv", "\t")):
+        lines = attncli.render(trace, form).split("\n")
+        at = lines.index("Q") + 1
+        assert [line.split(sign) for line in lines[at : at + 2]] == digits
+    values = yaml.safe_load(attncli.render(trace, "yaml"))["inputs"]["Q"]
+    assert values == [[float(text) for text in row] for row in digits]
+    rows = csv.DictReader(io.StringIO(attncli.render(trace, "tidy", only=["scores"])))
+    expected = [every_digit(float(str(x))) for x in trace["scores"].value.ravel()]
+    assert [row["value"] for row in rows] == expected
 
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)

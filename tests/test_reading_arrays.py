@@ -337,3 +337,20 @@ def test_cut_samples(seed: int, tmp_path: Path) -> None:
     for length in range(0, len(data), max(1, len(data) // 6)):
         for suffix in (".yaml", ".csv", ".npz", ".npy", ""):
             assert_read_or_refused(data[:length], tmp_path / f"f{suffix}")
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("suffix", [".npz", ".npy"])
+def test_what_a_file_was_read_into_is_not_copied(suffix: str, kind: str, tmp_path: Path) -> None:
+    """It cannot be changed; what a caller may change is copied."""
+    array = np.eye(3, dtype=kind)
+    path = tmp_path / f"x{suffix}"
+    np.save(path, array) if suffix == ".npy" else np.savez(path, X=array)
+    problem = attncli.load(path)
+    assert problem.X is problem.written["X"]
+    assert not problem.X.flags.writeable
+    made = attncli.Problem(X=array, score={"name": "general", "W": array})
+    array[0] = 7
+    np.testing.assert_array_equal(made.X, np.eye(3))
+    np.testing.assert_array_equal(made.score["W"], np.eye(3))
+    np.testing.assert_array_equal(attncli.compute(made)["scores"].value, np.eye(3))

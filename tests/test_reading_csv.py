@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import csv
 import io
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,7 @@ from hypothesis import strategies as st
 
 import attncli
 from attncli.errors import InputError, KeyPath, refuse
+from attncli.files import csv_text
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
 
@@ -365,3 +368,37 @@ def test_empty_corner_keeps_any_label(table: Any, delimiter: str, end: str) -> N
     for i in range(len(rows)):
         place = found.locate(("X", i, 0))
         assert place.text[place.column - 1 :].lstrip('"').startswith(repr(matrix[i][0]))
+
+
+def work(text: str) -> int:
+    """Return how many instructions of Python the reading of a text takes."""
+    count = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal count
+        frame.f_trace_opcodes = True
+        count += event == "opcode"
+        return trace
+
+    before = sys.gettrace()
+    sys.settrace(trace)
+    try:
+        csv_text.tables(text, "f", OPTIONS)
+    finally:
+        sys.settrace(before)
+    return count
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        pytest.param("W_q[{0}]\n1,0\n", id="slices"),
+        pytest.param("W_q[1][{0}]\n1,0\n", id="slices of two axes"),
+        pytest.param("score.a{0}\n1,0\n", id="parts of a mapping"),
+        pytest.param("key{0},5\n", id="options"),
+        pytest.param("X\n1,0\n---\n", id="problems"),
+    ],
+)
+def test_twice_as_many_blocks_are_twice_the_work(block: str) -> None:
+    few, many = (work("".join(block.format(i + 1) for i in range(n))) for n in (50, 100))
+    assert few < many < 2.1 * few

@@ -2,28 +2,34 @@
 
 from __future__ import annotations
 
-import io
 import json
+import os
 from math import prod
-from typing import Any
+from typing import Any, BinaryIO
 
 from attncli.arithmetic.memory import of_bytes
 from attncli.errors import InputError, fail
 from attncli.files.document import Raw, assign
 from attncli.text.escapes import visible
 
+NPY = b"\x93NUMPY"
+"""How an NPY file begins."""
+
 ABOUT = "options"
 """The array that tells, in a file that attn wrote, the problem's matrices from its results."""
 
 
-def read(data: bytes) -> dict[str, Raw]:
+def read(file: BinaryIO) -> dict[str, Raw]:
     """Return the arrays of an NPZ file by key, or the one array of an NPY file as X.
+
+    They cannot be changed, and so need not be copied.
 
     Raises:
         InputError: for a file that is damaged, or needs pickle.
     """
-    arrays = _loaded(data)
+    arrays = _loaded(file)
     if not isinstance(arrays, dict):
+        arrays.flags.writeable = False
         return {"X": arrays}
     about = arrays.pop(ABOUT, None)
     values: dict[str, Raw] = {}
@@ -42,19 +48,24 @@ def read(data: bytes) -> dict[str, Raw]:
     return values
 
 
-def _loaded(data: bytes) -> Any:
+def _loaded(file: BinaryIO) -> Any:
     """Return what NumPy loads: one array, or the arrays of a zip file by name."""
     import warnings
 
     import numpy as np
 
-    if not data.startswith((b"PK", b"\x93NUMPY")):
+    size = file.seek(0, os.SEEK_END)
+    file.seek(0)
+    start = file.read(len(NPY))
+    if not start.startswith((b"PK", NPY)):
         raise fail(DAMAGED)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # how old the file's header is concerns nobody here
-            _check_size(data)
-            found = np.load(io.BytesIO(data), allow_pickle=False)
+            file.seek(0)
+            _check_size(file, size, is_zip=start != NPY)
+            file.seek(0)
+            found = np.load(file, allow_pickle=False)
             if isinstance(found, np.ndarray):
                 return found
             with found:
@@ -72,7 +83,7 @@ def _loaded(data: bytes) -> Any:
     return arrays
 
 
-def _check_size(data: bytes) -> None:
+def _check_size(file: BinaryIO, size: int, is_zip: bool) -> None:
     """Refuse, before any of it is there, what would take more memory than the file can mean.
 
     Raises:
@@ -81,24 +92,24 @@ def _check_size(data: bytes) -> None:
     """
     from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
-    if data.startswith(b"\x93NUMPY"):
-        _check_header(io.BytesIO(data), len(data), "X")
+    if not is_zip:
+        _check_header(file, size, "X")
         return
-    with ZipFile(io.BytesIO(data)) as archive:
+    with ZipFile(file) as archive:
         members = archive.infolist()
         if len(members) > MOST_ARRAYS:
             message = f"the file holds {len(members):,} arrays"
             raise fail(message, hint=f"{MOST_ARRAYS:,} is the most")
         whole = sum(member.file_size for member in members)
-        if whole > max(SURELY_SMALL, MOST_UNPACKED * len(data)):
-            message = f"the file of {of_bytes(len(data))} unpacks to {of_bytes(whole)}"
+        if whole > max(SURELY_SMALL, MOST_UNPACKED * size):
+            message = f"the file of {of_bytes(size)} unpacks to {of_bytes(whole)}"
             raise fail(message, hint="save it with numpy.savez, which does not compress")
         for member in members:
             # NumPy writes no others, and of these alone zipfile bounds what is unpacked at once.
             if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
                 raise fail(DAMAGED)
-            with archive.open(member) as file:
-                _check_header(file, member.file_size, member.filename.removesuffix(".npy"))
+            with archive.open(member) as inside:
+                _check_header(inside, member.file_size, member.filename.removesuffix(".npy"))
 
 
 def _check_header(file: Any, size: int, key: str) -> None:
@@ -135,4 +146,5 @@ def _plain(array: Any) -> Raw:
         array = np.char.decode(array, "utf-8", "replace")
     if array.dtype.kind == "U" or array.ndim == 0:
         return array.tolist()
+    array.flags.writeable = False
     return array

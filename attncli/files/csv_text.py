@@ -37,6 +37,26 @@ class Table:
         self.labels: dict[str, Labels] = {}
         self.blocks: dict[KeyPath, Block] = {}
         self.lines: dict[str, int] = {}  # of the options
+        self._parts: dict[KeyPath | str, int] = {}  # where the first part of a key stands
+
+    def add(self, key: KeyPath, line: int) -> None:
+        """Note the line where a block or an option stands."""
+        word = str(key[0])
+        while word := word.rpartition(".")[0]:  # score.W is a part of score
+            self._parts.setdefault(word, line)
+        for count in range(1, len(key) + 1):
+            self._parts.setdefault(key[:count], line)
+
+    def known(self, key: KeyPath) -> int:
+        """Return the line where a key, a slice of it, or a part of its mapping stands; 0 for none.
+
+        A slice stands where the whole matrix does, too.
+        """
+        wholes = [self.blocks.get(key[:count]) for count in range(1, len(key))]
+        lines = (whole.header for whole in wholes if whole is not None)
+        option = self.lines.get(str(key[0]), 0)
+        found = self._parts.get(key, 0) or next(lines, 0) or option
+        return found or self._parts.get(str(key[0]), 0)
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
@@ -98,9 +118,10 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             word, numbers = HEADER.findall(first)[0]
             key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
             key = (RESULTS, *key) if in_results else key
-            if known := _known(key, table):
+            if known := table.known(key):
                 raise _twice(first, row.line, known, text, name)
             block = table.blocks[key] = Block(row.line)
+            table.add(key, row.line)
         elif block is not None:
             block.rows.append(row)
         elif _is_option(row, has_headers, options):
@@ -109,6 +130,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             is_list = len(row.cells) > 2 or options.get(first, False)
             assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
             table.lines[first] = row.line
+            table.add((first,), row.line)
         elif has_headers:
             hint = "write the key of the matrix, such as X, alone on the line before"
             place = place_of(text, name, row.line)
@@ -128,16 +150,6 @@ def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
     known = key.split(".")[0] in options
     # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
     return has_headers or (known and (len(row.cells) == 2 or "." in key or options[key]))
-
-
-def _known(key: KeyPath, table: Table) -> int:
-    """Return the line where a block, a slice of it, or a part of its mapping stands; 0 for none."""
-    blocks = [(other, block.header) for other, block in table.blocks.items()]
-    for other, line in (*blocks, *(((word,), line) for word, line in table.lines.items())):
-        inside = str(other[0]).startswith(f"{key[0]}.")
-        if inside or other[: len(key)] == key or key[: len(other)] == other:
-            return line
-    return 0
 
 
 def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
@@ -169,13 +181,14 @@ def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
     """Return a matrix, or nested lists of the matrices `key[1]`, `key[2]`, …."""
     if () in slices:
         return slices[()]
-    firsts = {place[0] for place in slices}
-    count = len(firsts)
-    if firsts != set(range(count)):
+    parts: dict[int, dict[tuple[int, ...], Raw]] = {}
+    for place, raw in slices.items():
+        parts.setdefault(place[0], {})[place[1:]] = raw
+    count = len(parts)
+    if parts.keys() != set(range(count)):
         message = f"the matrices of {visible(key)} must be numbered [1] to [{count}]"
         raise fail(message)
-    parts = [{p[1:]: raw for p, raw in slices.items() if p[0] == i} for i in range(count)]
-    return [_stacked(part, key) for part in parts]
+    return [_stacked(parts[number], key) for number in range(count)]
 
 
 def _without_labels(block: Block) -> Any:

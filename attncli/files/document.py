@@ -25,12 +25,39 @@ Source: TypeAlias = str | os.PathLike[str]
 Options: TypeAlias = Mapping[str, bool]
 """Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
 
+ArrayKeys: TypeAlias = Callable[[str], bool]
+"""Tells under which keys of a file a large matrix may be read as an array."""
+
 PAIR = r"[-+]?\d+,\d+"
 ROW = rf"\[\s*{PAIR}(?:,\s+{PAIR})+\s*\]"
 PAIRS = re.compile(ROW)
 """A row such as [0,5, 1,25], where a blank stands after every second comma alone."""
 
+LARGE = 20_000
+"""So many characters are the fewest of a matrix whose digits as written nobody keeps."""
+
+NUMBERS = r"0-9.eE+\-,\[\] "
+"""What plain numbers, and lists of them on one line, are written with, in a pattern."""
+
 NO_LABELS: Mapping[str, Labels] = {}
+
+
+class Lifted(Record):
+    """A large matrix that was lifted out of a text (`lifted`).
+
+    Attributes:
+        pieces: its text as it was written.
+        short: what stands in its place.
+        cells: what readers of lists, and of CSV, make of that.
+        is_block: whether its text may be that of a text block, too.
+        array: its numbers, which cannot be changed.
+    """
+
+    pieces: list[str]
+    short: str
+    cells: list[list[str]]
+    is_block: bool
+    array: Any
 
 
 class Chunk(Record):
@@ -40,11 +67,19 @@ class Chunk(Record):
         name: the file's name as the user wrote it.
         text: one document, or several that cannot be told apart before they are read.
         before: how many lines of the file stand before it.
+        lifted: the large matrices that are not in the text.
     """
 
     name: str
     text: str
     before: int = 0
+    lifted: tuple[Lifted, ...] = ()
+
+    @property
+    def length(self) -> int:
+        """How many characters were written."""
+        parts = (sum(map(len, one.pieces)) - len(one.short) for one in self.lifted)
+        return len(self.text) + sum(parts)
 
 
 class Document(Record):

@@ -104,7 +104,7 @@ def load_each(
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     options |= {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
-    for document in read(source, stdin, options):
+    for document in read(source, stdin, options, as_arrays=_may_be_array):
         try:
             if document.error:
                 raise document.error
@@ -113,6 +113,16 @@ def load_each(
             yield error
         else:
             yield problem
+
+
+def _may_be_array(word: str) -> bool:
+    """Whether a key of a problem, or of the results of one, may hold an array.
+
+    What is told of other keys, or checked, may depend on digits as they were written.
+    """
+    key = key_of(word)
+    has_form = key in KEYS and isinstance(KEYS[key].form, ArrayForm)
+    return has_form or key in ("score", "mask", "inputs", "steps")
 
 
 def load_answers(
@@ -357,14 +367,16 @@ def _names_file(value: Raw) -> bool:
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
-def _matrix(key: str, name: str, folder: Folder | None) -> Document:
+def _matrix(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
     """Read a matrix file that a file in a folder names, or, with None, a flag.
 
-    Where the file as a whole is at fault, so is the key that names it.
+    Where the file as a whole is at fault, so is the key that names it. With `as_array`, a large
+    matrix is an array, without its digits as they were written.
     """
     name = name.strip()
+    as_arrays = (lambda _: True) if as_array else None
     try:
-        return matrix_file(folder.file(name) if folder else Path(name), name)
+        return matrix_file(folder.file(name) if folder else Path(name), name, as_arrays)
     except InputError as error:
         faults, path = list(error.faults), tuple(key.split("."))
         for i, fault in enumerate(faults):
@@ -377,7 +389,7 @@ def _set_matrix(
     values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
 ) -> None:
     """Set a key to the matrix of a file."""
-    found = _matrix(key, name, folder)
+    found = _matrix(key, name, folder, as_array=True)
     assign(values, key, found.values["X"])
     places.origins[key] = lambda rest: found.locate(("X", *rest))
     places.take_labels(key, found.labels.get("X", (None, None)))

@@ -5,10 +5,11 @@ They know files and positions, not mathematics, and not what a key means.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -16,7 +17,7 @@ from typing import BinaryIO
 
 from attncli.errors import InputError, KeyPath, Place, fail, located
 from attncli.files import opened, stream
-from attncli.files.document import Chunk, Document, Options, Raw, Source, error_at
+from attncli.files.document import ArrayKeys, Chunk, Document, Options, Raw, Source, error_at
 from attncli.files.folder import unreadable
 from attncli.files.foreign import refused
 from attncli.records import replace
@@ -37,11 +38,13 @@ def read(
     stdin: BinaryIO | None = None,
     options: Options | None = None,
     of_class: bool = False,
+    as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes; some words are options in a CSV file.
 
     One that cannot be read holds its error. With `of_class`, for answers, a CSV table may hold
-    those of a class, each of which is a document; and a document may be empty.
+    those of a class, each of which is a document; and a document may be empty. A large matrix of
+    plain numbers is an array under such a key as `as_arrays` allows.
 
     Raises:
         InputError: for a file that cannot be read, with its place.
@@ -50,17 +53,21 @@ def read(
     if name == "-":
         if stdin is None:
             raise fail("standard input is closed", hint="name a file")
-        yield from _documents(_blocks(stdin), STDIN, Path(), "", options, of_class)
+        yield from _documents(stdin, STDIN, Path(), "", options, of_class, as_arrays)
     else:
-        yield from _read_file(Path(name), name, options, of_class)
+        yield from _read_file(Path(name), name, options, of_class, as_arrays)
 
 
 def _read_file(
-    path: Path, name: str, options: Options | None = None, of_class: bool = False
+    path: Path,
+    name: str,
+    options: Options | None = None,
+    of_class: bool = False,
+    as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     with located(lambda _: Place(name)), _opened(path) as file:
         suffix = path.suffix.lower()
-        yield from _documents(_blocks(file), name, path.parent, suffix, options, of_class)
+        yield from _documents(file, name, path.parent, suffix, options, of_class, as_arrays)
 
 
 def read_bytes(
@@ -71,32 +78,39 @@ def read_bytes(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    return _documents(iter([data]), name, folder, suffix, options)
+    return _documents(io.BytesIO(data), name, folder, suffix, options)
 
 
 def _documents(
-    data: Iterator[bytes],
+    file: BinaryIO,
     name: str,
     folder: Path,
     suffix: str = "",
     options: Options | None = None,
     of_class: bool = False,
+    as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     place = Place(name)
     with located(lambda _: place):
+        data = _blocks(file)
         start = next(data, b"")
         if error := refused(start, suffix):
             raise error
         if start.startswith(BINARY) or suffix in (".npz", ".npy"):
             from attncli.files import arrays
 
-            values = arrays.read(b"".join([start, *data]))
+            if name == STDIN or not file.seekable():
+                values = arrays.read(io.BytesIO(b"".join([start, *data])))
+            else:
+                values = arrays.read(file)
+                file.seek(0, os.SEEK_END)
+                next(data, None)  # which tells of a file that was changed
             bare = start.startswith(BINARY[1])
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return
-        parts = stream.chunks(stream.decoded(chain([start], data)), name)
+        parts = stream.chunks(stream.decoded(chain([start], data)), name, as_arrays is not None)
         is_empty = True
-        for one in _of_text(parts, name, folder, suffix, options or {}, of_class):
+        for one in _of_text(parts, name, folder, suffix, options or {}, of_class, as_arrays):
             is_empty = False
             yield one
         if is_empty and of_class:
@@ -107,36 +121,60 @@ def _documents(
 
 
 def _of_text(
-    parts: Iterator[Chunk], name: str, folder: Path, suffix: str, options: Options, of_class: bool
+    parts: Iterator[Chunk],
+    name: str,
+    folder: Path,
+    suffix: str,
+    options: Options,
+    of_class: bool,
+    as_arrays: ArrayKeys | None,
 ) -> Iterator[Document]:
     first = next((part for part in parts if part.text.strip()), None)
     if first is None:
         return
     if suffix in YAML or (suffix not in CSV and _looks_like_yaml(first.text)):
         for part in chain([first], parts):
-            yield from _yaml(part, folder)
+            yield from _documents_of(part, partial(_yaml, folder=folder), as_arrays)
         return
     # What a column means can only be told from the whole of a table.
-    text = "\n" * first.before + "".join(_bounded(chain([first], parts)))
-    found = _of_class(text, name, folder) if of_class else []
-    yield from found or _csv(text, name, folder, options, of_class)
+    whole = _joined(chain([first], parts))
+    found = _of_class(whole.text, name, folder) if of_class else []
+    reader = partial(_csv, folder=folder, options=options, named=of_class)
+    yield from found or _documents_of(whole, reader, as_arrays)
 
 
-def _bounded(parts: Iterator[Chunk]) -> Iterator[str]:
+def _joined(parts: Iterator[Chunk]) -> Chunk:
+    """Return the rest of a text as one part."""
+    found: list[Chunk] = []
     length = 0
     for part in parts:
-        length += len(part.text)
+        found.append(part)
+        length += part.length
         stream.check_length(length)
-        yield part.text
+    text = "\n" * found[0].before + "".join(part.text for part in found)
+    return Chunk(found[0].name, text, 0, tuple(chain.from_iterable(p.lifted for p in found)))
 
 
-def matrix_file(path: Path, name: str) -> Document:
+def _documents_of(
+    chunk: Chunk, reader: Callable[[Chunk], Iterable[Document]], as_arrays: ArrayKeys | None
+) -> Iterable[Document]:
+    """Return the documents of a part of a text, with arrays for matrices that were lifted out."""
+    if not chunk.lifted or as_arrays is None:
+        return reader(chunk)
+    from attncli.files import lifted
+
+    return lifted.documents(chunk, reader, as_arrays)
+
+
+def matrix_file(path: Path, name: str, as_arrays: ArrayKeys | None = None) -> Document:
     """Read a CSV or NPY file that holds one matrix; it stands under the key X.
+
+    `as_arrays` is as for `read`.
 
     Raises:
         InputError: for whatever cannot be read, or for several matrices.
     """
-    first, *others = _read_file(path, name)
+    first, *others = _read_file(path, name, as_arrays=as_arrays)
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
@@ -263,11 +301,11 @@ def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Pla
     return _unread(error, name, folder)
 
 
-def _csv(
-    text: str, name: str, folder: Path, options: Options, named: bool = False
-) -> list[Document]:
+def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> list[Document]:
     """Return the documents of CSV; a word in the corner of a matrix without a key may name it."""
     from attncli.files.csv_text import Table, locate, tables
+
+    text, name = chunk.text, chunk.name
 
     def document(table: Table) -> Document:
         place = partial(locate, text, name, table)

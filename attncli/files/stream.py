@@ -12,7 +12,8 @@ from collections.abc import Iterator
 from typing import BinaryIO
 
 from attncli.errors import fail
-from attncli.files.document import Chunk
+from attncli.files.document import LARGE, NUMBERS, Chunk
+from attncli.records import replace
 
 BLOCK = 2**16
 """So many bytes are read at a time: what a pipe holds."""
@@ -20,9 +21,11 @@ BLOCK = 2**16
 MOST_TEXT = 2**28
 """So many characters one problem may have: 17 digits each, 14 million numbers."""
 
+PLAIN = re.compile(f"[{NUMBERS}]*")
+
 DASHES = re.compile(r"^---(?=\s)", re.MULTILINE)
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
-QUOTES = frozenset("\"'#")
+QUOTES = "\"'#"
 """Signs that JSON has in no other place; in YAML they may hide brackets."""
 
 GOES_ON = (",", "[", ":")
@@ -67,27 +70,46 @@ def decoded(data: Iterator[bytes]) -> Iterator[str]:
         block = next(data, b"")
 
 
-def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
-    """Yield the parts of a text, which are all of it, as soon as each is whole."""
+def chunks(texts: Iterator[str], name: str, lift: bool = False) -> Iterator[Chunk]:
+    """Yield the parts of a text, which are all of it, as soon as each is whole.
+
+    With `lift`, large matrices of plain numbers are taken out of them (`lifted`).
+    """
+
+    def chunk(pieces: list[str]) -> Chunk:
+        found = Chunk(name, "", before)
+        if lift and sum(map(len, pieces)) >= LARGE:
+            from attncli.files.lifted import shortened
+
+            return shortened(found, pieces)
+        return replace(found, text="".join(pieces))
+
     before = 0
     parts = _Parts()
     for lines in _whole_lines(texts):
-        for text in parts.take(lines):
-            yield Chunk(name, text, before)
-            before += _count(text)
+        for pieces in parts.take(lines):
+            count = sum(map(_count, pieces))
+            yield chunk(pieces)
+            before += count
         check_length(parts.length)
-    if text := parts.rest():
-        yield Chunk(name, text, before)
+    if pieces := parts.rest():
+        yield chunk(pieces)
 
 
 def _whole_lines(texts: Iterator[str]) -> Iterator[str]:
-    """Yield the same text in pieces that end where a line does, but for the last one."""
+    """Yield the same text in pieces that end where a line does, but for the last one.
+
+    A long line comes in more pieces: where there are nothing but numbers, it is told apart nowhere.
+    """
     begun: list[str] = []
     length = 0
     for text in texts:
         end = text.rfind("\n") + 1
         if end:
             yield "".join([*begun, text[:end]])
+            begun, length = [], 0
+        elif length >= BLOCK and text[:1] != "-" and PLAIN.fullmatch(text):
+            yield "".join(begun)
             begun, length = [], 0
         begun.append(text[end:])
         length += len(text) - end
@@ -116,66 +138,76 @@ class _Parts:
         self._begin()
 
     def _begin(self) -> None:
-        self.lines: list[str] = []
+        self.pieces: list[str] = []
         self.length = 0  # of all that was taken since
         self.form = ""  # "json" or "yaml", as soon as a line tells
         self.depth = 0  # of brackets that are open, in JSON
         self.is_plain = True  # whether the brackets can be counted without reading
+        self.first = self.last = ""  # lines
 
-    def rest(self) -> str:
-        """Return the part that has begun, and begin another."""
-        text = "".join(self.lines)
+    def rest(self) -> list[str]:
+        """Return the pieces of the part that has begun, and begin another."""
+        pieces = self.pieces
         self._begin()
-        return text
+        return pieces
 
-    def take(self, text: str) -> Iterator[str]:
-        """Take whole lines, and yield the parts that they end."""
-        at = 0
+    def take(self, text: str) -> Iterator[list[str]]:
+        """Take whole lines, and yield the pieces of the parts that they end."""
+        at = start = 0  # what stands between belongs to the part that has begun
         self.length += len(text)
+
+        def ended() -> list[str]:
+            nonlocal start
+            pieces = [*self.rest(), text[start:at]]
+            start = at
+            return pieces
+
         while at < len(text):
             if self.form == "yaml":
-                dashes = DASHES.search(text, at)
-                end = dashes.start() if dashes else len(text)
-                self.lines.append(text[at:end])
-                at = end
+                dashes = DASHES.search(text, at) if "---" in text else None
+                at = dashes.start() if dashes else len(text)
                 if dashes:
-                    yield self.rest()
+                    yield ended()
                 continue
             end = text.find("\n", at) + 1 or len(text)
             line = text[at:end]
             if not self.form:
-                yield from self._first(line)
+                self.form = _form(line)
+                # The reader of JSON knows neither dashes nor comments.
+                if self.form == "json" and (self.pieces or start < at):
+                    yield ended()
+                    continue
             elif self._starts_another(line):
-                yield self.rest()
+                yield ended()
                 continue
-            else:
-                self.lines.append(line)
+            self.first = self.first or line
+            self.last = line
             at = end
             if self.form == "json" and self._is_whole(line):
-                yield self.rest()
-
-    def _first(self, line: str) -> Iterator[str]:
-        """Take a line of a part that has no content yet."""
-        word = line.strip()
-        if word and word != "---" and word[0] not in "#%":
-            is_json = word[0] in "{["
-            if is_json and self.lines:
-                yield self.rest()  # the reader of JSON knows neither dashes nor comments
-            self.form = "json" if is_json else "yaml"
-        self.lines.append(line)
+                yield ended()
+        if start < at:
+            self.pieces.append(text[start:])
 
     def _is_whole(self, line: str) -> bool:
         """Whether a line of JSON, which was just taken, closes all brackets."""
         signs = STRING.sub("", line)
-        self.is_plain = self.is_plain and QUOTES.isdisjoint(signs)
+        self.is_plain = self.is_plain and not any(sign in signs for sign in QUOTES)
         self.depth += sum(map(signs.count, "{[")) - sum(map(signs.count, "}]"))
-        return self.is_plain and self.depth == 0
+        return self.is_plain and self.depth == 0 and line.endswith("\n")
 
     def _starts_another(self, line: str) -> bool:
         """Whether a line starts another part, though brackets are open, or may be."""
         if not line.startswith("{"):
             return DASHES.match(line) is not None
         # Where a mapping has content on its first line, it is one line, which was cut off.
-        first, last = self.lines[0].strip(), self.lines[-1].rstrip()
+        first, last = self.first.strip(), self.last.rstrip()
         is_cut = first.startswith("{") and len(first) > 1
         return not last.endswith(GOES_ON) or (is_cut and not last.endswith(":"))
+
+
+def _form(line: str) -> str:
+    """Return the form of a part that a line tells, if it has any content."""
+    word = line.strip()
+    if not word or word == "---" or word[0] in "#%":
+        return ""
+    return "json" if word[0] in "{[" else "yaml"

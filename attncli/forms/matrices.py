@@ -32,8 +32,8 @@ LARGEST_COUNT = 2**31
 EXCERPT = 40
 
 
-def plain(raw: Any, path: KeyPath, depth: int = 0) -> Any:
-    """Return a raw value in which the arrays of other libraries are NumPy's.
+def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
+    """Return a raw value in which the arrays of other libraries are NumPy's, copied if asked.
 
     What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
     objects become nested lists, whose cells are read one by one. An InputError tells of an array
@@ -44,15 +44,15 @@ def plain(raw: Any, path: KeyPath, depth: int = 0) -> Any:
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         try:
-            array = np.asarray(raw)
+            array = np.array(raw) if copy else np.asarray(raw)
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
             raise fail(message, *path) from None
         return array.tolist() if array.dtype.kind in "OU" else array
     if isinstance(raw, Mapping):
-        return {key: plain(part, (*path, key), depth + 1) for key, part in raw.items()}
+        return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        parts = [plain(part, path, depth + 1) for part in raw]
+        parts = [plain(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     return raw
 
@@ -74,7 +74,8 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         truths: whether true and false are allowed, for 1 and 0.
 
     Returns:
-        An array of 2 to 4 axes, float32 if an array of float32 was given, else float64.
+        An array of 2 to 4 axes, float32 if an array of float32 was given, else float64; it is no
+        copy of what is an array of these already.
 
     Raises:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
@@ -170,7 +171,7 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
     if array.dtype == np.float32:
         return array
     with np.errstate(over="ignore"):
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
 
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:

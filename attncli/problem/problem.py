@@ -7,7 +7,7 @@ where in the file that key stands.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Unpack, cast
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
@@ -114,13 +114,17 @@ class Problem:
     source: Callable[[KeyPath], Place]
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
+        self._take(given, copy=True)
+
+    def _take(self, given: Mapping[str, Any], copy: bool) -> None:
+        """Read and check every key; arrays that somebody else may change are copied."""
         faults: list[Fault] = []
         raw: dict[str, Any] = {}
         values: dict[str, Any] = {}
         told = {key: value for key, value in given.items() if value is not None}
         for key, value in with_keys(told).items():
             try:
-                raw[key] = plain(value, (key,))
+                raw[key] = plain(value, (key,), copy)
                 if is_own(key):
                     values[key] = read_value(key, raw[key])
             except InputError as error:
@@ -165,7 +169,8 @@ class Problem:
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         """Return the problem of a file's values; `source` gives the place of a key in it."""
-        problem = cls(**cast("ProblemKeys", values))
+        problem = cls.__new__(cls)
+        problem._take(values, copy=False)
         problem.__dict__["source"] = source
         return problem
 

@@ -15,7 +15,7 @@ from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
 from attncli.text.escapes import visible
-from attncli.text.numbers import texts
+from attncli.text.numbers import joined
 
 TAB = "\t"
 
@@ -122,6 +122,6 @@ def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
     """Yield a line for each row of a matrix."""
-    for rows in lists(matrix):
+    for rows in lists(matrix, decimals):
         for row in rows:
-            yield delimiter.join(texts(row, decimals)) + "\n"
+            yield joined(row, decimals, delimiter) + "\n"

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from attncli.arithmetic.elements import Array
+from attncli.text.numbers import floats
 
 ENOUGH = 2**16
 """So many characters are written at a time, or so many numbers: about what a pipe holds."""
@@ -34,8 +35,12 @@ def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
             yield "".join(waiting).encode(errors="replace")
 
 
-def lists(matrix: Array) -> Iterator[list[list[Any]]]:
-    """Yield the rows of a matrix (rows, columns) as lists of numbers, some rows at a time."""
+def lists(matrix: Array, decimals: int | None) -> Iterator[list[list[Any]]]:
+    """Yield the rows of a matrix (rows, columns) as lists of numbers, some rows at a time.
+
+    Without a number of decimals, the numbers have the digits of the matrix's kind.
+    """
     count = max(1, ENOUGH // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), count):
-        yield matrix[start : start + count].tolist()
+        rows = matrix[start : start + count]
+        yield floats(rows) if decimals is None else rows.tolist()

@@ -20,7 +20,7 @@ from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
 from attncli.rendering.pieces import ENOUGH, pieces
 from attncli.rendering.selection import Selection
-from attncli.text.numbers import every_digit
+from attncli.text.numbers import every_digit, floats
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -206,20 +206,17 @@ def numbers(
     """Return an array as nested lists of floats, rounded half to even if asked.
 
     `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
-    Float32 numbers are written with the digits that a float32 has.
+    With every digit, these are those of the array's kind (`floats`).
     """
-    is_single = array.dtype == np.float32
-    if decimals is None and not is_single and all_finite(array):
-        return array.tolist()
+    values = floats(array) if decimals is None else array.tolist()
+    if decimals is None and all_finite(array):
+        return values
 
     def written(item: Any) -> Any:
         if isinstance(item, list):
             return list(map(written, item))
         if isinf(item):
             return infinite(item)
-        if decimals is not None:
-            return float(f"{item:.{decimals}f}")
-        # repr of the float64 would show digits that were never there
-        return float(str(np.float32(item))) if is_single else item
+        return item if decimals is None else float(f"{item:.{decimals}f}")
 
-    return written(array.tolist())
+    return written(values)

@@ -14,7 +14,7 @@ from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
 from attncli.tape.step import LEADING, Step
 from attncli.text.escapes import visible
-from attncli.text.numbers import texts
+from attncli.text.numbers import floats, texts
 
 PLACES = (*LEADING, "row", "column", "hidden")
 """The columns that tell a place, counted from 1; empty where a step has no such axis."""
@@ -59,7 +59,8 @@ def _step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
             row = f",{after}{words[0]},"
             own = labels["column"] or [""] * len(inner)
             ends = [f"{row}{label}," for label in own]
-        numbers = texts(value[place].tolist(), decimals)
+        part = value[place]
+        numbers = texts(floats(part) if decimals is None else part.tolist(), decimals)
         yield "".join(
             f"{before}{i}{end}{number}\n"
             for i, end, number in zip(inner, ends, numbers, strict=True)
