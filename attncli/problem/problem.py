@@ -48,6 +48,7 @@ class Problem:
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
         source: gives the place of a key in the file that the problem is from.
+        number: its place, from 1, among the problems of one command; of any other, 1.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -111,6 +112,7 @@ class Problem:
     rules: Rules
     written: Mapping[str, Any]
     source: Callable[[KeyPath], Place]
+    number: int
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         faults: list[Fault] = []
@@ -135,7 +137,8 @@ class Problem:
             faults.sort(key=lambda fault: order.get(str(fault.path[0]), 0) if fault.path else 0)
             refuse(told_together(faults, raw))
         written = {key: part for key, part in raw.items() if _is_small(part)}
-        self.__dict__.update(DEFAULTS, given=tuple(raw), written=written, source=nowhere)
+        about = {"given": tuple(raw), "written": written, "source": nowhere, "number": 1}
+        self.__dict__.update(DEFAULTS, **about)
         if plan is None:
             self.__dict__.update(values)
             self._plan()
@@ -183,8 +186,15 @@ class Problem:
             is_given = path[:1] == ("marking",) and (*path, "")[1] in given
             return Place("") if is_given else self.source(path)
 
+        return self._with(marking=read, source=source)
+
+    def numbered(self, number: int) -> Problem:
+        """Return the same problem at a place among others."""
+        return self._with(number=number)
+
+    def _with(self, **attributes: object) -> Problem:
         changed = Problem.__new__(Problem)
-        changed.__dict__.update(self.__dict__, marking=read, source=source)
+        changed.__dict__.update(self.__dict__, **attributes)
         return changed
 
     def __setattr__(self, name: str, value: object) -> None:
