@@ -55,6 +55,9 @@ class Fault(Record):
         related: another key that the fact names.
         place: where `path` stands, once the file is known.
         related_place: where `related` stands.
+        needs: what must be worked out to see it, so that no JSON Schema tells it: the "sizes" of
+            matrices that must fit each other, the "values" of numbers, what a "text" of several
+            parts says, which "names" mean one key, what "files" hold. Empty for all else.
     """
 
     message: str
@@ -63,6 +66,7 @@ class Fault(Record):
     related: KeyPath = ()
     place: Place | None = None
     related_place: Place | None = None
+    needs: str = ""
 
     def __str__(self) -> str:
         """The message as a person reads it: place, fact, the line with a caret, the hint."""
@@ -89,9 +93,9 @@ class InputError(Exception):
         return "\n".join(str(fault) for fault in self.faults)
 
 
-def fail(message: str, *path: str | int, hint: str = "") -> InputError:
+def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> InputError:
     """Return an `InputError` of one fault, to be raised by the caller."""
-    return InputError(Fault(message, path, hint))
+    return InputError(Fault(message, path, hint, needs=needs))
 
 
 def reason_of(error: Exception) -> str:
@@ -106,6 +110,16 @@ def collected(faults: list[Fault]) -> Iterator[None]:
         yield
     except InputError as error:
         faults.extend(error.faults)
+
+
+@contextmanager
+def needing(what: str) -> Iterator[None]:
+    """Say of every fault that is raised inside what must be worked out to see it."""
+    try:
+        yield
+    except InputError as error:
+        faults = (fault if fault.needs else replace(fault, needs=what) for fault in error.faults)
+        raise InputError(*faults) from None
 
 
 def refuse(faults: list[Fault]) -> None:

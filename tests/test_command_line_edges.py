@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from rich.cells import cell_len
 
 from attncli.text.widths import SIGNS
@@ -332,20 +331,11 @@ def test_messages_escape_what_they_quote(attn: Attn) -> None:
         assert r"\x1b[31mbad" in result.err
 
 
-# --- help and schema -------------------------------------------------------------------------
+# --- help ------------------------------------------------------------------------------------
 
 
 def test_help_cuts_no_summary(attn: Attn) -> None:
     assert "..." not in attn("--help").out.partition("Commands:")[2]
-
-
-@pytest.mark.parametrize(("key", "value"), [("tokens", "I am good"), ("round", 2)])
-def test_schema_allows_what_the_reader_reads(key: str, value: Any, attn: Attn) -> None:
-    problem = {"X": [[1, 3], [1, 1], [1, 2]], key: value}
-    assert attn("compute", stdin=yaml.safe_dump(problem).encode()).status == 0
-    about = json.loads(attn("schema").out)["properties"][key]
-    forms = {form.get("type") for form in about.get("anyOf", [about])}
-    assert forms & ({"string"} if isinstance(value, str) else {"integer", "number"})
 
 
 # --- odd files -------------------------------------------------------------------------------

@@ -16,7 +16,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.aliases import with_keys
@@ -160,7 +160,8 @@ class Problem:
         sizes = sizes_of(values, shapes)
         refuse(sizes.faults)
         values["sizes"] = sizes
-        values["rules"] = self._rules()
+        with needing("sizes"):
+            values["rules"] = self._rules()
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
