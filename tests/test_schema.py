@@ -17,6 +17,7 @@ from typing import Any
 import jsonschema
 import numpy as np
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -294,6 +295,309 @@ def test_it_is_a_schema_of_every_key(attn: Attn) -> None:
     assert sum(len(line) > 100 for line in text.splitlines()) < 15  # each of one pattern
 
 
+# --- rule by rule ----------------------------------------------------------------------------
+
+TAKEN = """
+score: {name: additive, W: [[1, 0], [0, 1]], U: [[1, 0], [0, 1]], v: [1, 0], b: [[1], [0]]}
+score: {name: dot}
+score: {name: distance, width: 1/2}
+score: {name: concat, W: [[1, 0, 1, 0]], v: [1], b: }
+normalize: {name: , temperature: 2, base: e}
+normalize: {axis: queries}
+mask: true false
+mask: {causal: yes, align: bottom-right, offset: -1}
+mask: {causal: , window: [-1, 0]}
+mask: {window: 1 0, lengths: 2}
+mask: {lengths: [2], keep: [[true, False], [0, 2-1]]}
+mask: {lengths: [[2]], block: 0 0}
+mask: {keep: true}
+mask: [[[[1, 0], [1, 1]]]]
+bias: [[[[1, -inf], [1, 1]]]]
+bias: [[[1, 2], [3, 4]]]
+round: 3sf
+round: {decimals: , significant: 3, half: even}
+round: {decimals: 2, significant: }
+enhance:
+answers: {weights: [[x]]}
+marking: {decimals: 17, tolerance: 0.1, ask: [], points: {Q: 1, K: }}
+marking: {ask: [weights, ~], points: "Q: 1, K: 2"}
+marking: {ask: weights}
+marking: {ask: 5}
+tokens: [1, true]
+tokens: a b
+words: a b
+title: 5
+n_heads: 2
+heads: 1; num_heads:
+W_{q}: [[1, 0], [0, 1]]
+b_q: [[1, 2]]
+b_q: [[1], [2]]; heads: 2
+b_q: [[1], [2]]
+b_o: [[1, 2]]
+b_o: [[1], [2]]
+b_o: 1 2
+Q: [[1, 0], [1, 0]]; W_q:
+X: ; Q: [[1]]; K: [[1]]; V: [[1]]
+X: ; x: 5
+X: ; scores: [[1]]; V: 5
+X: ; scores: [[1]]; V: 5; Q:
+kind:
+kind: cross; memory: [[1, 0]]
+kind: cross; X: ; scores: 1; V: 2
+kind: cross; X: ; Q: 1; K: 1; V: 2
+kind: pooling; u: [1, 1]; activation: none; output_activation: tanh
+kind: pooling; u: [1, 1]; normalize: {axis: keys}; mask: {lengths: 1, causal: }
+kind: co_attention; memory: [[1, 0]]; enhance: "on"
+kind: recurrent; A: [[1, 0, 1], [0, 1, 1]]; X: [[1], [2]]; update: input_context; h_0: [1, 1]
+kind: co_attention; memory: [[1, 0]]; normalize: {axis: keys}
+kind: recurrent; A: [[1, 0, 1], [0, 1, 1]]; X: [[1], [2]]; normalize: {axis: keys}
+Q: ; q: ; W_q: [[1, 0], [0, 1]]
+K: ; k: ; b_k: [1, 2]
+V: ; v: ; Wv: [[1, 0], [0, 1]]
+scores: ; score: dot
+marking: {ask: [~]}
+"""
+
+REFUSED = """
+score: general
+score: {name: general}
+score: {name: general, W: }
+score: {W: [[1, 0], [0, 1]]}
+score: {name: general, W: [[1, 0], [0, 1]], v: [1]}
+score: {name: dot, width: 1}
+score: {name: additive, W: [[1, 0], [0, 1]], U: [[1, 0], [0, 1]]}
+score: {name: additive, W: [[1, 0], [0, 1]], U: [[1, 0], [0, 1]], v: [1, 0], width: 1}
+score: {name: concat, W: [[1, 0, 1, 0]]}
+score: {name: concat, W: [[1, 0, 1, 0]], v: [1], U: [[1]]}
+score: {name: distance, width: 0}
+score: {name: distance, width: x}
+score: {name: distance, W: [[1]]}
+score: {name: distance, width: true}
+score: {width: 1}
+score: [dot]
+scale: true
+scale: x
+scale: d_k d_k
+scale: [1]
+normalize: {name: x}
+normalize: {axis: x}
+normalize: {base: 1}
+normalize: {base: x}
+normalize: {base: true}
+normalize: {temperature: 0}
+normalize: {temperature: true}
+mask: x
+mask: 5
+mask: true
+mask: [[]]
+mask: [[[]]]
+mask: [[[[]]]]
+mask: [[[[[1]]]]]
+mask: [[[1, 5]]]
+mask: [[1, 5]]
+mask: [1, 5]
+mask: [[[[1, 5]]]]
+mask: {x: 1}
+mask: {causal: 2}
+mask: {causal: x}
+mask: {align: x}
+mask: {offset: 0.5}
+mask: {offset: 3000000000}
+mask: {offset: -3000000000}
+mask: {offset: x}
+mask: {offset: [1]}
+mask: {keep: {}}
+mask: {block: {}}
+mask: {lengths: []}
+mask: {lengths: [[]]}
+mask: {lengths: [x]}
+mask: {lengths: [[[1]]]}
+mask: {lengths: [[1, 1], [1, 1]]}
+mask: {lengths: true}
+mask: {window: [1, 0, 0]}
+mask: {window: [1]}
+mask: {window: 1}
+mask: {window: 1 0 0}
+mask: {window: [-2, 0]}
+mask: {window: [0.5, 0]}
+mask: {window: [x, 0]}
+mask: {window: [3000000000, 0]}
+round: -1
+round: 0.5
+round: 3000000000
+round: 0sf
+round: {}
+round: {half: up}
+round: {decimals: 2, significant: 3}
+round: {decimals: 2, half: x}
+round: {decimals: 2, x: 1}
+round: {decimals: -1}
+round: {decimals: 0.5}
+round: {decimals: 3000000000}
+round: {significant: 0}
+round: {significant: 0.5}
+round: {significant: 3000000000}
+answers: x
+answers: [[1]]
+marking: x
+marking: {x: 1}
+marking: {decimals: 18}
+marking: {decimals: -1}
+marking: {decimals: 0.5}
+marking: {tolerance: 0}
+marking: {tolerance: true}
+marking: {ask: [" "]}
+marking: {ask: " , "}
+marking: {ask: {}}
+marking: {ask: [[x]]}
+marking: {points: 5}
+marking: {points: {Q: 0}}
+marking: {points: {Q: 1000001}}
+marking: {points: {Q: x}}
+marking: {points: {Q: true}}
+tokens: [[a]]
+tokens: {a: b}
+memory_tokens: [[a]]
+title: [a]
+kind: x
+heads: 0
+heads: 3000000000
+heads: true
+kv_heads: 0
+kv_heads: true
+kv_heads: 3000000000
+softcap: 0
+softcap: [1]
+update: x
+tempreature: 2
+heads: 1; n_heads: 1
+x: [[1]]
+words: [a, b]; tokens: [a, b]
+q: [[1, 0]]; Q: [[1, 0]]
+k: [[1, 0]]; K: [[1, 0]]
+v: [[1, 0]]; V: [[1, 0]]
+kv_heads: 1; n_kv_heads: 1
+words: [a, b]; sentence: a b
+Q: [[1, 0]]; W_q: [[1, 0], [0, 1]]
+q: [[1, 0]]; W^Q: [[1, 0], [0, 1]]
+K: [[1, 0]]; b_k: [1, 2]
+V: [[1, 0]]; Wv: [[1, 0], [0, 1]]
+scores: [[1, 0]]; score: dot
+W_q: [[1, x]]
+W_q: [[]]
+W_q: [[[[1]]]]
+W_o: [[[1]]]
+b_q: [[[1]]]
+b_o: [[1, 2], [3, 4]]
+b_o: []
+b_o: [[]]
+b_o: [[[1, 2]]]
+b_o: [x]
+b_o: true
+bias: [[[[[1]]]]]
+bias: [[[[]]]]
+bias: [[[]]]
+bias: [[1], 2]
+X: {a: 1}
+X: ; title: a
+X: ; Q: [[1]]
+X: ; Q: [[1]]; V: [[1]]
+X: ; Q: [[1]]; K: [[1]]
+X: ; scores: [[1]]
+X: ; K: [[1]]; V: [[1]]
+kind: cross
+kind: cross; X: ; memory: [[1, 0]]
+kind: cross; K: [[1, 0]]
+kind: cross; V: [[1, 0]]
+kind: pooling
+kind: pooling; X: ; u: [1]
+kind: pooling; u: [1, 1]; mask: causal
+kind: pooling; u: [1, 1]; mask: {window: [1, 0]}
+kind: pooling; u: [1, 1]; normalize: {axis: queries}
+kind: pooling; u: [1, 1]; activation: x
+kind: pooling; u: [1, 1]; output_activation: x
+kind: pooling; u: [1, 1]; heads: 2
+kind: co_attention
+kind: co_attention; X: ; memory: [[1, 0]]
+kind: co_attention; memory: [[1, 0]]; mask: {causal: false}
+kind: co_attention; memory: [[1, 0]]; mask: causal
+kind: co_attention; memory: [[1, 0]]; normalize: {axis: queries}
+kind: co_attention; memory: [[1, 0]]; enhance: x
+kind: recurrent
+kind: recurrent; X: ; A: [[1]]
+kind: recurrent; A: [[1, 0, 1], [0, 1, 1]]; X: [[1], [2]]; normalize: {axis: queries}
+kind: recurrent; A: [[1, 0, 1], [0, 1, 1]]; X: [[1], [2]]; mask: causal
+A: [[1]]
+kind: recurrent; A: [[1, 0, 1], [0, 1, 1]]; X: [[1], [2]]; update: x
+kind: pooling; u:
+kind: pooling; X: ; x: ; u: [1]
+kind: co_attention; memory:
+kind: co_attention; X: ; x: ; memory: [[1]]
+kind: recurrent; A:
+kind: recurrent; X: ; x: ; A: [[1]]
+X: ; x: ; Q: ; q: ; scores: ; K: [[1]]; V: [[1]]
+X: ; x: ; Q: [[1]]; K: ; k: ; scores: ; V: [[1]]
+X: ; x: ; Q: [[1]]; K: [[1]]; V: ; v:
+kind: cross; X: ; x: ; Q: ; q: ; scores: ; K: [[1]]; V: [[1]]
+kind: cross; K: ; k: ; scores: ; memory: ; V: [[1]]
+kind: cross; K: [[1]]; V: ; v: ; memory:
+kind: cross; X: ; K: [[1]]; V: [[1]]
+normalize: {x: 1}
+marking: {points: [1]}
+mask: {lengths: {a: 1}}
+round: {significant: true}
+W_q: []
+W_q: [{a: 1}]
+bias: []
+bias: [[]]
+bias: {a: 1}
+bias: [{a: 1}]
+bias: [[{a: 1}]]
+b_o: {a: 1}
+b_o: [{a: 1}]
+"""
+
+
+def one_by_one(path: Path, lines: str) -> tuple[list[str], list[str]]:
+    """Return the problems, a line each with keys parted by `; `, that both take or refuse."""
+    found: dict[str, list[str]] = {"taken by both": [], "refused by both": []}
+    for line in lines.strip().splitlines():
+        keys = line.split("; ")
+        own = [] if any(key.startswith("X:") for key in keys) else ["X: [[1, 0], [0, 1]]"]
+        made = yaml.load("\n".join([*own, *keys]), yaml.BaseLoader)
+        path.write_text(json.dumps(with_nothing(made)))
+        comparison = Comparison()
+        comparison.of_file(path)
+        assert not comparison.wrong, comparison.wrong
+        for what in found:
+            found[what] += [line] * comparison.figures[what]
+    return found["taken by both"], found["refused by both"]
+
+
+def with_nothing(made: Any) -> Any:
+    """Return values as an editor sees them, with null for a key that has nothing behind it."""
+    if not isinstance(made, dict):
+        return typed(made)
+    return {key: None if raw == "" else with_nothing(raw) for key, raw in made.items()}
+
+
+def test_what_is_right_is_taken_by_both(tmp_path: Path) -> None:
+    assert one_by_one(tmp_path / "a.json", TAKEN)[0] == TAKEN.strip().splitlines()
+
+
+def test_what_is_wrong_is_refused_by_both(tmp_path: Path) -> None:
+    assert one_by_one(tmp_path / "a.json", REFUSED)[1] == REFUSED.strip().splitlines()
+
+
+def test_a_list_alone_is_x(tmp_path: Path) -> None:
+    for text, what in (("[[1, 0]]", "taken by both"), ("[[1, x]]", "refused by both")):
+        (tmp_path / "a.json").write_text(json.dumps(json.loads(text.replace("x", '"x"'))))
+        comparison = Comparison()
+        comparison.of_file(tmp_path / "a.json")
+        assert comparison.figures[what] == 1
+        assert not comparison.wrong
+
+
 # --- samples ---------------------------------------------------------------------------------
 
 
@@ -305,7 +609,7 @@ def test_every_sample_is_taken(path: Path) -> None:
     assert found.figures["taken by both"] == found.figures["problems"] > 0
 
 
-REFUSED = [
+OF_SAMPLES = [
     "bad_scale.yaml",
     "blank_cell.yaml",
     "clock_time.yaml",
@@ -336,7 +640,7 @@ def test_error_samples_are_refused_where_a_schema_can_tell() -> None:
         found.of_file(path)
         assert not found.wrong, found.wrong
         refused += [path.name] * found.figures["refused by both"]
-    assert refused == REFUSED
+    assert refused == OF_SAMPLES
 
 
 def main() -> None:

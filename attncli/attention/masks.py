@@ -146,7 +146,9 @@ PAIR: tuple[Schema, ...] = (
     STRING | {"pattern": TWO_WORDS},
 )
 
-ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (STRING, *BITS), stack="either", broadcasts=True)
+BLOCK: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
+
+ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (BLOCK, *BITS), stack="either", broadcasts=True)
 LENGTHS = Form(_lengths, (whole_number(0), STRING, *in_one_line(whole_number(0))))
 WINDOW = Form(_window, PAIR)
 POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}

@@ -51,6 +51,10 @@ class Form(Record):
         parts = self.parts()
         return any_of([*self.kinds, *([schema_of(parts, either=self.either)] if parts else [])])
 
+    def words(self) -> list[str]:
+        """Return the words that there are to choose from, if there are."""
+        return [word for kind in self.kinds for word in kind.get("enum", ())]
+
 
 class ArrayForm(Form):
     """The form of what becomes an array."""

@@ -55,6 +55,10 @@ class Named(Form):
             same.setdefault(row.parameters, []).append(name)
         return any_of([{"enum": alone}, *starmap(self._mapping, same.items())])
 
+    def words(self) -> list[str]:
+        """Return the names of all rows, also of those that need more than a name."""
+        return [*self.table]
+
     def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
         """Return what the rows of these names take, which have the same parameters."""
         parts = {"name": choice(names), **self.settings, **{p.name: p.form for p in own}}
