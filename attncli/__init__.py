@@ -13,15 +13,16 @@ array([[0.98, 0.02, 0.01],
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from attncli.errors import Fault, InputError, Place
 from attncli.text.notebook import Shown
 
+# It imports no more, not even `typing`: until `__main__` has seen to it, an interrupt is shown as
+# a traceback, and all that a module of the package imports comes after this file.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
     from attncli.checking.check import AnswerKey, Report, check
     from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
+    from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
@@ -68,6 +69,7 @@ _HOMES = {
     "checking.answers": ("Submission",),
     "checking.check": ("AnswerKey", "Report", "check"),
     "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
+    "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "files.load": ("load", "load_all", "load_answers"),
     "mechanisms.compute": ("compute",),

@@ -54,6 +54,9 @@ class Fault(Record):
         related: another key that the fact names.
         place: where `path` stands, once the file is known.
         related_place: where `related` stands.
+        needs: what must be worked out to see it, so that no JSON Schema tells it: the "sizes" of
+            matrices that must fit each other, the "values" of numbers, what a "text" of several
+            parts says, which "names" mean one key, what "files" hold. Empty for all else.
     """
 
     message: str
@@ -62,6 +65,7 @@ class Fault(Record):
     related: KeyPath = ()
     place: Place | None = None
     related_place: Place | None = None
+    needs: str = ""
 
     def __str__(self) -> str:
         """The message as a person reads it: place, fact, the line with a caret, the hint."""
@@ -88,9 +92,9 @@ class InputError(Exception):
         return "\n".join(str(fault) for fault in self.faults)
 
 
-def fail(message: str, *path: str | int, hint: str = "") -> InputError:
+def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> InputError:
     """Return an `InputError` of one fault, to be raised by the caller."""
-    return InputError(Fault(message, path, hint))
+    return InputError(Fault(message, path, hint, needs=needs))
 
 
 def reason_of(error: Exception) -> str:
@@ -113,24 +117,37 @@ class collected:  # noqa: N801 - it is called as a function is
         return True
 
 
+class needing:  # noqa: N801 - it is called as a function is
+    """Say of every fault that is raised inside what must be worked out to see it."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
+        if isinstance(error, InputError):
+            faults = (f if f.needs else replace(f, needs=self._what) for f in error.faults)
+            raise InputError(*faults) from None
+
+
 def refuse(faults: list[Fault]) -> None:
     """Raise an `InputError` of all faults, each told once, if there are any."""
     if faults:
         raise InputError(*{(f.message, f.path, f.hint): f for f in faults}.values())
 
 
-class located:  # noqa: N801 - it stands after `with`, where a function would be slower
+class located:  # noqa: N801 - it is called as a function is
     """Add the place to every fault that is raised inside and has none yet."""
 
     def __init__(self, locate: Callable[[KeyPath], Place]) -> None:
-        self.locate = locate
+        self._locate = locate
 
-    def __enter__(self) -> None:
-        """Nothing is needed yet."""
+    def __enter__(self) -> None: ...
 
-    def __exit__(self, kind: object, error: BaseException | None, where: object) -> None:
+    def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, InputError):
-            raise InputError(*(_placed(fault, self.locate) for fault in error.faults)) from None
+            raise InputError(*(_placed(fault, self._locate) for fault in error.faults)) from None
 
 
 def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:

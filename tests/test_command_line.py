@@ -17,14 +17,12 @@ import warnings
 from collections.abc import Callable
 from importlib import import_module
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pytest
 
 from attncli.cli.commands import SUMMARIES
-from attncli.problem.keys import KEYS
-from attncli.problem.schema import schema
 from attncli.rendering.formats import FORMATS, formats_of
 from attncli.text.widths import cell_width
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
@@ -329,12 +327,6 @@ def test_labels_are_shown_as_written_and_lines_stay_level(attn: Attn) -> None:
     assert "\x1b" not in out
     rows = [line for line in out.splitlines() if line.endswith(tuple("⎤⎥⎦"))]
     assert len({cell_width(re.sub("[\u2068\u2069]", "", row)) for row in rows}) == 1
-
-
-def test_schema_knows_every_key_and_fits_every_sample(attn: Attn) -> None:
-    """A small check of the part of JSON Schema that is used: keys, enums, types."""
-    assert json.loads(attn("schema").out) == schema()
-    assert set(cast(dict[str, Any], schema()["properties"])) == set(KEYS)
 
 
 def test_scores_lists_formulas(attn: Attn) -> None:

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-import yaml
 from rich.cells import cell_len
 
 from attncli.text.widths import SIGNS
@@ -89,6 +88,44 @@ def test_interrupted_while_it_starts_shows_no_traceback() -> None:
     process.stderr.close()
     assert process.wait() in (130, -signal.SIGINT)  # a shell shows 130 for both
     assert b"Traceback" not in rest
+
+
+def printed_by(code: str, *flags: str) -> list[str]:
+    """Return the words that a new Python prints, which finds the package."""
+    code = f"import sys; sys.path.insert(0, {str(ROOT)!r})\n{code}"
+    command = [sys.executable, *flags, "-c", code]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=ROOT)
+    return done.stdout.split()
+
+
+def test_an_interrupt_is_seen_to_before_anything_else_is_imported() -> None:
+    """What is imported before that may show a traceback. Without `site`, nothing is known yet."""
+    code = """
+import _signal
+class Asked:
+    def find_spec(self, name, *_):
+        if _signal.getsignal(_signal.SIGINT) is _signal.default_int_handler:
+            print(name)
+sys.meta_path.insert(0, Asked())
+try:
+    import attncli.__main__
+except ImportError:
+    print(_signal.getsignal(_signal.SIGINT) == _signal.SIG_DFL)
+"""
+    before = ["attncli", "__future__", "attncli.text", "attncli.text.notebook", "attncli.__main__"]
+    assert printed_by(code, "-I", "-S") == [*before, "True"]
+
+
+def test_who_imports_the_package_keeps_the_handlers_of_signals() -> None:
+    code = """
+import signal
+known = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
+before = [*map(signal.getsignal, known)]
+import attncli
+attncli.load("sample_inputs/i_am_good.yaml")
+print([*map(signal.getsignal, known)] == before)
+"""
+    assert printed_by(code) == ["True"]
 
 
 @pytest.mark.parametrize("form", ["table", "json"])
@@ -294,20 +331,11 @@ def test_messages_escape_what_they_quote(attn: Attn) -> None:
         assert r"\x1b[31mbad" in result.err
 
 
-# --- help and schema -------------------------------------------------------------------------
+# --- help ------------------------------------------------------------------------------------
 
 
 def test_help_cuts_no_summary(attn: Attn) -> None:
     assert "..." not in attn("--help").out.partition("Commands:")[2]
-
-
-@pytest.mark.parametrize(("key", "value"), [("tokens", "I am good"), ("round", 2)])
-def test_schema_allows_what_the_reader_reads(key: str, value: Any, attn: Attn) -> None:
-    problem = {"X": [[1, 3], [1, 1], [1, 2]], key: value}
-    assert attn("compute", stdin=yaml.safe_dump(problem).encode()).status == 0
-    about = json.loads(attn("schema").out)["properties"][key]
-    forms = {form.get("type") for form in about.get("anyOf", [about])}
-    assert forms & ({"string"} if isinstance(value, str) else {"integer", "number"})
 
 
 # --- odd files -------------------------------------------------------------------------------

@@ -149,6 +149,22 @@ def test_each_file_is_what_the_problem_alone_gives(attn: Attn, tmp_path: Path) -
         assert (tmp_path / f"{number}.html").read_text() == alone
 
 
+def test_what_is_passed_over_leaves_a_gap_in_the_numbers(attn: Attn, tmp_path: Path) -> None:
+    """Of a bad problem in a stream, and of a file that cannot be read; the same in every place."""
+    (tmp_path / "a.yaml").write_text("X: [[1]]\n---\nX: [[x]]\n---\nX: [[2]]\n")
+    (tmp_path / "b.yaml").write_text("X: [[3]]\n")
+    arguments = ["compute", "a.yaml", "none.yaml", "b.yaml", "--keep-going", "--only", "output"]
+    result = attn(*arguments, "-f", "tidy", cwd=tmp_path)
+    assert result.status == 2
+    assert [(row["problem"], row["value"]) for row in rows_of(result.out)] == [
+        *(("1", "1"), ("3", "2"), ("5", "3"))
+    ]
+    attn(*arguments, "-o", "out/{number}.tidy.csv", cwd=tmp_path)
+    written = sorted((tmp_path / "out").iterdir())
+    assert [path.name for path in written] == ["1.tidy.csv", "3.tidy.csv", "5.tidy.csv"]
+    assert [rows_of(path.read_text())[0]["problem"] for path in written] == ["1", "3", "5"]
+
+
 @pytest.mark.parametrize("second", ["Ada", "ADA", "Ada ", "Ada."])
 def test_two_problems_of_one_name_are_told(second: str, attn: Attn, tmp_path: Path) -> None:
     text = f"title: Ada\nX: [[1]]\n---\ntitle: '{second}'\nX: [[2]]\n---\nX: [[3]]\n"

@@ -25,10 +25,11 @@ from attncli.tape.tape import Tape
 X = [[1, 0], [0, 1], [1, 1]]
 
 
-def part_of_schema(key: str) -> Any:
-    """Return what `attn schema` says of the keys inside a key."""
-    properties: Any = attncli.schema()["properties"]
-    return properties[key]["anyOf"][-1]["properties"]
+def part_of_schema(key: str, part: str) -> Any:
+    """Return what `attn schema` says of the keys inside a key that stand beside one of them."""
+    kinds = attncli.schema()["properties"][key]["anyOf"]
+    mappings = (kind["properties"] for kind in kinds if "properties" in kind)
+    return next(mapping for mapping in mappings if part in mapping)
 
 
 def listed() -> str:
@@ -62,7 +63,8 @@ def test_a_mask_form(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert of_file.inputs["mask"].value.tolist() == [[1, 0, 0], [1, 1, 0], [1, 1, 1]]
     of_flag = trace_of(path, f"X: {X}\n", mask="{diagonal: false}")
     assert of_flag.inputs["mask"].value.tolist() == (1 - np.eye(3)).tolist()
-    assert part_of_schema("mask")["diagonal"] == {"type": "boolean"}
+    truth = {"anyOf": [{"$ref": "#/$defs/truth"}, {"type": "null"}]}
+    assert part_of_schema("mask", "diagonal")["diagonal"] == truth
     assert "diagonal  j ≠ p" in listed()
 
 
@@ -103,9 +105,10 @@ def test_a_normaliser(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     }
     with pytest.raises(attncli.InputError, match=r"normalize\.factor must be a whole number"):
         trace_of(path, text, normalize="{name: multiplied, factor: 0}")
-    schema = part_of_schema("normalize")
-    assert "multiplied" in schema["name"]["enum"]
-    assert schema["factor"] == {"type": "integer", "minimum": 1}
+    schema = part_of_schema("normalize", "factor")
+    assert schema["name"]["enum"] == ["multiplied"]
+    assert schema["factor"]["anyOf"][0] == {"type": "integer", "minimum": 1, "maximum": 2**31}
+    assert "axis" in schema
     assert "multiplied  c s / Σ c s" in listed()
 
 
@@ -139,15 +142,16 @@ def test_a_score_function(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> No
     overrides = Overrides({"score": "bent"}, {"score.M": str(tmp_path / "m.csv")})
     (of_flags,) = load_all(path, overrides)
     assert of_flags.score["M"].tolist() == [[2, 0], [0, 1]]
-    schema = part_of_schema("score")
+    schema = part_of_schema("score", "M")
     assert schema["M"] == {"$ref": "#/$defs/matrix"}
-    assert "bent" in schema["name"]["enum"]
+    assert schema["name"]["enum"] == ["bent"]
+    assert schema["times"]["anyOf"][0] == {"type": "number", "exclusiveMinimum": 2}
     assert "with M (d_q, d_k), times = 3" in listed()
 
 
 @pytest.mark.parametrize("table", [SCORES, NORMALIZERS], ids=["score", "normalize"])
 def test_parameters_of_one_name_are_written_in_one_form(table: Any) -> None:
-    """The schema has one place for a name, whatever row it belongs to."""
+    """The key `score.W` has one form, whatever row it belongs to."""
     forms: dict[str, set[str]] = {}
     for row in table.values():
         for parameter in row.parameters:

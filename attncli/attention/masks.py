@@ -6,6 +6,7 @@ it keeps; give it a row in `MASKS`. All forms that are given apply together.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, TypeAlias
@@ -13,8 +14,19 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
-from attncli.errors import KeyPath, fail
-from attncli.forms.form import MATRIX, TRUTH, VECTOR, ArrayForm, Form, Schema, choice, count
+from attncli.errors import KeyPath, fail, needing
+from attncli.forms.form import (
+    BITS,
+    STRING,
+    TRUTH,
+    ArrayForm,
+    Form,
+    Schema,
+    choice,
+    count,
+    in_one_line,
+    whole_number,
+)
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
@@ -102,36 +114,43 @@ def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
     if added.any() and (added | (array == 0)).all():
         message = f"{dotted(path)} is added to the scores, but a mask is made of 0 and 1"
         hint = "write it under bias, or with 1 for 0 (may attend) and 0 for the others"
-        raise fail(message, *path, hint=hint)
+        raise fail(message, *path, hint=hint, needs="values")
     wrong = np.argwhere((array != 0) & (array != 1))
     if len(wrong):
         place = tuple(int(i) for i in wrong[0])
         message = f"{dotted(path)} holds {array[place]:g}, but a mask is made of 0 and 1"
         hint = "1 = may attend; numbers to be added to the scores go into bias"
-        raise fail(message, *path, *place, hint=hint)
+        raise fail(message, *path, *place, hint=hint, needs="values")
     return array
 
 
 def _lengths(raw: object, path: KeyPath) -> Array:
-    is_list = isinstance(raw, list | tuple | np.ndarray)
-    return to_vector(raw, path) if is_list else np.array([to_number(raw, path)])
+    is_several = isinstance(raw, list | tuple | np.ndarray | str)
+    return to_vector(raw, path) if is_several else np.array([to_number(raw, path)])
 
 
 def _window(raw: object, path: KeyPath) -> tuple[int, int]:
-    sides = raw.replace(",", " ").split() if isinstance(raw, str) else raw
-    if not isinstance(sides, list | tuple | np.ndarray) or len(sides) != 2:
+    if isinstance(raw, str) and re.search(TWO_WORDS, raw):
+        with needing("text"):
+            return _window(re.findall(r"[^\s,]+", raw), path)
+    if not isinstance(raw, list | tuple | np.ndarray) or len(raw) != 2:
         message = f"{dotted(path)} must be two numbers, left and right"
         raise fail(message, *path, hint="write window: [2, 0]; -1 is no bound")
-    left, right = (to_count(side, path, -1) for side in sides)
+    left, right = (to_count(side, (*path, index), -1) for index, side in enumerate(raw))
     return left, right
 
 
-INTEGER: Schema = {"type": "integer"}
-PAIR: Schema = {"type": "array", "items": INTEGER, "minItems": 2, "maxItems": 2}
+TWO_WORDS = r"^[\s,]*[^\s,]+[\s,]+[^\s,]+[\s,]*$"
+PAIR: tuple[Schema, ...] = (
+    {"type": "array", "items": whole_number(-1), "minItems": 2, "maxItems": 2},
+    STRING | {"pattern": TWO_WORDS},
+)
 
-ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, MATRIX, stack="either", broadcasts=True)
-LENGTHS = Form(_lengths, (INTEGER, *VECTOR))
-WINDOW = Form(_window, (PAIR,))
+BLOCK: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
+
+ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (BLOCK, *BITS), stack="either", broadcasts=True)
+LENGTHS = Form(_lengths, (whole_number(0), STRING, *in_one_line(whole_number(0))))
+WINDOW = Form(_window, PAIR)
 POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
 """Which query and key stand at the same position, and how many keys are before the first query."""
 

@@ -38,7 +38,7 @@ def _base(raw: object, path: KeyPath) -> float | str:
 
 SETTINGS: dict[str, Form] = {
     "temperature": number(),
-    "base": Form(_base, number().kinds),
+    "base": Form(_base, number(above=1).kinds),
     "axis": choice(AXES),
 }
 """The keys that every normaliser takes beside its own parameters."""

@@ -226,18 +226,17 @@ def _matrices() -> Words:
 
 
 def _choices(command: str, key: str) -> Words:
-    """Return the words that a key of a problem may be, as its schema lists them."""
+    """Return the words that a key of a problem may be."""
     from attncli.attention.masks import MASKS
+    from attncli.forms.form import TRUTH
     from attncli.problem.keys import KEYS
 
     if key not in KEYS:
         return {}
     if key == "mask" and command == "new":
         return {name: row.summary for name, row in MASKS.items()}
-    schema = KEYS[key].form.schema()
-    forms = schema.get("anyOf", [schema])
-    truths = ["true", "false"] if {"type": "boolean"} in forms else []
-    return dict.fromkeys([*(word for form in forms for word in form.get("enum", ())), *truths], "")
+    form = KEYS[key].form
+    return dict.fromkeys(["true", "false"] if form is TRUTH else form.words(), "")
 
 
 def _traces(given: Mapping[str, Sequence[str]]) -> Iterator[Trace]:

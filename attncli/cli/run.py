@@ -46,11 +46,11 @@ class Run:
         self._first: Trace | None = None  # whose warnings wait, as it may be the only one
 
     def problems(self) -> Iterator[Problem]:
-        """Yield the problems that can be read, as they come."""
-        for found in counted(self._found(), "problems"):
+        """Yield the problems that can be read, as they come; the others leave gaps in `number`."""
+        for number, found in enumerate(counted(self._found(), "problems"), 1):
             self._warn_of_first()
             if not isinstance(found, InputError):
-                yield found
+                yield found.numbered(number)
             elif self._ends(found):
                 return
 

@@ -5,8 +5,7 @@ from attncli.cli.terminal import write_bytes
 
 def schema() -> None:
     """Print a JSON Schema of the problem file."""
-    import json
-
     from attncli.problem.schema import schema as problem_schema
+    from attncli.text.json_lines import indented
 
-    write_bytes([(json.dumps(problem_schema(), indent=2) + "\n").encode()], None)
+    write_bytes([(indented(problem_schema()) + "\n").encode()], None)

@@ -126,10 +126,11 @@ def write_format(
         write_bytes(write(shown, selection), None if out is None else Path(out), row.binary)
         return
     targets = Targets(out, kind, row.suffixes[0])
-    for number, one in enumerate(shown, 1):
+    for place, one in enumerate(shown, 1):
         values = {"student": one.name} if kind == "reports" else {}
         trace = getattr(one, "trace", one)  # a sheet that could not be read has none
         values["title"] = trace.problem.title if hasattr(trace, "problem") else ""
+        number = one.problem.number if kind == "traces" else place
         write_bytes(write([one], selection), targets.path(number, values), row.binary)
 
 

@@ -15,8 +15,8 @@ from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, ref
 from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
 from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
-from attncli.forms.form import LABELS, MATRIX, TEXT, ArrayForm
-from attncli.forms.matrices import block_labels
+from attncli.forms.form import LABELS, TEXT, ArrayForm
+from attncli.forms.matrices import MATRIX_SUFFIXES, block_labels
 from attncli.problem.aliases import ALIASES, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
@@ -27,8 +27,6 @@ from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
-
-MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
 LABELLED = {
     **dict.fromkeys(("X", "Q"), ("tokens", "")),
@@ -101,10 +99,7 @@ def load_each(
     Raises:
         InputError: for a file that cannot be read at all.
     """
-    forms = {key: row.form for key, row in KEYS.items()}
-    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
-    options |= {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
-    for document in read(source, stdin, options, as_arrays=_may_be_array):
+    for document in read(source, stdin, csv_options(), as_arrays=_may_be_array):
         try:
             if document.error:
                 raise document.error
@@ -123,6 +118,13 @@ def _may_be_array(word: str) -> bool:
     key = key_of(word)
     has_form = key in KEYS and isinstance(KEYS[key].form, ArrayForm)
     return has_form or key in ("score", "mask", "inputs", "steps")
+
+
+def csv_options() -> dict[str, bool]:
+    """Return the words that make a line of CSV an option of a problem, and whether of a list."""
+    forms = {key: row.form for key, row in KEYS.items()}
+    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
+    return options | {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
 
 
 def load_answers(
@@ -315,7 +317,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             for key, value in inner.items() if isinstance(inner, dict) else ():
                 assign(values, key, value)
                 places.prefixes[key.split(".")[0]] = (part,)
-        if not any(key in values for key, row in KEYS.items() if row.form.kinds == MATRIX):
+        if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
             message = "this holds results, but not the problem that they came from"
             hint = "write it without --only, or give the problem file itself"
             raise error_at(document.locate(("steps",)), message, hint)
@@ -349,7 +351,8 @@ def _compare(key: str, labels: list[str], tokens: Raw) -> None:
     if words != labels and sorted(map(str, words)) == sorted(labels):
         name = LABELLED[key][0]
         message = f"the rows of {key} are {', '.join(labels)}, but {name} are {', '.join(words)}"
-        raise InputError(Fault(message, (key,), "write both in one order", related=(name,)))
+        hint = "write both in one order"
+        raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
 
 def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None:
@@ -378,10 +381,11 @@ def _matrix(key: str, name: str, folder: Folder | None, as_array: bool = False) 
     try:
         return matrix_file(folder.file(name) if folder else Path(name), name, as_arrays)
     except InputError as error:
-        faults, path = list(error.faults), tuple(key.split("."))
+        faults, path = [replace(f, needs="files") for f in error.faults], tuple(key.split("."))
         for i, fault in enumerate(faults):
             if not (fault.place and fault.place.line):
-                faults[i] = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
+                message = f"{key}: {name}: {fault.message}"
+                faults[i] = Fault(message, path, fault.hint, needs="files")
         raise InputError(*faults) from None
 
 

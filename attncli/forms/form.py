@@ -6,7 +6,7 @@ that a new key needs no reader of its own.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -14,7 +14,16 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import Fault, KeyPath, collected, fail, refuse
-from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
+from attncli.forms.matrices import (
+    LARGEST_COUNT,
+    TRUTHS,
+    dotted,
+    to_array,
+    to_count,
+    to_number,
+    to_vector,
+)
+from attncli.notation.pattern import in_any_case, of_number
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -35,14 +44,16 @@ class Form(Record):
     kinds: tuple[Schema, ...] = ()  # what a JSON Schema says that it may be, a mapping apart
     parts: Callable[[], Mapping[str, Form]] = dict  # the forms of its keys, where it is a mapping
     names_file: bool = False  # whether a text may be the name of a matrix file
+    either: tuple[str, ...] = ()  # keys of which exactly one is given
 
     def schema(self) -> Schema:
         """Return its part of a JSON Schema."""
-        parts = {key: form.schema() for key, form in self.parts().items()}
-        mapping = {"type": "object", "properties": parts, "additionalProperties": False}
-        found = [*self.kinds, *([mapping] if parts else [])]
-        found[:0] = [parts["name"]] if "name" in parts else []
-        return found[0] if len(found) == 1 else {"anyOf": found}
+        parts = self.parts()
+        return any_of([*self.kinds, *([schema_of(parts, either=self.either)] if parts else [])])
+
+    def words(self) -> list[str]:
+        """Return the words that there are to choose from, if there are."""
+        return [word for kind in self.kinds for word in kind.get("enum", ())]
 
 
 class ArrayForm(Form):
@@ -52,6 +63,50 @@ class ArrayForm(Form):
     stack: str = ""  # what an axis before these is, if there may be: "batch", "head", "either"
     broadcasts: bool = False  # whether an axis of size 1 stands for any size
     names_file: bool = True
+
+
+def any_of(kinds: Sequence[Schema]) -> Schema:
+    """Return the schema of what is of one of several kinds, each of which may be several."""
+    flat = [one for kind in kinds for one in (kind["anyOf"] if [*kind] == ["anyOf"] else [kind])]
+    return flat[0] if len(flat) == 1 else {"anyOf": flat}
+
+
+def or_nothing(schema: Schema) -> Schema:
+    """Return a schema that also takes null: a key with nothing behind it is left out.
+
+    >>> or_nothing({"type": "boolean"}), or_nothing({"$ref": "#/$defs/number"})
+    ({'type': ['boolean', 'null']}, {'anyOf': [{'$ref': '#/$defs/number'}, {'type': 'null'}]})
+    """
+    if "anyOf" in schema:
+        return schema | {"anyOf": [*schema["anyOf"], NOTHING]}
+    if "enum" in schema:
+        return schema | {"enum": [*schema["enum"], None]}
+    if "type" not in schema:
+        return {"anyOf": [schema, NOTHING]}
+    types = schema["type"]
+    return schema | {"type": [*([types] if isinstance(types, str) else types), "null"]}
+
+
+def given(key: str) -> Schema:
+    """Return the schema of mappings in which a key is given."""
+    return {"required": [key], "properties": {key: {"not": NOTHING}}}
+
+
+def schema_of(
+    parts: Mapping[str, Form], required: Collection[str] = (), either: Sequence[str] = ()
+) -> Schema:
+    """Return the schema of a mapping: the forms of its keys, and which of them must be given.
+
+    Of the keys in `either` it has exactly one.
+    """
+    found: Schema = {"type": "object", "additionalProperties": False, "properties": {}}
+    for key, form in parts.items():
+        found["properties"][key] = form.schema() if key in required else or_nothing(form.schema())
+    if required:
+        found["required"] = [*required]
+    if either:
+        found["oneOf"] = [*map(given, either)]
+    return found
 
 
 def as_text(raw: object, path: KeyPath) -> str:
@@ -70,10 +125,10 @@ def _labels(raw: object, path: KeyPath) -> tuple[str, ...]:
 
 
 def _truth(raw: object, path: KeyPath) -> bool:
-    word = str(raw).lower()
-    if word not in ("true", "false", "yes", "no", "on", "off", "1", "0"):
+    word = str(raw).strip().lower()
+    if word not in (*YES, *NO):
         raise fail(f"{dotted(path)} must be true or false, not {visible(word)}", *path)
-    return word in ("true", "yes", "on", "1")
+    return word in YES
 
 
 def _vector_or_stack(raw: object, path: KeyPath) -> Array:
@@ -98,10 +153,32 @@ def choice(words: Iterable[str]) -> Form:
     return Form(read, ({"enum": list(known)},))
 
 
+def listed(items: Schema) -> Schema:
+    """Return the schema of a list that is not empty."""
+    return {"type": "array", "minItems": 1, "items": items}
+
+
+def in_one_line(cell: Schema) -> tuple[Schema, ...]:
+    """Return the schemas of a vector as lists: flat, as one row, as one column."""
+    row = listed(cell)
+    return row, listed(row) | {"maxItems": 1}, listed(row | {"maxItems": 1})
+
+
+def whole_number(least: int | None, most: int = LARGEST_COUNT) -> Schema:
+    """Return the schema of a whole number within bounds; −`most` is the least where none is."""
+    lowest = -most if least is None else least
+    return any_of([{"type": "integer", "minimum": lowest, "maximum": most}, WRITTEN])
+
+
+def number_above(above: int, most: int | None = None) -> Schema:
+    """Return the schema of a number greater than `above`, of at most `most` where there is one."""
+    bounds = {"exclusiveMinimum": above} | ({} if most is None else {"maximum": most})
+    return any_of([{"type": "number"} | bounds, WRITTEN])
+
+
 def count(least: int | None = 1) -> Form:
     """A whole number, of at least `least` where that is given."""
-    bound = {} if least is None else {"minimum": least}
-    return Form(partial(to_count, least=least), ({"type": "integer"} | bound,))
+    return Form(partial(to_count, least=least), (whole_number(least),))
 
 
 def number(above: int = 0) -> Form:
@@ -110,41 +187,96 @@ def number(above: int = 0) -> Form:
     def read(raw: object, path: KeyPath) -> float:
         value = to_number(raw, path)
         if value <= above:
-            raise fail(f"{dotted(path)} must be greater than {above}", *path)
+            message = f"{dotted(path)} must be greater than {above}"
+            raise fail(message, *path, needs="values")
         return value
 
-    return Form(read, ({"$ref": "#/$defs/number"},))
+    return Form(read, (number_above(above),))
 
 
 def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:
     """A matrix or a stack of matrices; `infinite` tells whether −∞ is a value."""
     read = partial(to_array, infinite=infinite)
-    return ArrayForm(read, MATRIX, stack=stack, broadcasts=broadcasts)
+    return ArrayForm(read, STACKS[stack], stack=stack, broadcasts=broadcasts)
 
 
 def vector(stack: str = "") -> ArrayForm:
     """A vector, or where there is a stack, one a place of it."""
-    return ArrayForm(_vector_or_stack if stack else to_vector, VECTOR, axes=1, stack=stack)
+    if stack:  # of vectors it is written as a matrix
+        return ArrayForm(_vector_or_stack, STACKS[""], axes=1, stack=stack)
+    return ArrayForm(to_vector, VECTOR, axes=1)
 
 
-MATRIX: tuple[Schema, ...] = ({"$ref": "#/$defs/matrix"},)
-VECTOR: tuple[Schema, ...] = ({"$ref": "#/$defs/vector"},)
+YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+
+NOTHING: Schema = {"type": "null"}
 STRING: Schema = {"type": "string"}
-WORDS: Schema = {"type": "array", "items": {"type": ["string", "number", "boolean"]}}
+WORD: Schema = {"type": ["string", "number", "boolean"]}
+WORDS: Schema = {"type": "array", "items": or_nothing(WORD)}
+BLOCK: Schema = {"type": ["string", "number"]}
+"""A matrix as a text, of one number at least."""
 
-TEXT = Form(as_text, (STRING,))
-LABELS = Form(_labels, (WORDS, STRING))
-TRUTH = Form(_truth, ({"type": "boolean"},))
+NUMBER: Schema = {"$ref": "#/$defs/number"}
+WRITTEN: Schema = {"$ref": "#/$defs/written"}
+ROW: Schema = {"$ref": "#/$defs/row"}
+BIT: Schema = {"$ref": "#/$defs/bit"}
+VECTOR: tuple[Schema, ...] = ({"$ref": "#/$defs/vector"},)
+MATRIX: tuple[Schema, ...] = ({"$ref": "#/$defs/matrix"},)
+STACK: tuple[Schema, ...] = ({"$ref": "#/$defs/stack"},)
+STACKS = {"": MATRIX, "batch": STACK, "head": STACK, "either": ({"$ref": "#/$defs/stacks"},)}
+"""How a matrix is written, by what an axis before its own may be."""
+
+BITS: tuple[Schema, ...] = ({"$ref": "#/$defs/zeros_and_ones"},)
+
+TEXT = Form(as_text, (WORD,))
+LABELS = Form(_labels, (WORDS, WORD))
+TRUTH = Form(_truth, ({"$ref": "#/$defs/truth"},))
 
 DEFINITIONS: dict[str, Schema] = {
-    "number": {
-        "type": ["number", "string"],
-        "description": "a number, a fraction 1/3, or an expression such as sqrt(2)",
+    "written": {
+        "description": "a number as a text: a fraction 1/3, or an expression such as sqrt(2)",
+        "type": "string",
+        "pattern": of_number(),
     },
-    "vector": {"anyOf": [{"type": "array", "items": number().schema()}, STRING]},
+    "truth": {
+        "description": "true or false",
+        "anyOf": [
+            {"type": "boolean"},
+            {"enum": [0, 1]},
+            {"type": "string", "pattern": rf"^\s*({'|'.join(map(in_any_case, (*YES, *NO)))})\s*$"},
+        ],
+    },
+    "number": {"description": "a number, also as a text", "anyOf": [{"type": "number"}, WRITTEN]},
+    "row": listed(NUMBER),
+    "vector": {
+        "description": "a list of numbers, a text of them, or a file's name",
+        "anyOf": [BLOCK, *in_one_line(NUMBER)],
+    },
     "matrix": {
-        "description": "nested lists, a text block with one row a line, or a file's name",
-        "anyOf": [{"type": "array"}, STRING],
+        "description": "rows of numbers, a text block with one row a line, or a file's name",
+        "anyOf": [BLOCK, ROW, listed(ROW)],
+    },
+    "stack": {
+        "description": "a matrix, or a list of matrices",
+        "anyOf": [*MATRIX, listed(listed(ROW))],
+    },
+    "stacks": {
+        "description": "a matrix, a list of matrices, or a list of such lists",
+        "anyOf": [*STACK, listed(listed(listed(ROW)))],
+    },
+    "bit": {
+        "description": "0 or 1, also as a word or an expression",
+        "anyOf": [{"enum": [0, 1, True, False, *TRUTHS]}, WRITTEN],
+    },
+    "zeros_and_ones": {
+        "description": "a matrix of 0 and 1, or lists of matrices",
+        "anyOf": [
+            {"enum": [0, 1]},
+            listed(BIT),
+            listed(listed(BIT)),
+            listed(listed(listed(BIT))),
+            listed(listed(listed(listed(BIT)))),
+        ],
     },
 }
 """What stands once in a schema and is referred to."""

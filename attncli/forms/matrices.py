@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import InputError, KeyPath, fail
+from attncli.errors import InputError, KeyPath, fail, needing
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import Block, Labels, block_of
 from attncli.notation.written import number
@@ -23,8 +23,11 @@ from attncli.text.escapes import visible
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
-TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
+TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
 """Words that a mask may be made of, too, and nothing else; arrays of booleans are 0 and 1."""
+
+MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
+"""How the name of a file ends that holds a matrix."""
 
 MAX_AXES = 4
 MAX_DEPTH = 64
@@ -81,7 +84,8 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
     """
     if isinstance(raw, str):
-        raw = block_rows(raw, path)
+        with needing("text"):
+            return to_array(block_rows(raw, path), path, infinite, truths)
     if truths:
         raw = _without_truths(raw)
     if (axes := _axes(raw)) > MAX_AXES:
@@ -95,7 +99,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         place = [int(i) for i in np.argwhere(bad)[0]]
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
-        raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place)
+        raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place, needs="values")
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 
@@ -129,7 +133,8 @@ def to_vector(raw: object, path: KeyPath) -> Array:
     if array.ndim == 2 and 1 in array.shape:
         return array.reshape(-1)
     message = f"{name_of(path)} is a vector, but has the shape {array.shape}"
-    raise fail(message, *path, hint="write one flat list of numbers")
+    needs = "text" if isinstance(raw, str) else ""
+    raise fail(message, *path, hint="write one flat list of numbers", needs=needs)
 
 
 def to_number(raw: object, path: KeyPath) -> float:
@@ -141,7 +146,7 @@ def to_number(raw: object, path: KeyPath) -> float:
         raise fail(f"{name_of(path)} must be a number", *path)
     value = _element(raw, path)
     if not np.isfinite(value):
-        raise fail(f"{name_of(path)} must be a finite number", *path)
+        raise fail(f"{name_of(path)} must be a finite number", *path, needs="values")
     return value
 
 
@@ -150,7 +155,8 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     value = to_number(raw, path)
     if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
         kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        raise fail(f"{name_of(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}", *path)
+        message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
+        raise fail(message, *path, needs="values")
     return int(value)
 
 
@@ -244,7 +250,7 @@ def _written(text: str, path: KeyPath) -> float:
     except NumberError as error:
         if is_open(text):
             raise fail(f"{_cell(path)} is blank", *path, hint="write a number there") from None
-        raise fail(f"{_cell(path)}: {error}", *path) from None
+        raise fail(f"{_cell(path)}: {error}", *path, needs=error.needs) from None
 
 
 def is_open(text: str) -> bool:
@@ -257,7 +263,7 @@ def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> InputError:
     if part.ndim == first.ndim == 1:
         noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
     message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {needed}"
-    return fail(message, *path, index)
+    return fail(message, *path, index, needs="sizes")
 
 
 def name_of(path: KeyPath) -> str:

@@ -11,8 +11,9 @@ from attncli.text.suggestions import did_you_mean
 
 MAX_LENGTH = 500
 MAX_DEPTH = 50
+DIGITS = r"0[xX][0-9a-fA-F]+|0o[0-7]+|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 TOKEN = (
-    r"(?P<number>0[xX][0-9a-fA-F]+|0o[0-7]+|(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?)"
+    rf"(?P<number>{DIGITS})"
     r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
 )
 """Compiled when there is more than a plain number to read; most files hold nothing else."""
@@ -23,11 +24,15 @@ INFINITE = ("inf", "infinity", "∞")
 
 
 class NumberError(ValueError):
-    """What is wrong with a written number, and at which character of it (from 0)."""
+    """What is wrong with a written number, and at which character of it (from 0).
 
-    def __init__(self, message: str, column: int = 0) -> None:
+    `needs` is that of a `Fault`: empty where the signs tell it, one after the other.
+    """
+
+    def __init__(self, message: str, column: int = 0, needs: str = "") -> None:
         super().__init__(message)
         self.column = column
+        self.needs = needs
 
 
 def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
@@ -41,7 +46,7 @@ def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
     '1/√(2·n)'
     """
     if len(text) > MAX_LENGTH:
-        raise NumberError(f"a number of {len(text)} characters is too long")
+        raise NumberError(f"a number of {len(text)} characters is too long", needs="text")
     if text.isdecimal() and text.isascii():
         return tree.Number(text)
     return _Parser(text, names).whole()
@@ -74,12 +79,13 @@ class _Parser:
         kind, text, column = self.tokens[self.at]
         if kind != "end":
             if text == ")":
-                raise NumberError(f"{self._shown()} has a ) without a (", column)
+                raise NumberError(f"{self._shown()} has a ) without a (", column, needs="text")
             before = self.tokens[self.at - 1][1]
             if kind == "name" and self.text[column - 1 : column].isdigit():
                 raise self._no_number(column)
             message = f"{self._shown()}: there is no sign between {before} and {text}"
-            raise NumberError(message, column)
+            # The root in 1/2√3 is doubtful for what stands before the 2, further back.
+            raise NumberError(message, column, needs="text" if text == "√" else "")
         return result
 
     def _sum(self) -> tree.Formula:
@@ -156,14 +162,16 @@ class _Parser:
     def _group(self) -> tree.Formula:
         inside = self._deeper(self._sum)
         if not self._taken(")"):
-            raise NumberError(f"{self._shown()} has a ( without a )", self.tokens[self.at][2])
+            message = f"{self._shown()} has a ( without a )"
+            raise NumberError(message, self.tokens[self.at][2], needs="text")
         return inside
 
     def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
         """Return what is read by a method, one level deeper."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
-            raise NumberError(f"more than {MAX_DEPTH} levels of parentheses, powers or signs")
+            message = f"more than {MAX_DEPTH} levels of parentheses, powers or signs"
+            raise NumberError(message, needs="text")
         found = part()
         self.depth -= 1
         return found

@@ -19,13 +19,13 @@ from attncli.text.escapes import visible
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 ABOUT = "≈≃≅∼~"
 """Signs before a number that is rounded, which every written number may be."""
-DASHES = str.maketrans("−–‒‐‑", "-----")
+DASHES = "−–‒‐‑"
+HYPHENS = str.maketrans(DASHES, "-" * len(DASHES))
 PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
+DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
 DATE = re.compile(
-    r"(19|20)\d\d-\d{1,2}-\d{1,2}([T ].*)?|\d{1,2}[./]\d{1,2}[./](19|20)\d\d"
-    rf"|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}",
-    re.IGNORECASE,
+    rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}", re.IGNORECASE
 )
 """What spreadsheets make of 1/2 and of 1-2."""
 CONSTANTS = {"e": math.e, "π": math.pi}
@@ -90,7 +90,7 @@ def normalized(text: str) -> str:
         raise NumberError(f"{visible(plain)} is a date, not a number; {way_out}")
     if len(plain) > 1 and plain[0] in ABOUT:
         plain = plain[1:].lstrip()
-    plain = plain.translate(DASHES)
+    plain = plain.translate(HYPHENS)
     if re.fullmatch(r"[-+]?(\d*\.){2,}\d*", plain, re.ASCII) and any(map(str.isdigit, plain)):
         raise NumberError(f"{visible(plain[:40])} is not a number; it has more than one point")
     if percent := PERCENT.fullmatch(plain):
@@ -149,7 +149,7 @@ def evaluate(formula: tree.Formula, names: Mapping[str, float] = NO_NAMES) -> fl
     except ValueError:
         said = "has no real value"
     if said:
-        raise NumberError(f"{as_text(tree.Value(formula))} {said}")
+        raise NumberError(f"{as_text(tree.Value(formula))} {said}", needs="values")
     return value
 
 

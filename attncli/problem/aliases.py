@@ -24,7 +24,8 @@ ALIASES = {
 """Each with the key that it means. Weights and biases have more: see `key_of`."""
 
 WEIGHTS = {f"{letter}{side}".lower(): f"{letter}_{side}" for letter in "Wb" for side in "qkvo"}
-NO_LETTERS = str.maketrans("", "", "_^{}$ ")
+NO_LETTERS = "_^{}$ "
+"""What may stand between, before and behind the two letters of a weight."""
 
 
 @lru_cache(maxsize=1024)
@@ -34,7 +35,33 @@ def key_of(word: str) -> str:
     >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "scores")]
     ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'scores']
     """
-    return ALIASES.get(word) or WEIGHTS.get(word.translate(NO_LETTERS).lower(), word)
+    return ALIASES.get(word) or WEIGHTS.get(_letters(word), word)
+
+
+def _letters(word: str) -> str:
+    return "".join(letter for letter in word if letter not in NO_LETTERS).lower()
+
+
+def names_of(key: str) -> tuple[str, ...]:
+    """Return a key and its other names; of a weight's, which are without end, none.
+
+    >>> names_of("tokens")
+    ('tokens', 'words', 'sentence')
+    """
+    return (key, *(word for word, meant in ALIASES.items() if meant == key))
+
+
+def pattern_of(key: str) -> str:
+    """Return a regular expression of all names of a key, for a JSON Schema.
+
+    >>> pattern_of("heads"), pattern_of("W_q")
+    ('heads|num_heads|n_heads', '[_^{}$ ]*[Ww][_^{}$ ]*[Qq][_^{}$ ]*')
+    """
+    if key not in WEIGHTS.values():
+        return "|".join(names_of(key))
+    letters = (f"[{letter.upper()}{letter.lower()}]" for letter in key.replace("_", ""))
+    between = f"[{NO_LETTERS}]*"
+    return between + "".join(letter + between for letter in letters)
 
 
 def with_key(word: str) -> str:
@@ -72,4 +99,9 @@ def _twice(given: Mapping[str, Any]) -> Iterator[Fault]:
         other = first.setdefault(key_of(word), word)
         if other != word:
             message = f"{visible(other)} and {visible(word)} are the same key"
-            yield Fault(message, (word,), "leave one of them out", related=(other,))
+            needs = (
+                ""
+                if word in names_of(key_of(word)) and other in names_of(key_of(word))
+                else "names"
+            )
+            yield Fault(message, (word,), "leave one of them out", related=(other,), needs=needs)

@@ -36,7 +36,8 @@ def told_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:
     count, there = f"{len(every)} cells are open", "in the place of each"
     if len(every) == 1:
         count, there = "1 cell is open", "there"
-    together = Fault(f"{count}: {words}", every[0], f"write a number {there}")
+    needs = min(fault.needs for fault in faults if fault.path in every)  # none, if one has none
+    together = Fault(f"{count}: {words}", every[0], f"write a number {there}", needs=needs)
     others = [fault for fault in faults if fault.path not in every]
     return [together, *others]
 

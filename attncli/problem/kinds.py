@@ -15,6 +15,10 @@ from attncli.records import Record
 Shapes = dict[str, tuple[str, ...]]
 
 
+COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marking")
+"""The keys that every kind has."""
+
+
 class Implied(Record):
     """A letter that equals another one, unless a key is given that fixes it itself."""
 
@@ -40,8 +44,12 @@ class Kind(Record):
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
     by_position: bool = True  # whether queries have places among the keys, which some masks ask for
 
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """The keys that it has a use for."""
+        return (*COMMON_OPTIONS, *self.shapes, *self.options)
 
-COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marking")
+
 SCORING = ("score", "scale", "softcap", "normalize")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""

@@ -5,7 +5,9 @@ What their keys are is read from the tables of `attention/`, so that a new row n
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
+from itertools import starmap
 from typing import TypeAlias
 
 from attncli.attention.masks import MASKS
@@ -13,10 +15,55 @@ from attncli.attention.normalizers import Normalizer
 from attncli.attention.parameters import Parameter
 from attncli.attention.scores import ScoreFunction
 from attncli.errors import Fault, KeyPath, collected, fail
-from attncli.forms.form import MATRIX, Form, as_text, choice, count, known_parts, read_parts
+from attncli.forms.form import (
+    BITS,
+    STRING,
+    Form,
+    Schema,
+    any_of,
+    as_text,
+    choice,
+    count,
+    known_parts,
+    read_parts,
+    schema_of,
+    whole_number,
+)
+from attncli.forms.matrices import MATRIX_SUFFIXES, dotted
+from attncli.notation.pattern import in_any_case
 from attncli.text.escapes import visible
 
 Table: TypeAlias = Mapping[str, ScoreFunction] | Mapping[str, Normalizer]
+
+NO_ROWS: Table = {}
+NO_SETTINGS: Mapping[str, Form] = {}
+
+
+class Named(Form):
+    """The form of a row of a table, by its name alone or with its parameters."""
+
+    table: Table = NO_ROWS
+    default: str = ""  # the row where only parameters are given
+    settings: Mapping[str, Form] = NO_SETTINGS  # the keys that every row takes beside its own
+
+    def schema(self) -> Schema:
+        """Return its part of a JSON Schema: the names that need no more, then the mappings."""
+        rows = self.table.items()
+        alone = [name for name, row in rows if not any(p.required for p in row.parameters)]
+        same: dict[tuple[Parameter, ...], list[str]] = {}
+        for name, row in rows:
+            same.setdefault(row.parameters, []).append(name)
+        return any_of([{"enum": alone}, *starmap(self._mapping, same.items())])
+
+    def words(self) -> list[str]:
+        """Return the names of all rows, also of those that need more than a name."""
+        return [*self.table]
+
+    def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
+        """Return what the rows of these names take, which have the same parameters."""
+        parts = {"name": choice(names), **self.settings, **{p.name: p.form for p in own}}
+        required = [p.name for p in own if p.required]
+        return schema_of(parts, required if self.default in names else ["name", *required])
 
 
 def named(table: Table, noun: str, default: str, settings: Mapping[str, Form]) -> Form:
@@ -43,7 +90,7 @@ def named(table: Table, noun: str, default: str, settings: Mapping[str, Form]) -
         ordered = {key: wanted[key] for key in forms if key in wanted}
         return {"name": name} | read_parts(ordered, path, forms, faults)
 
-    return Form(read, parts=parts)
+    return Named(read, parts=parts, table=table, default=default, settings=settings)
 
 
 def _misfits(
@@ -75,7 +122,7 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     """Return what a mask is made of: a mapping of the mask forms; a matrix is `keep`."""
     if isinstance(raw, str) and raw in ("causal", "none"):
         return {"causal": True} if raw == "causal" else {}
-    if isinstance(raw, str) and not any(c.isdigit() for c in raw) and not _holds_truths(raw):
+    if isinstance(raw, str) and not re.search(MATRIX_TEXT, raw):
         if raw in MASKS:
             raise fail(f"mask {raw} needs a value", *path, hint=f"write mask: {{{raw}: …}}")
         hint = "did you mean causal?" if raw.startswith("c") else "use causal or a 0/1 matrix"
@@ -86,11 +133,6 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     return read_parts(known_parts(raw, path, parts), path, parts)
 
 
-def _holds_truths(text: str) -> bool:
-    """Whether a text is a matrix of true and false; alone each is a word."""
-    return len(text.split()) > 1 and any(word in text.lower() for word in ("true", "false"))
-
-
 def _round_parts() -> dict[str, Form]:
     return {"decimals": count(0), "significant": count(), "half": choice(("up", "even"))}
 
@@ -98,18 +140,37 @@ def _round_parts() -> dict[str, Form]:
 def _round(raw: object, path: KeyPath) -> dict[str, object]:
     """Return how to round; 2 and 3sf are what people write for two decimals and three figures."""
     if not isinstance(raw, Mapping):
-        text = str(raw).strip()
-        key = "significant" if text.endswith("sf") else "decimals"
-        raw = {key: text.removesuffix("sf")}
+        figures = re.search(FIGURES, str(raw))
+        raw = {"significant": figures[1]} if figures else {"decimals": raw}
     mapping = known_parts(raw, path, _round_parts())
-    if ("decimals" in mapping) == ("significant" in mapping):
+    if sum(key in mapping for key in EITHER) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
     return read_parts(mapping, path, _round_parts())
 
 
-DECIMALS_OR_FIGURES = {"type": "string", "pattern": "^[0-9]+(sf)?$"}
+def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
+    """Return answers as they are; they are read when they are checked."""
+    if not isinstance(raw, Mapping):
+        message = f"{dotted(path)} must be a mapping of step names to matrices"
+        raise fail(message, *path, hint="write such as weights: [[0.5, 0.5]]")
+    return raw
 
-MASK = Form(_mask, ({"enum": ["causal", "none"]}, *MATRIX), _mask_parts, names_file=True)
-ROUND = Form(_round, (count(0).schema(), DECIMALS_OR_FIGURES), _round_parts)
-ANSWERS = Form(lambda raw, path: raw, ({"type": "object"},))
+
+EITHER = ("decimals", "significant")
+"""Of these a rounding has one."""
+FIGURES = r"^\s*0*([1-9]\d*)\s*sf\s*$"
+"""3sf, for three significant figures."""
+TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
+MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
+"""What tells a matrix in a text from a word: a digit, or true and false among other words."""
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in MATRIX_SUFFIXES))
+
+MASK = Form(
+    _mask,
+    ({"enum": ["causal", "none"]}, STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}, *BITS),
+    _mask_parts,
+    names_file=True,
+)
+ROUND = Form(_round, (whole_number(0), STRING | {"pattern": FIGURES}), _round_parts, either=EITHER)
+ANSWERS = Form(_answers, ({"type": "object"},))

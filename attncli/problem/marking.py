@@ -5,8 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from attncli.errors import KeyPath, fail
-from attncli.forms.form import STRING, WORDS, Form, as_text, known_parts, number, read_parts
+from attncli.errors import KeyPath, fail, needing
+from attncli.forms.form import (
+    STRING,
+    WORDS,
+    Form,
+    Schema,
+    as_text,
+    known_parts,
+    number,
+    number_above,
+    or_nothing,
+    read_parts,
+    whole_number,
+)
 from attncli.forms.matrices import dotted, to_count
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -66,20 +78,23 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
     """Return the points of steps by name; in a text, commas part the steps: `weights: 4, Q: 1`."""
     hint = "write such as {weights: 4, output: 3}"
-    pairs: Iterable[tuple[object, object]]
     if isinstance(raw, str):
-        pairs = [_pair(part, path, hint) for part in raw.split(",") if part.strip()]
-    elif isinstance(raw, Mapping):
-        pairs = raw.items()
-    else:
+        with needing("text"):
+            parts = filter(str.strip, raw.split(","))
+            return _by_name([_pair(part, path, hint) for part in parts], path)
+    if not isinstance(raw, Mapping):
         raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
+    return _by_name(raw.items(), path)
+
+
+def _by_name(pairs: Iterable[tuple[object, object]], path: KeyPath) -> dict[str, float]:
+    """Return the points of steps by name; an InputError tells of a name that stands twice."""
     found: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
         if word in found:
-            raise fail(
-                f"{dotted(path)} has {visible(word)} twice", *path, hint="leave one of them out"
-            )
+            message = f"{dotted(path)} has {visible(word)} twice"
+            raise fail(message, *path, hint="leave one of them out", needs="text")
         found[word] = value
     return {name: _amount(value, (*path, name)) for name, value in found.items()}
 
@@ -87,7 +102,7 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
 def _amount(raw: object, path: KeyPath) -> float:
     points: float = NUMBER.read(raw, path)
     if points > MOST_POINTS:
-        raise fail(f"{dotted(path)} must be at most {MOST_POINTS:,}", *path)
+        raise fail(f"{dotted(path)} must be at most {MOST_POINTS:,}", *path, needs="values")
     return points
 
 
@@ -95,7 +110,8 @@ def _decimals(raw: object, path: KeyPath) -> int:
     decimals = to_count(raw, path, 0)
     if decimals > MOST_DECIMALS:
         hint = "no float has more digits"
-        raise fail(f"{dotted(path)} must be at most {MOST_DECIMALS}", *path, hint=hint)
+        message = f"{dotted(path)} must be at most {MOST_DECIMALS}"
+        raise fail(message, *path, hint=hint, needs="values")
     return decimals
 
 
@@ -108,12 +124,10 @@ def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
 
 def _parts() -> dict[str, Form]:
     return {
-        "decimals": Form(_decimals, ({"type": "integer", "minimum": 0, "maximum": MOST_DECIMALS},)),
+        "decimals": Form(_decimals, (whole_number(0, MOST_DECIMALS),)),
         "tolerance": NUMBER,
-        "ask": Form(_ask, (WORDS, STRING)),
-        "points": Form(
-            _points, ({"type": "object", "additionalProperties": NUMBER.schema()}, STRING)
-        ),
+        "ask": Form(_ask, STEPS),
+        "points": Form(_points, POINTS),
     }
 
 
@@ -128,5 +142,15 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return Marking(**parts)
 
 
+BLANK: Schema = STRING | {"pattern": r"^\s*$"}
+STEPS: tuple[Schema, ...] = (
+    WORDS | {"maxItems": 0},
+    WORDS | {"contains": {"not": BLANK}},
+    {"type": ["string", "number", "boolean"], "pattern": r"[^\s,]"},
+)
+POINTS: tuple[Schema, ...] = (
+    {"type": "object", "additionalProperties": or_nothing(number_above(0, MOST_POINTS))},
+    STRING,
+)
 NUMBER = number()
 MARKING = Form(read_marking, parts=_parts)

@@ -16,7 +16,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, refuse
+from attncli.errors import Fault, InputError, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.aliases import with_keys
@@ -48,6 +48,7 @@ class Problem:
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
         source: gives the place of a key in the file that the problem is from.
+        number: its place, from 1, among the problems of one command; of any other, 1.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -112,6 +113,7 @@ class Problem:
     _options: Mapping[str, object]
     written: Mapping[str, Any]
     source: Callable[[KeyPath], Place]
+    number: int
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
         self._take(given, copy=True)
@@ -140,7 +142,8 @@ class Problem:
             faults.sort(key=lambda fault: order.get(str(fault.path[0]), 0) if fault.path else 0)
             refuse(told_together(faults, raw))
         written = {key: part for key, part in raw.items() if _is_small(part)}
-        self.__dict__.update(DEFAULTS, given=tuple(raw), written=written, source=nowhere)
+        about = {"given": tuple(raw), "written": written, "source": nowhere, "number": 1}
+        self.__dict__.update(DEFAULTS, **about)
         if plan is None:
             self.__dict__.update(values)
             self._plan()
@@ -163,7 +166,8 @@ class Problem:
         sizes = sizes_of(values, shapes)
         refuse(sizes.faults)
         values["sizes"] = sizes
-        values["rules"] = self._rules()
+        with needing("sizes"):
+            values["rules"] = self._rules()
         values["_options"] = dict(self._resolved())
 
     @classmethod
@@ -191,8 +195,15 @@ class Problem:
             is_given = path[:1] == ("marking",) and (*path, "")[1] in given
             return Place("") if is_given else self.source(path)
 
+        return self._with(marking=read, source=source)
+
+    def numbered(self, number: int) -> Problem:
+        """Return the same problem at a place among others."""
+        return self._with(number=number)
+
+    def _with(self, **attributes: object) -> Problem:
         changed = Problem.__new__(Problem)
-        changed.__dict__.update(self.__dict__, marking=read, source=source)
+        changed.__dict__.update(self.__dict__, **attributes)
         return changed
 
     def __setattr__(self, name: str, value: object) -> None:

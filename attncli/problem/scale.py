@@ -8,8 +8,9 @@ import numpy as np
 
 from attncli.attention.weights import Factor
 from attncli.errors import KeyPath, fail
-from attncli.forms.form import Form, as_text
+from attncli.forms.form import STRING, Form, as_text
 from attncli.notation.parser import NumberError, parse
+from attncli.notation.pattern import of_expression
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
 from attncli.notation.written import NumberAsWritten, evaluate, with_numbers
@@ -29,11 +30,12 @@ def _scale(raw: object, path: KeyPath) -> str:
     try:
         parse(text, SCALE_NAMES)
     except NumberError as error:
-        raise fail(f"scale: {error}", *path, hint="write such as 1/sqrt(d_k)") from None
+        hint = "write such as 1/sqrt(d_k)"
+        raise fail(f"scale: {error}", *path, hint=hint, needs=error.needs) from None
     return text
 
 
-SCALE = Form(_scale, ({"type": ["number", "string"]},))
+SCALE = Form(_scale, ({"type": "number"}, STRING | {"pattern": of_expression(SCALE_NAMES)}))
 
 
 def factor(text: str, names: Mapping[str, float]) -> Factor | None:

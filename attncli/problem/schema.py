@@ -1,13 +1,23 @@
-"""A JSON Schema of the problem file, made from the same forms that read it."""
+"""A JSON Schema of the problem file, made from the same tables that read it.
+
+What it cannot tell is marked where it is told: see `Fault.needs`.
+"""
 
 from __future__ import annotations
 
-from attncli.forms.form import DEFINITIONS
+from collections.abc import Iterable, Iterator
+
+from attncli.attention.masks import MASKS
+from attncli.attention.parameters import AXES
+from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.problem.aliases import names_of, pattern_of
 from attncli.problem.keys import KEYS
+from attncli.problem.kinds import KINDS, Kind
+from attncli.problem.uses import REPLACES, sources
 
 
-def schema() -> dict[str, object]:
-    """Return the JSON Schema (draft 2020-12) of one problem.
+def schema() -> Schema:
+    """Return the JSON Schema (draft 2020-12) of one problem; a list alone is its X.
 
     >>> schema()["title"]
     'An attention problem'
@@ -15,10 +25,66 @@ def schema() -> dict[str, object]:
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "An attention problem",
-        "type": "object",
-        "additionalProperties": False,
-        "$defs": DEFINITIONS,
+        "type": ["object", "array"],
         "properties": {
-            key: {"description": row.meaning} | row.form.schema() for key, row in KEYS.items()
+            key: {"description": row.meaning} | or_nothing(row.form.schema())
+            for key, row in KEYS.items()
         },
+        "patternProperties": {
+            f"^(?!{key}$)(?:{pattern_of(key)})$": {"$ref": f"#/properties/{key}"}
+            for key in KEYS
+            if pattern_of(key) != key
+        },
+        "additionalProperties": False,
+        "allOf": [
+            {"if": {"type": "array"}, "then": {"$ref": "#/properties/X"}},
+            *_one_name(),
+            *_replaced(),
+            *(_of_kind(name, kind) for name, kind in KINDS.items()),
+        ],
+        "$defs": DEFINITIONS,
     }
+
+
+def _one_name() -> Iterator[Schema]:
+    """Yield for each key of several names that all but one are left out."""
+    for key in KEYS:
+        if len(names := names_of(key)) > 1:
+            others = ([other for other in names if other != name] for name in names)
+            yield {"anyOf": [{"properties": dict.fromkeys(o, NOTHING)} for o in others]}
+
+
+def _replaced() -> Iterator[Schema]:
+    """Yield for each key that is given directly what has no use then."""
+    for direct, replaced in REPLACES.items():
+        yield {"if": _given(direct), "then": _without(replaced)}
+
+
+def _of_kind(name: str, kind: Kind) -> Schema:
+    """Return what problems of a kind have, and what they have not."""
+    is_default = name == KEYS["kind"].default
+    named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
+    rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]
+    if not kind.by_position:
+        forms = dict.fromkeys((form for form, row in MASKS.items() if row.by_position), NOTHING)
+        rules.append(_inside("mask", {"not": {"const": "causal"}, "properties": forms}))
+    if others := [axis for axis in AXES if axis not in kind.axes]:
+        rules.append(_inside("normalize", {"properties": {"axis": {"not": {"enum": others}}}}))
+    rules += map(_given, kind.needs)
+    rules += (_given(*keys) for keys in sources(kind.source))
+    return {"if": named if is_default else named | {"required": ["kind"]}, "then": {"allOf": rules}}
+
+
+def _inside(key: str, part: Schema) -> Schema:
+    return {"properties": {key: part}}
+
+
+def _given(*keys: str) -> Schema:
+    """Return the schema of problems in which one of these keys is given, under any name."""
+    found = [given(name) for key in keys for name in names_of(key)]
+    return found[0] if len(found) == 1 else {"anyOf": found}
+
+
+def _without(keys: Iterable[str]) -> Schema:
+    """Return the schema of problems in which none of these keys is given, under any name."""
+    return {"patternProperties": {f"^(?:{'|'.join(map(pattern_of, keys))})$": NOTHING}}

@@ -136,7 +136,8 @@ class Sizes:
         form = array_form(key)
         limit = own + {"": 0, "batch": 1, "head": 1, "either": 2}[form.stack]
         if len(shape) > limit:
-            self._fault(key, f"{key} has {len(shape)} axes, but at most {limit} fit", "")
+            message = f"{key} has {len(shape)} axes, but at most {limit} fit"
+            self._fault(key, message, "", needs="")
             return False
         sizes = dict(zip(stacked(key, len(shape), self.heads), shape, strict=False))
         batch, extra = sizes.get("batch"), sizes.get("head")
@@ -161,9 +162,12 @@ class Sizes:
             return f" ({product} needs them equal)"
         return ""
 
-    def _fault(self, key: str, message: str, other: str, hint: str = "") -> None:
+    def _fault(
+        self, key: str, message: str, other: str, hint: str = "", needs: str = "sizes"
+    ) -> None:
         related = tuple(other.split(".")) if other else ()
-        self.faults.append(Fault(message, tuple(key.split(".")), hint, related))
+        fault = Fault(message, tuple(key.split(".")), hint, related, needs=needs)
+        self.faults.append(fault)
 
 
 WEIGHTS = ("W_q", "W_k", "W_v", "W_o")
@@ -209,7 +213,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
     hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
     hint = hint or "the axes are (batch, heads, n, d)"
-    refuse([Fault(message, (key,), hint, related=(origin,))])
+    refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
 AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")
@@ -227,7 +231,8 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
-        sizes.faults.append(Fault(message, ("kv_heads",), related=("heads",)))
+        fault = Fault(message, ("kv_heads",), related=("heads",), needs="sizes")
+        sizes.faults.append(fault)
         return sizes
     shapes = shapes_of(kind, values)
     late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
@@ -272,4 +277,5 @@ def _compare(sizes: Sizes, name: str) -> None:
         message = f"{name} needs queries and keys of one size, but "
         message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
         hint = "the score functions general, additive and concat take different sizes"
-        sizes.faults.append(Fault(message, (k.key,), hint, related=(q.key,)))
+        fault = Fault(message, (k.key,), hint, related=(q.key,), needs="sizes")
+        sizes.faults.append(fault)

@@ -9,7 +9,7 @@ from attncli.attention.masks import MASKS
 from attncli.errors import Fault
 from attncli.problem.elsewhere import reciprocal
 from attncli.problem.keys import KEYS
-from attncli.problem.kinds import COMMON_OPTIONS, KINDS
+from attncli.problem.kinds import KINDS
 
 REPLACES = {
     "Q": ("W_q", "b_q"),
@@ -31,8 +31,8 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     name = values["kind"]
     kind = KINDS[name]
     for key in given:
-        if key not in (*COMMON_OPTIONS, *kind.shapes, *kind.options):
-            fitting = [name for name, k in KINDS.items() if key in (*k.shapes, *k.options)]
+        if key not in kind.keys:
+            fitting = [name for name, other in KINDS.items() if key in other.keys]
             hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
             yield Fault(f"{key} has no use in kind {name}", (key,), hint)
     for direct, replaced in REPLACES.items():
@@ -45,12 +45,11 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     if values["score"]["name"] in PRODUCTS and (right := reciprocal(scale)):
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
-        yield Fault(message, ("scale",), hint)
+        yield Fault(message, ("scale",), hint, needs="values")
     for key in kind.needs:
         if key not in given:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
-    if kind.source:
-        yield from _without_source(given, kind.source)
+    yield from _without_source(given, kind.source)
 
 
 def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
@@ -66,11 +65,17 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
         yield Fault(message, ("normalize", "axis"), "leave it out")
 
 
+def sources(source: str) -> tuple[tuple[str, ...], ...]:
+    """Return of which keys one must be given: a matrix, or what it is, or is not, made from."""
+    if not source:
+        return ()
+    return ("Q", "X", "scores"), ("K", source, "scores"), ("V", source)
+
+
 def _without_source(given: Collection[str], source: str) -> Iterator[Fault]:
     """Yield a fault for the first of Q, K and V that is neither given nor can be made."""
-    for key, origin in (("Q", "X"), ("K", source), ("V", source)):
-        known = "scores" in given and key != "V"
-        if key not in given and origin not in given and not known:
+    for key, origin, *others in sources(source):
+        if not any(known in given for known in (key, origin, *others)):
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
             return

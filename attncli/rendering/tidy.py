@@ -23,17 +23,15 @@ COLUMNS = ("problem", "title", "step", *PLACES, "row_label", "column_label", "va
 
 
 def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield a header, then a row for each number; problems are counted from 1 as they come."""
+    """Yield a header, then a row for each number; a problem is called by its own number."""
     yield csv_text([COLUMNS]).encode()
-    yield from in_parts(
-        (_problem(number, trace, selection) for number, trace in enumerate(traces, 1)), ""
-    )
+    yield from in_parts((_problem(trace, selection) for trace in traces), "")
 
 
-def _problem(number: int, trace: Trace, selection: Selection) -> Iterator[str]:
-    title = visible(trace.problem.title)
+def _problem(trace: Trace, selection: Selection) -> Iterator[str]:
+    number, title = str(trace.problem.number), visible(trace.problem.title)
     for step in selection.steps(trace):
-        start = _cells(str(number), title, step.name)
+        start = _cells(number, title, step.name)
         yield from _step(start, step, selection.decimals)
 
 
