@@ -1,9 +1,10 @@
-"""Files of large matrices: read as arrays at once, and exactly as small ones are."""
+"""Large matrices: read as arrays at once, exactly as small ones are, and shown in little memory."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+import tracemalloc
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,9 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from attncli.arithmetic import floats
 from attncli.errors import InputError
 from attncli.files import lifted, load, stream
 from attncli.files.document import Chunk
+from attncli.text.numbers import style_of
 
 FEW = 6
 
@@ -257,3 +260,28 @@ def test_a_matrix_file_of_a_problem_is_an_array_and_one_of_answers_is_not(tmp_pa
     (tmp_path / "a.yaml").write_text("scores: x.csv\n")
     (sheet,) = load.load_answers(tmp_path / "a.yaml")
     assert sheet.matrices["scores"][0] == ["0.5", "-1", "2e3"]
+
+
+def held(work: Callable[[], object]) -> int:
+    """Return how many bytes some work takes at most beyond what is there before."""
+    tracemalloc.start()
+    work()
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    return peak
+
+
+def test_looking_at_a_large_table_takes_no_memory_of_its_size() -> None:
+    """Its rows are summed, and its style is found, some at a time, with the same result."""
+    array = np.exp(np.random.default_rng(0).normal(0, 9, (1, 2, 1500, 700)))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(floats, "MANY", array.size)
+        whole = [floats.total(array, along) for along in (-1, -2)]
+    some = [floats.total(array, along) for along in (-1, -2)]
+    assert [a.tobytes() for a in some] == [a.tobytes() for a in whole]
+    array[..., -1] = 0.5
+    assert style_of(array[..., -1:])(0.5) == "0.5"
+    array[0, 1, -1, -1] = 0.125
+    assert style_of(array[..., -1:])(0.5) == "0.500"
+    for work in (lambda: floats.total(array, -1), lambda: style_of(array)):
+        assert held(work) < array.nbytes / 2

@@ -29,6 +29,10 @@ def all_finite(array: Array) -> bool:
     return b"\0" not in is_finite.tobytes() if array.size <= FEW else bool(is_finite.all())
 
 
+MANY = 2**18
+"""So many numbers are summed at a time: 2 MiB, about what a processor's cache holds."""
+
+
 @cache
 def largest_exponent(dtype: np.dtype[Any]) -> float:
     """Return x so that e^-x to e^x, and sums of many of them, are ordinary floats."""
@@ -67,8 +71,13 @@ def total(array: Array, along: int) -> Array:
 
     Few numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of many, one half is added to
     the other again and again, and what each addition rounds away is kept and added at the end
-    (Knuth's two-sum). A running sum would lose digits over many keys.
+    (Knuth's two-sum). A running sum would lose digits over many keys. `along` is -1 or -2; of a
+    large array, some rows are summed at a time, so that what is lost takes no memory of its size.
     """
+    across = -3 - along
+    if (parts := min(-(-array.size // MANY), array.shape[across])) > 1:
+        totals = [total(part, along) for part in np.array_split(array, parts, across)]
+        return np.concatenate(totals, across)
     high = np.swapaxes(array, along, -1)
     if array.size <= FEW:
         with suppress(OverflowError):  # a sum beyond a float is left to the additions below
