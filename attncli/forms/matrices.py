@@ -9,16 +9,18 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from math import isfinite
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import InputError, KeyPath, fail, needing
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import Block, Labels, block_of
 from attncli.notation.written import number
 from attncli.text.escapes import visible
+
+if TYPE_CHECKING:
+    from attncli.notation.pasted import Block, Labels
 
 PLAIN = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
@@ -121,6 +123,8 @@ def block_labels(text: str, path: KeyPath) -> Labels:
 
 
 def _block(text: str, path: KeyPath) -> Block:
+    from attncli.notation.pasted import block_of  # lists, which most matrices are, need none of it
+
     try:
         return block_of(text)
     except NumberError as error:
