@@ -135,4 +135,5 @@ def _plain(array: Any) -> Raw:
         array = np.char.decode(array, "utf-8", "replace")
     if array.dtype.kind == "U" or array.ndim == 0:
         return array.tolist()
+    array.flags.writeable = False  # so that a problem need not have a copy of its own
     return array

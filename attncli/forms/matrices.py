@@ -26,6 +26,9 @@ PLAIN = re.compile(r"[0-9.eE+\- ]*")
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0}
 """Words that a mask may be made of, too, and nothing else; arrays of booleans are 0 and 1."""
 
+SHORT = (np.dtype(np.float16), np.dtype(np.float32))
+"""The types of floats that a matrix keeps; whatever else holds numbers becomes float64."""
+
 MAX_AXES = 4
 MAX_DEPTH = 64
 LARGEST_COUNT = 2**31
@@ -74,7 +77,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         truths: whether true and false are allowed, for 1 and 0.
 
     Returns:
-        An array of 2 to 4 axes, float32 if an array of float32 was given, else float64.
+        An array of 2 to 4 axes, float16 or float32 if such an array was given, else float64.
 
     Raises:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
@@ -167,10 +170,12 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
     if array.dtype.kind not in "fiub":
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
         raise fail(f"{name_of(path)} holds {kind}", *path)
-    if array.dtype == np.float32:
+    dtype = array.dtype if array.dtype in SHORT else np.dtype(np.float64)
+    # An array that may change is copied, as a problem does not.
+    if array.dtype == dtype and array.base is None and not array.flags.writeable:
         return array
     with np.errstate(over="ignore"):
-        return array.astype(np.float64)
+        return array.astype(dtype)
 
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:

@@ -96,7 +96,7 @@ class Streamed(Operation):
             return False
         kinds = {array.dtype for array in (q, k, v, self.rules.bias) if array is not None}
         # Tiles sum e^s · v before they divide by the sum of e^s, each of which is 1 at most.
-        most = float(np.abs(v).max()) * v.shape[-2]
+        most = max(float(v.max()), -float(v.min())) * v.shape[-2]
         return len(kinds) == 1 and q.dtype.kind == "f" and most < float(np.finfo(q.dtype).max)
 
     def _by_tiles(self, q: Array, k: Array, v: Array) -> Array:

@@ -134,6 +134,8 @@ def _dumped(value: Any, is_unicode: bool) -> str:
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
 
+    A problem in float16 has steps in float16.
+
     Raises:
         InputError: for several problems.
     """
@@ -141,12 +143,14 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     if others:
         raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
     digits = selection.decimals
+    problem = trace.problem
     arrays: dict[str, Any] = {
         step.name: step.value if digits is None else np.round(step.value, digits)
         for step in selection.steps(trace)
     }
+    if problem.is_half:
+        arrays = {name: _halved(array) for name, array in arrays.items()}
     if not selection.only:
-        problem = trace.problem
         about: dict[str, Any] = {"title": problem.title, "notes": problem.notes}
         about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
@@ -154,6 +158,13 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     yield buffer.getvalue()
+
+
+def _halved(array: Array) -> Array:
+    """Return an array in float16; as it is where a number is beyond that, such as an e^s."""
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if (np.isinf(half) == np.isinf(array)).all() else array
 
 
 def record(
@@ -204,10 +215,11 @@ def numbers(
     """Return an array as nested lists of floats, rounded half to even if asked.
 
     `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
-    Float32 numbers are written with the digits that a float32 has.
+    Float32 and float16 numbers are written with the digits that these have.
     """
-    is_single = array.dtype == np.float32
-    if decimals is None and not is_single and np.isfinite(array).all():
+    kind = array.dtype.type
+    is_short = array.dtype.itemsize < 8
+    if decimals is None and not is_short and np.isfinite(array).all():
         return array.tolist()
 
     def written(item: Any) -> Any:
@@ -218,6 +230,6 @@ def numbers(
         if decimals is not None:
             return float(f"{item:.{decimals}f}")
         # repr of the float64 would show digits that were never there
-        return float(str(np.float32(item))) if is_single else item
+        return float(str(kind(item))) if is_short else item
 
     return written(array.tolist())
