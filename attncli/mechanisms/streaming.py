@@ -79,11 +79,13 @@ class Streamed(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d_q), (…, m, d_k) and (…, m, d_v) give (…, n, d_v)."""
-        if self._is_by_tiles(*arrays):
+        q, k, v = arrays
+        products = self._products()  # of all rows, so that what is refused is told by its place
+        if self._is_by_tiles(q, k, v):
             # Where a number is beyond a float, the lines themselves tell which one it is.
             with suppress(FloatingPointError):
-                return self._by_tiles(*arrays)
-        return self._by_lines(*arrays)
+                return self._by_tiles(q, k, v, products)
+        return self._by_lines(q, k, v)
 
     def notation(self, columns: bool) -> Formula:
         # In words, as no step of it is kept.
@@ -99,10 +101,12 @@ class Streamed(Operation):
         most = max(float(v.max()), -float(v.min())) * v.shape[-2]
         return len(kinds) == 1 and q.dtype.kind == "f" and most < float(np.finfo(q.dtype).max)
 
-    def _by_tiles(self, q: Array, k: Array, v: Array) -> Array:
+    def _by_tiles(
+        self, q: Array, k: Array, v: Array, products: tuple[Array, Array] | None
+    ) -> Array:
         """Return the output; the tape takes the warnings that the lines give."""
         rules, tile, depth = self.rules, None, 1
-        if (products := self._products()) is not None:
+        if products is not None:
             q, k = products
         else:
             tile = self._tile
@@ -160,7 +164,8 @@ class Streamed(Operation):
         lead = np.broadcast_shapes(q.shape[:2], k.shape[:2], v.shape[:2])
         size = min(max(1, BLOCK // (m * lead[0] * lead[1])), n)
         self._tell_path(size)
-        result = np.empty((*lead, n, v.shape[-1]), np.result_type(q, v))
+        bias = () if self.rules.bias is None else (self.rules.bias,)
+        result = np.empty((*lead, n, v.shape[-1]), np.result_type(q, k, v, *bias))
         found: dict[str, Step] = {}
         blocked: set[int] = set()
         wanted = ROWS & (self.tape.wanted or ROWS)

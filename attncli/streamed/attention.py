@@ -9,7 +9,7 @@ later score is larger (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from math import frexp, log
+from math import frexp, log, prod, sqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -226,9 +226,10 @@ class _Streamed:
 def _bounds(q: Array, k: Array, bias: Array | None, rules: Rules) -> tuple[float, float]:
     """Return what no |q · k| is above (Cauchy and Schwarz), and no score that comes of it."""
     with np.errstate(all="ignore"):
-        # Half a percent covers what rounding adds.
-        longest = (np.sqrt(np.einsum("...d,...d->...", a, a).max()) for a in (q, k))
-        raw = adjusted = 1.005 * float(np.prod([*longest], dtype=float))
+        # Half a percent covers what rounding adds, and `tiny` a square that is too small for it.
+        least = q.shape[-1] * float(np.finfo(q.dtype).tiny)
+        squares = (float(np.einsum("...d,...d->...", a, a).max()) + least for a in (q, k))
+        raw = adjusted = 1.005 * prod(map(sqrt, squares))
         if rules.scale is not None:
             adjusted *= abs(float(rules.scale.times) / float(rules.scale.over))
         if rules.softcap is not None:
