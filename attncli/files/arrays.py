@@ -135,5 +135,8 @@ def _plain(array: Any) -> Raw:
         array = np.char.decode(array, "utf-8", "replace")
     if array.dtype.kind == "U" or array.ndim == 0:
         return array.tolist()
-    array.flags.writeable = False  # so that a problem need not have a copy of its own
+    # What nobody can change a problem need not copy; NumPy may give a view of what it has read.
+    for part in (array, array.base):
+        if part is not None:
+            part.flags.writeable = False
     return array

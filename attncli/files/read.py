@@ -5,6 +5,7 @@ They know files and positions, not mathematics, and not what a key means.
 
 from __future__ import annotations
 
+import io
 import os
 import re
 import stat
@@ -90,7 +91,9 @@ def _documents(
         if start.startswith(BINARY) or suffix in (".npz", ".npy"):
             from attncli.files import arrays
 
-            values = arrays.read(b"".join([start, *data]))
+            whole = io.BytesIO()  # takes the blocks as they come, so that there is one copy of all
+            whole.writelines(chain([start], data))
+            values = arrays.read(whole.getvalue())
             bare = start.startswith(BINARY[1])
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return

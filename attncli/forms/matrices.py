@@ -171,11 +171,17 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
         raise fail(f"{name_of(path)} holds {kind}", *path)
     dtype = array.dtype if array.dtype in SHORT else np.dtype(np.float64)
-    # An array that may change is copied, as a problem does not.
-    if array.dtype == dtype and array.base is None and not array.flags.writeable:
-        return array
+    if array.dtype == dtype and _is_frozen(array):
+        return array  # others are copied, as a problem does not change
     with np.errstate(over="ignore"):
         return array.astype(dtype)
+
+
+def _is_frozen(array: Array) -> bool:
+    """Whether nobody can write to an array, nor to what it is a view of."""
+    under = array.base
+    is_own = under is None or (isinstance(under, np.ndarray) and _is_frozen(under))
+    return is_own and not array.flags.writeable
 
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:
