@@ -165,11 +165,23 @@ def test_depth_is_told_whatever_it_is(depth: int) -> None:
         to_array(raw, X)
 
 
-def test_float32_stays_and_others_become_float64() -> None:
-    for kind in ("f2", "f8", "g", ">f8", "i1", "u8", "?"):
+def test_short_floats_stay_and_others_become_float64() -> None:
+    for kind in ("f8", "g", ">f8", ">f2", "i1", "u8", "?"):
         assert to_array(np.ones((2, 2), kind), X).dtype == np.float64
-    assert to_array(np.ones((2, 2), "f4"), X).dtype == np.float32
-    assert to_vector(np.ones(2, "f4"), X).dtype == np.float32
+    for kind in ("f2", "f4"):
+        assert to_array(np.ones((2, 2), kind), X).dtype == kind
+        assert to_vector(np.ones(2, kind), X).dtype == kind
+
+
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
+def test_an_array_is_copied_where_it_may_change(kind: str) -> None:
+    array = np.ones((2, 2), kind)
+    frozen, seen = array.copy(), array[:]
+    frozen.flags.writeable = seen.flags.writeable = False
+    found = [to_array(one, X) for one in (array, seen, frozen)]
+    array[:] = 2
+    assert [one.max() for one in found] == [1, 1, 1]
+    assert found[2] is frozen
 
 
 @pytest.mark.parametrize("raw", [[1, 2], [[1, 2]], [[1], [2]], "1 2", "1\n2", np.array([1, 2])])

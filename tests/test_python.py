@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import inspect
+import io
+import json
 import pickle
 import re
 import subprocess
@@ -16,6 +18,8 @@ import pytest
 
 import attncli
 from attncli.problem.keys import KEYS
+from attncli.rendering.formats import FORMATS
+from attncli.rendering.selection import Selection
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, environment
 
 
@@ -77,6 +81,49 @@ def test_float32_stays_float32(tmp_path: Any) -> None:
     np.savez(path, X=np.eye(3, dtype=np.float32))
     trace = attncli.compute(attncli.load(path))
     assert {step.value.dtype for step in trace} == {np.dtype(np.float32)}
+
+
+def test_float16_is_calculated_in_float32_and_written_in_float16(tmp_path: Any) -> None:
+    x = np.random.default_rng(0).normal(size=(5, 4)).astype(np.float16)
+    path = tmp_path / "half.npz"
+    np.savez(path, X=x, W_q=x.T @ x)
+    problem = attncli.load(path)
+    assert (problem.X.dtype, problem.is_half) == (np.float16, True)  # type: ignore[union-attr]
+    trace = attncli.compute(problem)
+    assert {step.value.dtype for step in trace} == {np.dtype(np.float32)}
+    single = attncli.Problem(X=x.astype("f4"), W_q=(x.T @ x).astype("f4"))
+    np.testing.assert_array_equal(trace.output, attncli.compute(single).output)
+
+    written = as_npz(trace)
+    assert {written[name].dtype for name in ("X", "W_q", "output")} == {np.dtype(np.float16)}
+    np.testing.assert_array_equal(written["output"], trace.output.astype(np.float16))
+    again = attncli.load_all(_saved(tmp_path / "again.npz", written))[0]
+    assert attncli.compute(again).output.tolist() == trace.output.tolist()
+    assert json.loads(attncli.render(trace, "json"))["inputs"]["X"][0][0] == float(str(x[0, 0]))
+
+
+def as_npz(trace: attncli.Trace) -> Any:
+    return np.load(io.BytesIO(b"".join(FORMATS["npz"].traces([trace], Selection()))))
+
+
+def _saved(path: Any, arrays: Any) -> Any:
+    np.savez(path, **arrays)
+    return path
+
+
+def test_what_float16_cannot_hold_is_written_in_float32() -> None:
+    x = np.array([[4, 0], [0, 1]], np.float16)
+    trace = attncli.compute(attncli.Problem(X=x, score="dot"))
+    written = as_npz(trace)
+    assert written["exp"].dtype == np.float32  # e^16 is 8.9 million, and float16 ends at 65504
+    assert written["scores"].dtype == np.float16
+
+
+def test_one_matrix_of_another_type_tells_that_float16_is_not_meant() -> None:
+    x = np.eye(2, dtype=np.float16)
+    assert not attncli.Problem(X=x, W_q=x.astype(np.float32)).is_half
+    assert attncli.Problem(X=x, mask=[[1, 0], [1, 1]]).is_half
+    assert not attncli.Problem(X=[[1, 0], [0, 1]]).is_half
 
 
 class Foreign:

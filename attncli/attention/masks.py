@@ -30,7 +30,8 @@ from attncli.forms.form import (
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.step import Expression, Operation, notation_of
+from attncli.tape.step import ALL, Expression, Operation, notation_of
+from attncli.tape.walk import cut
 
 Mask: TypeAlias = Mapping[str, Any]
 """What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
@@ -43,6 +44,12 @@ class Grid(Record):
     key: Array  # the numbers of the keys, (1, m)
     position: Array  # the place of each query among the keys, (rows, 1)
     rows: slice  # which of all queries these are
+    keys: slice = ALL  # which of all keys these are
+
+
+Bound: TypeAlias = Array | float
+Reach: TypeAlias = tuple[Bound, Bound]
+"""The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
 
 
 def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
@@ -51,46 +58,102 @@ def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
     The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
     returned, with only some rows where these are asked for.
     """
+    found = is_kept(mask, n, m, rows)
+    return None if found is None else found.astype(float)
+
+
+def is_kept(
+    mask: Mask, n: int, m: int, rows: slice | None = None, keys: slice | None = None
+) -> Array | None:
+    """Return where a query may attend, as `kept` does, for some rows and some keys of all."""
     if not mask:
         return None
-    rows = rows or slice(0, n)
-    query = np.arange(n)[rows, None]
-    start = m - n if mask.get("align") == "bottom-right" else 0
-    grid = Grid(query, np.arange(m)[None, :], query + start + mask.get("offset", 0), rows)
+    grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
     found = [MASKS[name].keeps(mask[name], grid) for name in MASKS if name in mask]
     together = np.ones((1, 1, 1, 1), bool)
     for part in found:
         if part is not None and not part.all():
             together = together & part
-    return None if together.all() else together.astype(float)
+    return None if together.all() else together
 
 
-def causal(wanted: bool, grid: Grid) -> Array | None:
+def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
+    """Return between which keys all stand that any of some queries see, and those that all see.
+
+    Positions and lengths tell. Where there is a form without a reach, such as a matrix, nobody
+    knows that all see a key before `is_kept` is asked.
+    """
+    any_first, any_last = all_first, all_last = 0.0, m - 1.0
+    grid = _grid(mask, n, m, rows, slice(0, m))
+    for name in (name for name in MASKS if name in mask):
+        reach = MASKS[name].reach
+        if reach is None:
+            all_last = -1
+            continue
+        first, last = map(np.asarray, reach(mask[name], grid))
+        any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
+        all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
+    seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
+    return slice(seen[0], max(seen)), slice(by_all[0], max(by_all))
+
+
+def of_head(mask: Mask, batch: int, head: int) -> Mask:
+    """Return the mask of one head of one element of the batch."""
+    return {name: _of_head(value, batch, head) for name, value in mask.items()}
+
+
+def _of_head(value: Any, batch: int, head: int) -> Any:
+    if not isinstance(value, np.ndarray):
+        return value
+    # A vector has one number for each element of the batch, or one for all.
+    places = (batch,) if value.ndim == 1 else (batch, head)
+    cells = (min(place, size - 1) for place, size in zip(places, value.shape, strict=False))
+    return value[tuple(slice(cell, cell + 1) for cell in cells)]
+
+
+def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
+    query = np.arange(n)[rows, None]
+    start = m - n if mask.get("align") == "bottom-right" else 0
+    position = query + start + mask.get("offset", 0)
+    return Grid(query, np.arange(m)[None, keys], position, rows, keys)
+
+
+def within(reach: Callable[[Any, Grid], Reach]) -> Callable[[Any, Grid], Array]:
+    """Return what is kept by a form that keeps every key from the first to the last of a reach."""
+
+    def keeps(value: Any, grid: Grid) -> Array:
+        first, last = reach(value, grid)
+        return np.logical_and(grid.key >= first, grid.key <= last)
+
+    return keeps
+
+
+def causal(wanted: bool, grid: Grid) -> Reach:
     """A query sees no key that comes after it."""
-    return grid.key <= grid.position if wanted else None
+    return 0, grid.position if wanted else np.inf
 
 
 def keep(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may attend."""
-    return np.not_equal(rows_of(matrix, grid.rows), 0)
+    return np.not_equal(cut(matrix, (grid.rows, grid.keys)), 0)
 
 
 def block(matrix: Array, grid: Grid) -> Array:
     """A matrix of 1 where a query may not attend."""
-    return np.equal(rows_of(matrix, grid.rows), 0)
+    return np.equal(cut(matrix, (grid.rows, grid.keys)), 0)
 
 
-def lengths(real: Array, grid: Grid) -> Array:
+def lengths(real: Array, grid: Grid) -> Reach:
     """Only the first keys are real, the others padding."""
-    return grid.key < real.reshape(-1, 1, 1, 1)
+    del grid
+    return 0, real.reshape(-1, 1, 1, 1) - 1
 
 
-def window(sides: tuple[int, int], grid: Grid) -> Array:
+def window(sides: tuple[int, int], grid: Grid) -> Reach:
     """A query sees so many keys to its left and right."""
     left, right = sides
     first = grid.position - left if left >= 0 else 0
-    last = grid.position + right if right >= 0 else grid.key.size
-    return np.logical_and(grid.key >= first, grid.key <= last)
+    return first, grid.position + right if right >= 0 else np.inf
 
 
 def check_lengths(real: Array, batch: int, m: int) -> None:
@@ -161,8 +224,9 @@ class MaskForm(Record):
     """One row of the table.
 
     `keeps` takes the value and the positions, and returns what is kept, broadcasting to (batch,
-    head, rows, m), or None where nothing was asked for. `check` takes the value, the batch and m,
-    and raises an InputError where they do not fit.
+    head, rows, keys), or None where nothing was asked for; `reach` tells the same of a form that
+    keeps every key from one to another, so that the others need not be looked at. `check` takes the
+    value, the batch and m, and raises an InputError where they do not fit.
     """
 
     keeps: Callable[[Any, Grid], Array | None]
@@ -174,6 +238,7 @@ class MaskForm(Record):
     by_position: bool = False  # whether it asks for the places of queries among the keys
     # A value to start from, for n queries and m keys, where the name alone is no mask.
     start: Callable[[int, int], Any] | None = None
+    reach: Callable[[Any, Grid], Reach] | None = None
 
 
 def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
@@ -187,7 +252,13 @@ def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
+        within(causal),
+        TRUTH,
+        "j ≤ i + offset",
+        "no query looks ahead",
+        settings=POSITION,
+        by_position=True,
+        reach=causal,
     ),
     "keep": MaskForm(
         keep,
@@ -204,27 +275,24 @@ MASKS: dict[str, MaskForm] = {
         start=partial(without_the_last, blocked=1),
     ),
     "lengths": MaskForm(
-        lengths,
+        within(lengths),
         LENGTHS,
         "j < length",
         "how many keys are real, or one a batch",
         check_lengths,
         start=lambda n, m: max(m - 1, 1),
+        reach=lengths,
     ),
     "window": MaskForm(
-        window,
+        within(window),
         WINDOW,
         "p − left ≤ j ≤ p + right",
         "[left, right] of the query; −1: open",
         by_position=True,
         start=lambda n, m: [1, 0],
+        reach=window,
     ),
 }
-
-
-def rows_of(array: Array, rows: slice) -> Array:
-    """Return some rows of a matrix (…, n, m); one row stands for any."""
-    return array if array.shape[-2] == 1 else array[..., rows, :]
 
 
 class Masked(Operation):

@@ -45,11 +45,7 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     shift = None
     if _out_of_range(array_of(scores), settings):
         shift = settings.along
-        name = text(notation_of(scores, tape.columns))
-        tape.warn(
-            f"some e^{name} are beyond what a float can hold: the largest score of each "
-            f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
-        )
+        tell_of_shift(tape, text(notation_of(scores, tape.columns)), settings)
     power = Exp(scores, settings.base, settings.temperature, shift)
     exponentials = tape.record(f"exp{suffix}", power)
     total = tape.record(f"sum{suffix}", Sum(exponentials, settings.along))
@@ -79,7 +75,7 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     blocked = (array_of(scores) == -np.inf).all(axis=settings.along, keepdims=True)
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
-        place = int(zero[0][-2 if settings.along == KEYS else -1])
+        place = tape.first + int(zero[0][-2 if settings.along == KEYS else -1])
         raise fail(
             f"the scores of {_line(settings, tape)} {place + 1} sum to 0, "
             "so they cannot be divided by their sum",
@@ -108,6 +104,14 @@ def _line(settings: Normalize, tape: Tape) -> str:
     return "row" if (settings.along == KEYS) != tape.columns else "column"
 
 
+def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
+    """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
+    tape.warn(
+        f"some e^{name} are beyond what a float can hold: the largest score of each "
+        f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
+    )
+
+
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
     if scores.dtype.kind != "f":
         return False
@@ -115,8 +119,13 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
     largest = float(size.max(initial=0.0))
     if largest == np.inf:  # a blocked cell is no exponent
         largest = float(size.max(initial=0.0, where=size < np.inf))
+    return is_out_of_range(largest, scores.dtype, settings)
+
+
+def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
+    """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
     exponent = largest / settings.temperature * log(settings.base)
-    return exponent > precision.largest_exponent(scores.dtype)
+    return exponent > precision.largest_exponent(dtype)
 
 
 def _unblocked(scores: Expression) -> Expression:

@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.memory import free_memory, of_bytes
-from attncli.attention.masks import Mask, Masked, kept, rows_of
+from attncli.attention.masks import Mask, Masked, kept
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
@@ -21,9 +21,9 @@ from attncli.errors import fail
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.tape.operations import Add, Scale, SoftCap
-from attncli.tape.step import LEADING, Expression, Operation, Step
+from attncli.tape.step import ALL, LEADING, Expression, Operation, Step
 from attncli.tape.tape import Tape
-from attncli.tape.walk import array_of
+from attncli.tape.walk import array_of, cut
 from attncli.text.escapes import visible
 
 NOTHING: Mapping[str, Any] = {}
@@ -47,7 +47,7 @@ class Rules(Record):
 
     def of_rows(self, rows: slice, n: int) -> Rules:
         """Return the rules for some of the n queries, where they are taken in pieces."""
-        bias = None if self.bias is None else rows_of(self.bias, rows)
+        bias = None if self.bias is None else cut(self.bias, (rows, ALL))
         return replace(self, bias=bias, part=(rows, n))
 
 
@@ -73,12 +73,19 @@ def score(
     `trailing` names the axes of the scores where they are not the queries' and keys' rows. A zero
     vector is an InputError with the cosine.
     """
-    row, values = SCORES[rules.score], rules.parameters
     _check_room(tape, q, k, rules)
+    operation = score_operation(tape, q, k, rules, suffix)
+    return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
+
+
+def score_operation(
+    tape: Tape, q: Expression, k: Expression, rules: Rules, suffix: str = ""
+) -> Operation:
+    """Return what makes the scores; the tape takes what comes before it, such as a hidden layer."""
+    row, values = SCORES[rules.score], rules.parameters
     given = [p for p in row.parameters if p.name in values]
     parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
-    operation = row.build(tape, q, k, parameters, suffix)
-    return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
+    return row.build(tape, q, k, parameters, suffix)
 
 
 def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
@@ -124,8 +131,16 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
 
 
 def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
+    """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
+    settings = rules.normalize
+    if blocked := blocked_lines(s, settings):
+        axis = s.trailing[-2 if settings.axis == "keys" else -1]
+        tell_of_blocked(tape, blocked, axis, settings)
+    return weights_of(tape, s, rules, suffix)
+
+
+def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
-    _warn_of_blocked(tape, s, rules.normalize)
     made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
     if isinstance(made, Operation):
         return tape.record(f"weights{suffix}", made, symbol="A")
@@ -164,16 +179,18 @@ def _given(tape: Tape, key: str, array: Array) -> Step:
     return tape.given(key, array, ("query", "key"), leading, key=key)
 
 
-def _warn_of_blocked(tape: Tape, s: Expression, settings: Normalize) -> None:
+def blocked_lines(s: Expression, settings: Normalize) -> set[int]:
+    """Return the rows of the scores, or columns, of which every cell is blocked, in any head."""
     array = array_of(s)
     if array.min() > -np.inf:
-        return
+        return set()
     blocked = np.argwhere((array == -np.inf).all(axis=settings.along))
-    if not len(blocked):
-        return
-    axis = s.trailing[-2 if settings.axis == "keys" else -1]
-    labels = tape.labels.get(axis, ())
-    places = sorted({int(place[-1]) for place in blocked})
+    return {int(place[-1]) for place in blocked}
+
+
+def tell_of_blocked(tape: Tape, blocked: set[int], axis: str, settings: Normalize) -> None:
+    """Warn of places along an axis, of queries or keys, of which every cell is blocked."""
+    places, labels = sorted(blocked), tape.labels.get(axis, ())
     names = [visible(labels[p]) if p < len(labels) else str(p + 1) for p in places[:3]]
     shown = ", ".join(names) + (", …" if len(places) > 3 else "")
     also = ", and so is its output" if settings.axis == "keys" else ""

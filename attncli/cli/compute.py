@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.progress import tell
 from attncli.cli.run import Run
 from attncli.cli.sizes import Foretold
 from attncli.cli.terminal import (
@@ -59,6 +60,9 @@ def compute(
     ] = False,
     quiet: Annotated[
         bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
+    ] = False,
+    verbose: Annotated[
+        bool, Option("--verbose", help="Say how many rows at a time were calculated, and how.")
     ] = False,
     color: shared.Colour = Color.auto,
     theme: shared.Background = Theme.auto,
@@ -125,9 +129,17 @@ def compute(
     asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
     foretold = None if asked else Foretold(chosen_format, selection)
     traces = run.traces(names, not (row.is_page or exact), foretold)
+    if verbose:
+        traces = map(_with_path, traces)
     _write(traces, chosen_format, selection, out, display, heat)
     if run.failed:
         raise typer.Exit(BAD_INPUT)
+
+
+def _with_path(trace: "Trace") -> "Trace":
+    """Say how the steps of n × m numbers were calculated."""
+    tell(f"{trace.last.name}: {trace.path}")
+    return trace
 
 
 def _write(

@@ -10,7 +10,7 @@ GROUPS = {
     "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
     "What is shown": {
         *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
-        "problem_only",
+        *("problem_only", "verbose"),
     },
     "Where it goes": {
         *("format_", "out", "standalone", "reveal", "color", "theme", "no_pager", "keep_going")

@@ -72,5 +72,5 @@ def _place(at: Index, part: Part, step: Step) -> Index:
 
 
 def shortest(number: Any) -> float:
-    """Return the float of a number; of a float32, that of the digits that it has."""
-    return float(str(number)) if isinstance(number, np.float32) else float(number)
+    """Return the float of a number; of a shorter one, that of the digits that it has."""
+    return float(str(number)) if isinstance(number, np.float16 | np.float32) else float(number)

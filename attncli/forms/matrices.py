@@ -31,6 +31,9 @@ TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FA
 MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 """How the name of a file ends that holds a matrix."""
 
+SHORT = (np.dtype(np.float16), np.dtype(np.float32))
+"""The types of floats that a matrix keeps; whatever else holds numbers becomes float64."""
+
 MAX_AXES = 4
 MAX_DEPTH = 64
 LARGEST_COUNT = 2**31
@@ -79,8 +82,8 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         truths: whether true and false are allowed, for 1 and 0.
 
     Returns:
-        An array of 2 to 4 axes, float32 if an array of float32 was given, else float64; it is no
-        copy of what is an array of these already.
+        An array of 2 to 4 axes, float16 or float32 if such an array was given, else float64; it is
+        no copy of what is an array of these already.
 
     Raises:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
@@ -178,10 +181,9 @@ def _from_numpy(raw: Any, path: KeyPath) -> Array:
     if array.dtype.kind not in "fiub":
         kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
         raise fail(f"{name_of(path)} holds {kind}", *path)
-    if array.dtype == np.float32:
-        return array
+    dtype = array.dtype if array.dtype in SHORT else np.dtype(np.float64)
     with np.errstate(over="ignore"):
-        return array.astype(np.float64, copy=False)
+        return array.astype(dtype, copy=False)
 
 
 def _from_lists(raw: Any, path: KeyPath) -> Array:

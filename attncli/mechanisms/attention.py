@@ -72,9 +72,9 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
         scores = given(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
         return weigh(tape, scores, values, problem.rules, name)
-    keys = RepeatHeads(k, times) if times > 1 else k
     if is_large(tape, q, k, problem.rules):
-        return tape.record(name, Streamed(q, keys, values, problem.rules, tape), symbol="Z")
+        return tape.record(name, Streamed(q, k, v, problem.rules, tape), symbol="Z")
+    keys = RepeatHeads(k, times) if times > 1 else k
     scores = score(tape, q, keys, problem.rules)
     return weigh(tape, scores, values, problem.rules, name)
 

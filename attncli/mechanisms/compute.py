@@ -81,8 +81,8 @@ def compute(
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
         method(tape, problem)
-        warnings = tuple(tape.warnings)
-        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
+        told = tuple(tape.warnings), unrounded, (), tape.path
+        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
         for name in (name for name in names if name not in trace):
             from attncli.tape.find import find_step  # it may be a symbol, such as A
 

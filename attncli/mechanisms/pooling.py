@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
+from attncli.mechanisms.streaming import Streamed, is_large
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression
@@ -30,9 +31,14 @@ def pooling(tape: Tape, problem: Problem) -> None:
     if hidden is not x:
         hidden = tape.record("hidden", hidden)
     rules = problem.rules
-    weights = normalize(tape, adjust(tape, score(tape, u, hidden, rules), rules), rules)
+    mixed: Expression
+    if is_large(tape, u, hidden, rules):
+        mixed = Streamed(u, hidden, x, rules, tape)
+    else:
+        weights = normalize(tape, adjust(tape, score(tape, u, hidden, rules), rules), rules)
+        mixed = MatMul(weights, x)
     if problem.output_activation == "tanh":
-        context = tape.record("context", MatMul(weights, x), symbol="C")
+        context = tape.record("context", mixed, symbol="C")
         tape.record("output", Tanh(context), symbol="Z")
     else:
-        tape.record("output", MatMul(weights, x), symbol="Z")
+        tape.record("output", mixed, symbol="Z")

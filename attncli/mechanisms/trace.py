@@ -18,7 +18,8 @@ class Trace(Record, Shown):
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
     steps in the order of computation. Where steps were rounded by hand, `unrounded` is what they
-    would be without; `added` are names of steps that change nothing (`mechanisms/named.py`).
+    would be without; `added` are names of steps that change nothing (`mechanisms/named.py`), and
+    `path` says in words how steps of n × m numbers were calculated.
     """
 
     problem: Problem
@@ -28,6 +29,7 @@ class Trace(Record, Shown):
     warnings: tuple[str, ...] = ()
     unrounded: Trace | None = None
     added: tuple[str, ...] = ()
+    path: str = ""
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""

@@ -223,16 +223,26 @@ class Problem:
         return self.tokens_as == "columns"
 
     @property
+    def is_half(self) -> bool:
+        """Whether every number but those of the mask was given in float16."""
+        given = {a.dtype for key, a in self.matrices().items() if not key.startswith("mask.")}
+        return given == {np.dtype(np.float16)}
+
+    @property
     def keys_are_tokens(self) -> bool:
         """Whether the words of `tokens` name the keys too."""
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return KINDS[self.kind].source == "X" and same
 
     def array(self, key: str) -> Array:
-        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows."""
+        """Return a matrix as operations take it: (batch, head, row, column), tokens in rows.
+
+        Float16 is calculated with as float32, as frameworks do.
+        """
         head, _, part = key.partition(".")
         found = self.__dict__[head]
-        return self.laid_out(key, found[part] if part else found)
+        array = self.laid_out(key, found[part] if part else found)
+        return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def laid_out(self, key: str, array: Array) -> Array:
         """Return numbers that stand as a key was given, of any dtype, as operations take them.

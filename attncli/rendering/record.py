@@ -136,6 +136,8 @@ def _dumped(value: Any, is_unicode: bool) -> str:
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
 
+    A problem in float16 has steps in float16.
+
     Raises:
         InputError: for several problems.
     """
@@ -143,12 +145,14 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     if others:
         raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
     digits = selection.decimals
+    problem = trace.problem
     arrays: dict[str, Any] = {
         step.name: step.value if digits is None else np.round(step.value, digits)
         for step in selection.steps(trace)
     }
+    if problem.is_half:
+        arrays = {name: _halved(array) for name, array in arrays.items()}
     if not selection.only:
-        problem = trace.problem
         about: dict[str, Any] = {"title": problem.title, "notes": problem.notes}
         about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
@@ -156,6 +160,13 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     buffer = io.BytesIO()
     np.savez(buffer, allow_pickle=False, **arrays)
     yield buffer.getvalue()
+
+
+def _halved(array: Array) -> Array:
+    """Return an array in float16; as it is where a number is beyond that, such as an e^s."""
+    with np.errstate(over="ignore"):
+        half = array.astype(np.float16)
+    return half if (np.isinf(half) == np.isinf(array)).all() else array
 
 
 def record(

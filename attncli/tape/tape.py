@@ -42,6 +42,8 @@ class Tape:
 
     Attributes:
         group: what the steps that follow are shown under, such as a time step.
+        first: how many queries come before those of this tape, where these are some of all.
+        path: how the n × m steps were calculated, in words.
     """
 
     def __init__(
@@ -65,6 +67,8 @@ class Tape:
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
         self.group = ""
+        self.first = 0
+        self.path = "every step is calculated and kept"
 
     def given(
         self,

@@ -1,0 +1,550 @@
+"""Attention a tile of scores at a time is the attention of the plain lines, to the last digits."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import random
+import re
+import threading
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.attention.masks import MASKS, is_kept, keys_seen
+from attncli.attention.normalizers import NORMALIZERS
+from attncli.attention.scores import SCORES
+from attncli.errors import InputError
+from attncli.mechanisms import streaming
+from attncli.streamed import attention, threads
+from tests.conftest import Attn
+from tests.oracles import reference
+
+Keys = dict[str, Any]
+Numbers = np.ndarray[Any, Any]
+
+PROBLEMS = 500
+ULPS = 8
+
+
+@pytest.fixture
+def small(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """Let everything be streamed, in tiles of any size."""
+
+    def set_sizes(rows: int, keys: int, count: int = 2) -> None:
+        plan = attention.Plan(rows, keys, count)
+        monkeypatch.setattr(streaming, "LARGE", 1)
+        monkeypatch.setattr(streaming, "BLOCK", rows * keys)
+        monkeypatch.setattr(streaming, "planned", lambda *_: plan)
+
+    return set_sizes
+
+
+@pytest.fixture(autouse=True)
+def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
+    """Count the calculations by tiles and the scores in them."""
+    counted: Counter[str] = Counter()
+    adjust, result = attention._Streamed._adjust, attention._Streamed.result
+
+    def counting(self: Any, scores: Numbers, *rest: Any) -> None:
+        counted["scores"] += scores.size
+        adjust(self, scores, *rest)
+
+    def once(self: Any) -> attention.Attended:
+        counted["calculations"] += 1
+        return result(self)
+
+    monkeypatch.setattr(attention._Streamed, "_adjust", counting)
+    monkeypatch.setattr(attention._Streamed, "result", once)
+    return counted
+
+
+class Maker:
+    """Makes problems of every option.
+
+    The numbers are whole or eighths and small, so that dot products come out exactly, in whatever
+    order they are added: a last digit of a score of 1000 is 500 last digits of its e^s.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self.random = random.Random(seed)
+        self.numbers = np.random.default_rng(seed)
+        self.dtype = self.random.choice(["f8", "f8", "f4"])
+
+    def matrix(self, *shape: int, most: int = 2) -> Numbers:
+        """Return eighths up to a number."""
+        eighths = self.numbers.integers(-8 * most, 8 * most + 1, shape)
+        return (eighths / 8).astype(self.dtype)
+
+    def chance(self, share: float) -> bool:
+        """Return True so often."""
+        return self.random.random() < share
+
+    def problem(self, has_columns: bool = True) -> Keys:
+        """Return the keys of a problem."""
+        pick = self.random
+        heads = pick.choice([1, 1, 2, 4])
+        kv_heads = pick.choice([h for h in (1, 2, 4) if heads % h == 0])
+        batch = pick.choice([1, 1, 2])
+        n, m, d, d_v = pick.randint(1, 40), pick.randint(1, 40), pick.randint(1, 8), 5
+        lead = (batch,) if batch > 1 else ()
+        of = {h: (*lead, h) if heads > 1 else lead for h in (heads, kv_heads)}
+        keys: Keys = {
+            "Q": self.matrix(*of[heads], n, d),
+            "K": self.matrix(*of[kv_heads], m, d),
+            "V": self.numbers.normal(size=(*of[kv_heads], m, d_v)).astype(self.dtype),
+            **({"heads": heads, "kv_heads": kv_heads} if heads > 1 else {}),
+        }
+        if self.chance(0.5):  # nothing cancels, so these are last digits of the numbers themselves
+            keys["V"] = abs(keys["V"])
+        keys |= self.scoring(d)
+        if self.chance(0.25):
+            keys["softcap"] = pick.choice([0.5, 2, 50])
+        if self.chance(0.3):
+            keys["bias"] = self.matrix(*pick.choice([(n, m), (1, m), (heads, n, m)]))
+            if self.chance(0.4):
+                keys["bias"][self.numbers.random(keys["bias"].shape) < 0.3] = -np.inf
+        if self.chance(0.7):
+            keys["mask"] = self.mask(batch, n, m)
+        keys["normalize"] = self.normalize()
+        if has_columns and self.chance(0.2):
+            names = [*"QKV", *(["bias"] if "bias" in keys else [])]
+            keys |= {name: np.swapaxes(keys[name], -1, -2) for name in names}
+            mask = keys.get("mask", {})
+            mask |= {name: np.transpose(mask[name]) for name in ("keep", "block") if name in mask}
+            keys["tokens_as"] = "columns"
+        return keys
+
+    def scoring(self, d: int) -> Keys:
+        """Return a score function and a scale."""
+        name = self.random.choice([*SCORES, "scaled_dot", "scaled_dot", "dot"])
+        sizes = {"d_q": d, "d_k": d, "hidden": 3, "d_q + d_k": 2 * d}
+        parameters = {
+            p.name: self.matrix(*(sizes[x] for x in p.shape)) if p.shape else 1.5
+            for p in SCORES[name].parameters
+        }
+        scale = self.random.choice([None, "1/sqrt(d_k)", 0.75, 3, "1/8"])
+        if name in ("dot", "scaled_dot", "general") and self.chance(0.25):
+            scale = 1000 / (4 * d)  # and so up to ±1000, or more
+        return {"score": {"name": name} | parameters} | ({"scale": scale} if scale else {})
+
+    def mask(self, batch: int, n: int, m: int) -> Keys:
+        """Return some forms of masks, together."""
+        pick = self.random
+        forms: Keys = {
+            "causal": True,
+            "window": [pick.randint(-1, 6), pick.randint(-1, 3)],
+            "lengths": [pick.randint(0, m) for _ in range(pick.choice([1, batch]))],
+            "keep": self.numbers.integers(0, 2, (n, m)),
+            "block": self.numbers.integers(0, 2, (n, m)),
+        }
+        assert set(forms) == set(MASKS)
+        chosen = {name: forms[name] for name in forms if self.chance(0.4)}
+        if self.chance(0.4):
+            chosen["align"] = "bottom-right"
+        elif self.chance(0.3):
+            chosen["offset"] = pick.randint(-5, 5)
+        return chosen
+
+    def normalize(self) -> Keys:
+        """Return a normaliser, mostly softmax, with settings."""
+        name = self.random.choice([*NORMALIZERS, *["softmax"] * 12])
+        settings: Keys = {"name": name}
+        if self.chance(0.3):
+            settings["temperature"] = self.random.choice([0.3, 2, 7.5])
+        if name == "softmax" and self.chance(0.3):
+            settings["base"] = self.random.choice([2, 3, 10])
+        return settings
+
+
+def outcome(keys: Keys, only: tuple[str, ...] | None) -> attncli.Trace | str:
+    """Calculate; an error is its message."""
+    try:
+        return attncli.compute(attncli.Problem(**keys), only=only)
+    except InputError as error:
+        return str(error)
+
+
+def mixed(trace: attncli.Trace) -> str:
+    return "context" if "context" in trace else "output"
+
+
+def distance_in_ulps(found: attncli.Trace, plain: attncli.Trace) -> float:
+    """Return how far the outputs are apart, in last digits of the sum of what was added up."""
+    name = mixed(plain)
+    weights, values = plain["weights" if "weights" in plain else "scores"].array, plain["V"].array
+    if "weights" not in plain:  # with no normalising, the output is made from the scores
+        (weights,) = (s.array for s in [plain[n] for n in plain.steps if n in streaming.ROWS][-1:])
+        weights = np.where(np.isinf(weights), 0, weights)
+    values = np.repeat(values, weights.shape[1] // values.shape[1], axis=1)
+    added = np.abs(weights) @ np.abs(values)
+    unit = np.spacing(np.maximum(added, np.finfo(added.dtype).tiny))
+    return float((np.abs(found[name].array - plain[name].array) / unit).max())
+
+
+def test_streamed_is_plain_to_the_last_digits(
+    small: Any, tiles: Counter[str], record_property: Callable[[str, object], None]
+) -> None:
+    """500 problems of every option, in tiles of every size, on one thread and on two."""
+    worst: dict[str, float] = {}
+    seen: Counter[str] = Counter()
+    for seed in range(PROBLEMS):
+        maker = Maker(seed)
+        keys = maker.problem()
+        plain = outcome(keys, None)
+        small(maker.random.randint(1, 12), maker.random.randint(1, 12), maker.random.choice([1, 2]))
+        found = outcome(keys, ("output",))
+        if isinstance(plain, str) or isinstance(found, str):
+            # Of several heads, rows of which sum to 0, each way meets another one first.
+            assert re.sub(r"row \d+", "row", str(found)) == re.sub(r"row \d+", "row", str(plain))
+            seen["refused"] += 1
+            continue
+        assert not set(found.steps) & streaming.ROWS
+        assert found["output"].axes == plain["output"].axes
+        assert sorted(found.warnings) == sorted(plain.warnings), seed
+        ulps = distance_in_ulps(found, plain)
+        assert ulps <= ULPS, f"{ulps} ulp in problem {seed}: {keys}"
+        kind = f"{maker.dtype} {keys['normalize']['name']}"
+        worst[kind] = max(worst.get(kind, 0), ulps)
+        scores = plain["scores"].array
+        seen["beyond 1000" if np.abs(scores).max() >= 1000 else "ordinary"] += 1
+        seen["warned of e^s"] += any("beyond" in text for text in plain.warnings)
+        seen["wholly blocked rows"] += any("is blocked" in text for text in plain.warnings)
+        scaled = plain["scaled"].array if "scaled" in plain else scores
+        seen["scaled beyond 500"] += bool(np.abs(scaled).max() >= 500)
+    measured = f"worst {', '.join(f'{kind} {ulps}' for kind, ulps in sorted(worst.items()))} ulp"
+    record_property("streamed and plain", f"{measured}; {dict(seen)}")
+    assert tiles["calculations"] > PROBLEMS / 2
+    assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 10
+
+
+@pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 40))
+def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None:
+    keys = Maker(seed).problem(has_columns=False) | {"normalize": {"name": "softmax"}}
+    keys = {k: x.astype(float) if k in "QKV" else x for k, x in keys.items()}
+    small(7, 5)
+    found = outcome(keys, ("output",))
+    if isinstance(found, str):
+        assert "zeros" in found  # of a cosine
+        return
+    expected = reference.solve(**{k: x.tolist() if k in "QKV" else x for k, x in keys.items()})
+    right = reference.floats(expected[mixed(found)])
+    np.testing.assert_allclose(found[mixed(found)].value.ravel(), right.ravel(), 1e-13, 1e-14)
+
+
+@pytest.mark.parametrize(("rows", "keys"), [(1, 1), (1, 9), (9, 1), (8, 8), (9, 9), (10, 10)])
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_every_edge_of_a_tile(rows: int, keys: int, dtype: str, small: Any) -> None:
+    maker = Maker(1)
+    maker.dtype = dtype
+    small(rows, keys)
+    for n, m in ((1, 9), (9, 1), (9, 9), (8, 10), (18, 27)):
+        given: Keys = {"Q": maker.matrix(n, 4), "K": maker.matrix(m, 4), "V": maker.matrix(m, 3)}
+        for mask in ({}, {"causal": True}, {"window": [3, 0]}, {"window": [0, 2], "offset": -3}):
+            problem = attncli.Problem(**given, mask=mask)
+            found = attncli.compute(problem, only=("output",))
+            assert distance_in_ulps(found, attncli.compute(problem)) <= ULPS
+
+
+def normal(*shape: int, seed: int = 0, dtype: str = "f8") -> Numbers:
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+def test_large_problems_are_in_many_tiles() -> None:
+    """As they are parted by themselves: rows and keys of a tile, and threads."""
+    q, k, v = (normal(2, 700, 8, seed=seed) for seed in range(3))
+    for mask in ({}, {"causal": True}, {"window": [40, 3]}):
+        problem = attncli.Problem(Q=q, K=k, V=abs(v), heads=2, mask=mask)
+        found = attncli.compute(problem, only=("output",))
+        assert "rows at a time" in found.path
+        # Of 700 products, either way of adding is some 9 last digits from the exact sum.
+        assert distance_in_ulps(found, attncli.compute(problem)) <= 2 * ULPS
+
+
+# What is never calculated.
+
+
+@pytest.mark.parametrize(
+    ("mask", "most"),
+    [
+        ({"causal": True}, 0.5 + 0.1),
+        ({"window": [8, 0]}, 0.1),
+        ({"window": [0, 8], "align": "bottom-right"}, 0.1),
+        ({"lengths": 40}, 0.1 + 0.05),
+        ({"causal": True, "window": [8, -1]}, 0.1),
+        ({"keep": np.tri(400)}, 0.5 + 0.1),
+        ({"block": 1 - np.tri(400)}, 0.5 + 0.1),
+        ({"keep": np.eye(400), "causal": True}, 0.1),
+    ],
+)
+def test_tiles_that_are_blocked_are_not_calculated(
+    mask: Keys, most: float, small: Any, tiles: Counter[str]
+) -> None:
+    small(20, 20)
+    x = normal(400, 4)
+    problem = attncli.Problem(X=x, mask=mask)
+    found = attncli.compute(problem, only=("output",))
+    assert distance_in_ulps(found, attncli.compute(problem)) <= ULPS
+    assert 0 < tiles["scores"] <= most * 400 * 400
+
+
+def test_each_element_of_a_batch_has_the_keys_of_its_length(
+    small: Any, tiles: Counter[str]
+) -> None:
+    small(20, 20)
+    problem = attncli.Problem(X=normal(2, 200, 4), mask={"lengths": [200, 20]})
+    attncli.compute(problem, only=("output",))
+    assert tiles["scores"] == 200 * 200 + 200 * 20
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_keys_that_are_seen(seed: int) -> None:
+    """What the reach of the forms tells is what `is_kept` tells cell by cell."""
+    maker = Maker(seed)
+    n, m = maker.random.randint(1, 12), maker.random.randint(1, 12)
+    mask = {k: x for k, x in maker.mask(1, n, m).items() if k not in ("keep", "block")}
+    if "lengths" in mask:
+        mask["lengths"] = np.array(mask["lengths"][:1])
+    start = maker.random.randrange(n)
+    rows = slice(start, maker.random.randint(start + 1, n))
+    found = is_kept(mask, n, m, rows)
+    keep = np.ones((rows.stop - start, m), bool) if found is None else found[0, 0]
+    seen, by_all = keys_seen(mask, n, m, rows)
+    keep = np.broadcast_to(keep, (rows.stop - start, m))
+    outside = np.ones(m, bool)
+    outside[seen] = False
+    assert not keep[:, outside].any()
+    assert keep[:, by_all].all()
+    assert by_all.stop - by_all.start == keep.all(axis=0).sum()
+    if "window" not in mask:
+        assert seen.stop - seen.start == keep.any(axis=0).sum()
+
+
+# Warnings and errors.
+
+
+def warned(keys: Keys, small: Any) -> tuple[str, ...]:
+    plain = attncli.compute(attncli.Problem(**keys)).warnings
+    small(3, 4)
+    assert attncli.compute(attncli.Problem(**keys), only=("output",)).warnings == plain
+    return plain
+
+
+@pytest.mark.parametrize("more", [{}, {"scale": 2}, {"softcap": 1e4}, {"bias": np.ones((9, 9))}])
+@pytest.mark.parametrize("mask", [{}, {"causal": True}, {"keep": np.ones((9, 9))}])
+def test_warns_of_large_scores_as_plain_does(more: Keys, mask: Keys, small: Any) -> None:
+    (text,) = warned({"X": 30 * normal(9, 4), "score": "dot", "mask": mask} | more, small)
+    last = {"scale": "scaled", "softcap": "capped", "bias": "biased"}.get("".join(more), "scores")
+    assert f"e^{'masked' if 'causal' in mask else last} " in text
+
+
+def test_warns_of_large_scores_of_numbers_whose_squares_are_none(small: Any) -> None:
+    q, k = np.full((9, 2), 1e-170), np.full((9, 2), 1e180)
+    (text,) = warned({"Q": q, "K": k, "V": q, "score": "dot"}, small)
+    assert "e^scores" in text
+
+
+def test_blocked_scores_are_not_warned_of(small: Any) -> None:
+    x = np.eye(9)
+    x[0] = 50  # with itself 10000; it is masked, and so is no exponent
+    mask = {"block": (x @ x.T > 709).astype(int)}
+    assert warned({"X": x, "score": "dot", "mask": mask}, small) == ()
+
+
+def test_warns_of_all_blocked_rows_at_once(small: Any) -> None:
+    mask = {"keep": np.ones((9, 9))}
+    mask["keep"][[1, 4, 5, 8]] = 0
+    words = [f"w{i}" for i in range(9)]
+    for normalizer in NORMALIZERS:
+        keys = {"X": normal(9, 3), "mask": mask, "normalize": normalizer, "tokens": words}
+        text = warned(keys, small)[0]
+        assert text.startswith("every cell of query w1, w4, w5, … is blocked")
+
+
+def test_hardmax_warns_of_ties(small: Any) -> None:
+    (text,) = warned({"X": np.ones((9, 2)), "normalize": "hardmax"}, small)
+    assert "several scores of a row are largest" in text
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"X": 1e200 * normal(9, 4), "score": "dot"},
+        {"X": 1e150 * normal(9, 4), "score": "dot", "scale": 1e200},
+        {"X": 1e30 * normal(9, 4, dtype="f4")},
+        {"X": normal(9, 4), "scale": 1e308, "score": "dot", "bias": np.full((9, 9), 1.7e308)},
+        {"X": np.vstack([np.eye(8), np.zeros((1, 8))]), "score": "cosine"},
+        {"X": np.vstack([np.eye(8), -np.ones((1, 8))]), "score": "dot", "normalize": "sum"},
+        {"X": 1e200 * normal(9, 4), "score": "distance"},
+        {"X": 1e200 * normal(9, 4), "score": "dot", "mask": "causal"},
+    ],
+)
+def test_refuses_what_plain_refuses(keys: Keys, small: Any) -> None:
+    plain = outcome(keys, None)
+    small(4, 5)
+    assert isinstance(plain, str)
+    assert outcome(keys, ("output",)) == plain
+
+
+def test_large_values_do_not_overflow_before_they_are_divided(small: Any) -> None:
+    small(4, 5)
+    problem = attncli.Problem(Q=normal(9, 2), K=normal(9, 2), V=np.full((9, 2), 1.7e308))
+    np.testing.assert_allclose(attncli.compute(problem, only=("output",)).output, 1.7e308)
+
+
+@pytest.mark.parametrize("value", [1e3, 1e100, 1e300])
+def test_enormous_scores_that_floats_hold(value: float, small: Any) -> None:
+    small(4, 5)
+    problem = attncli.Problem(X=normal(9, 4), scale=value)
+    found = attncli.compute(problem, only=("output",))
+    assert distance_in_ulps(found, attncli.compute(problem)) <= ULPS
+
+
+# Types of numbers, heads, memory.
+
+
+def test_mixed_types_are_those_of_the_plain_lines(small: Any) -> None:
+    keys: Keys = {"Q": normal(9, 4, dtype="f4"), "K": normal(9, 4), "V": normal(9, 4, dtype="f4")}
+    small(3, 4)
+    found = attncli.compute(attncli.Problem(**keys), only=("output",))
+    plain = attncli.compute(attncli.Problem(**keys))
+    assert found.output.dtype == plain.output.dtype == np.float64
+    np.testing.assert_allclose(found.output, plain.output, 1e-14)
+
+
+def test_grouped_heads_are_not_copied() -> None:
+    n, d, heads = 512, 64, 16
+    problem = attncli.Problem(
+        Q=normal(heads, n, d), K=normal(1, n, d), V=normal(1, n, d), heads=heads, kv_heads=1
+    )
+    tracemalloc.start()
+    attncli.compute(problem, only=("context",))
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    # The context and its heads side by side, and a buffer for each thread: not K and V 16 times.
+    assert peak < 3 * heads * n * d * 8 + 4 * attention.ROWS * attention.KEYS * 8
+
+
+def test_pooling_of_many_states_is_streamed() -> None:
+    x = normal(2**18, 2)
+    keys: Keys = {"kind": "pooling", "X": x, "u": normal(1, 2), "W": normal(2, 2)}
+    problem = attncli.Problem(**keys, output_activation="tanh")
+    found = attncli.compute(problem, only=("output",))
+    assert "weights" not in found
+    np.testing.assert_allclose(found.output, attncli.compute(problem).output, 1e-13)
+
+
+def test_explaining_still_has_every_step() -> None:
+    trace = attncli.compute(attncli.Problem(X=normal(600, 4)))
+    assert "weights" in trace
+    assert trace.path == "every step is calculated and kept"
+
+
+# Threads.
+
+
+def test_blas_has_its_threads_again_and_the_environment_is_as_it_was() -> None:
+    blas = threads._blas_threads()
+    assert blas is not None  # NumPy's own wheels have OpenBLAS
+    read, write = blas
+    before, environment = read(), dict(os.environ)
+    seen: list[int] = []
+    try:
+        write(2)
+        threads.over_threads(lambda: lambda _: seen.append(read()), list(range(9)), 2)
+        assert (seen, read()) == ([1] * 9, 2)
+        with pytest.raises(ZeroDivisionError):
+            threads.over_threads(lambda: lambda i: print(1 // i), [0, 1], 2)
+        assert read() == 2
+        inner: list[int] = []
+
+        def nested(_: int) -> None:
+            threads.over_threads(lambda: lambda _: inner.append(read()), [0, 1], 2)
+            inner.append(read())
+
+        threads.over_threads(lambda: nested, [0, 1], 2)
+        assert (set(inner), read()) == ({1}, 2)
+    finally:
+        write(before)
+    assert dict(os.environ) == environment
+
+
+def test_an_error_in_a_thread_is_raised_and_ends_the_others() -> None:
+    done: list[int] = []
+    both = threading.Barrier(2, timeout=30)
+
+    def work(task: int) -> None:
+        if len(done) < 2:
+            done.append(task)
+            both.wait()
+        raise ValueError(task)
+
+    with pytest.raises(ValueError, match=r"[89]"):
+        threads.over_threads(lambda: work, list(range(10)), 2)
+    assert len(done) == 2
+
+
+def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(threads, "_blas_threads", lambda: None)
+    assert threads.threads_available() == 1
+    found = attncli.compute(attncli.Problem(X=normal(600, 4)), only=("output",))
+    assert found.path.startswith("streamed, ")
+    assert "threads" not in found.path
+
+
+def test_a_numpy_of_another_blas_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    threads._blas_threads.cache_clear()
+    monkeypatch.setattr(ctypes, "CDLL", lambda _: object())
+    try:
+        assert threads._blas_threads() is None
+    finally:
+        threads._blas_threads.cache_clear()
+
+
+@pytest.mark.parametrize(("said", "count"), [("1", 1), ("", None), ("0", None), ("many", None)])
+def test_omp_num_threads_is_heeded(
+    said: str, count: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
+    every = threads.threads_available()
+    monkeypatch.setenv("OMP_NUM_THREADS", said)
+    assert threads.threads_available() == (count or every)
+
+
+def test_threads_do_not_change_a_digit(small: Any) -> None:
+    problem = attncli.Problem(X=normal(90, 4), mask="causal")
+    outputs = []
+    for count in (1, 2, 5):
+        small(8, 16, count)
+        outputs.append(attncli.compute(problem, only=("output",)).output)
+    assert all((one == outputs[0]).all() for one in outputs)
+
+
+# What is told of it.
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "output: every step is calculated and kept"),
+        (["--only", "output"], "output: streamed, 4 query rows at a time on 2 threads; "),
+        (["--only", "output", "--normalize", "hardmax"], "output: streamed, 2 query rows at a "),
+        (["--only", "output", "--normalize", "{axis: queries}"], "output: every step is "),
+        (["--only", "output", "--round", "2"], "output: every step is calculated and kept"),
+    ],
+)
+def test_verbose_says_which_way_it_went(
+    arguments: list[str], told: str, small: Any, attn: Attn, tmp_path: Path
+) -> None:
+    small(4, 5)
+    path = tmp_path / "x.csv"
+    np.savetxt(path, normal(9, 2), delimiter=",")
+    result = attn("compute", path, "--verbose", *arguments)
+    assert result.err.startswith(told)
+    assert attn("compute", path, *arguments).out == result.out
