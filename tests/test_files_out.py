@@ -274,7 +274,7 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     traces = [attncli.compute(problem) for problem in attncli.load_all(path)]
 
     def written(selection: Selection) -> list[bytes]:
-        forms = ("json", "yaml", "csv", "tsv", "tidy")
+        forms = ("json", "yaml", "csv", "tsv", "tidy", "npz")
         return [b"".join(FORMATS[form].traces(traces, selection)) for form in forms]
 
     selections = [Selection(), Selection(decimals=2), Selection(("weights",))]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from math import isinf
@@ -191,9 +190,47 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
         arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    yield buffer.getvalue()
+    yield from _zipped(arrays)
+
+
+def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+    """Yield what `numpy.savez` writes, which holds the whole file, some numbers at a time."""
+    from zipfile import ZipFile
+
+    from numpy.lib import format as npy
+
+    written = _Written()
+    with ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # it only writes
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                about = {"descr": npy.dtype_to_descr(array.dtype), "shape": array.shape}
+                npy.write_array_header_1_0(file, about | {"fortran_order": False})
+                flags: Any = ["external_loop", "buffered"]
+                parts: Any = np.nditer(array, flags, order="C", buffersize=ENOUGH)
+                for part in parts:
+                    file.write(part.tobytes())
+                    yield written.taken()
+    yield written.taken()
+
+
+class _Written:
+    """A file that keeps what is written until that is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: what was written is there."""
+
+    def taken(self) -> bytes:
+        """Return what was written since it was taken last."""
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
 
 
 def record(
