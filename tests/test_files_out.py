@@ -290,7 +290,7 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     traces = [attncli.compute(problem) for problem in attncli.load_all(path)]
 
     def written(selection: Selection) -> list[bytes]:
-        forms = ("json", "csv", "tsv", "tidy")
+        forms = ("json", "yaml", "csv", "tsv", "tidy", "npz")
         return [b"".join(FORMATS[form].traces(traces, selection)) for form in forms]
 
     selections = [Selection(), Selection(decimals=2), Selection(("weights",))]
@@ -298,6 +298,29 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(pieces, "ENOUGH", 4)
     monkeypatch.setattr(record, "ENOUGH", 4)
     assert [written(selection) for selection in selections] == whole
+
+
+@pytest.mark.parametrize("kind", ["f4", "f8"])
+def test_rows_of_yaml_are_those_of_its_own_writer(
+    kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbers = np.array([*NUMBERS[:-4], 3e30, -2e-6, 1.5e-10, 12345678.0]).astype(kind)
+    rows = np.stack([numbers, -numbers])
+    problem = attncli.Problem(
+        scores=np.where(np.eye(2) > 0, 1, -np.inf)[None, None].repeat(2, 0).repeat(3, 1),
+        V=np.stack([[rows] * 3] * 2),
+        heads=3,
+        title="a: !large '0'\nX: !large '0'\n",
+        notes="X: !large '0'\n",
+    )
+    trace = compute(problem)
+    for selection in (Selection(), Selection(decimals=3)):
+        whole = b"".join(FORMATS["yaml"].traces([trace], selection))
+        with monkeypatch.context() as patch:
+            patch.setattr(pieces, "ENOUGH", 4)
+            patch.setattr(record, "ENOUGH", 4)
+            assert b"".join(FORMATS["yaml"].traces([trace], selection)) == whole
+        assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)

@@ -40,7 +40,12 @@ def lists(matrix: Array, decimals: int | None) -> Iterator[list[list[Any]]]:
 
     Without a number of decimals, the numbers have the digits of the matrix's kind.
     """
+    for rows in some_rows(matrix):
+        yield floats(rows) if decimals is None else rows.tolist()
+
+
+def some_rows(matrix: Array) -> Iterator[Array]:
+    """Yield a matrix (rows, columns) in parts of some rows."""
     count = max(1, ENOUGH // max(1, matrix.shape[1]))
     for start in range(0, len(matrix), count):
-        rows = matrix[start : start + count]
-        yield floats(rows) if decimals is None else rows.tolist()
+        yield matrix[start : start + count]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 
 import numpy as np
@@ -21,18 +21,31 @@ class Provenance:
 
     The operations themselves tell: they are given numbered bytes in place of numbers, which can
     be moved (transposed, cut, repeated, put side by side) but not calculated with. `on_page` cuts
-    the shown matrix out of an array of the step or operand `part`.
+    the matrix out of an array of the step or operand `part`; of a large one, only the numbers of
+    the rows and columns that are shown are kept.
     """
 
-    def __init__(self, part: Expression, on_page: Callable[[Array], Array]) -> None:
+    def __init__(
+        self,
+        part: Expression,
+        on_page: Callable[[Array], Array],
+        rows: Iterable[int | None],
+        columns: Iterable[int | None],
+    ) -> None:
         self.part = part
         self.on_page = on_page
+        self.rows, self.columns = (
+            {place: number for number, place in enumerate(p for p in places if p is not None)}
+            for places in (rows, columns)
+        )
         self.steps: list[Step] = []
         self.ends: list[int] = []  # the number of the last cell of each step
 
     def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
-        number = 0 if self._numbers is None else int(self._numbers[row, column])
+        if self._numbers is None:
+            return None
+        number = int(self._numbers[self.rows[row], self.columns[column]])
         if number == 0:
             return None
         which = int(np.searchsorted(self.ends, number))
@@ -47,7 +60,8 @@ class Provenance:
             moved = evaluate(self.part, self._numbered)
         except TypeError:  # NumPy knows no sum or product of bytes
             return None
-        return np.ascontiguousarray(self.on_page(moved)).view(np.int64)
+        shown = self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
+        return np.ascontiguousarray(shown).view(np.int64)
 
     def _numbered(self, step: Step) -> Array:
         start = (self.ends[-1] if self.ends else 0) + 1

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import io
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from itertools import chain
 from math import isinf
@@ -18,7 +17,7 @@ from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
-from attncli.rendering.pieces import ENOUGH, pieces
+from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit, floats
 
@@ -31,19 +30,26 @@ class Large(Record):
     array: Array
     decimals: int | None
 
-    def parts(self) -> Iterator[bytes]:
+    def as_json(self) -> Iterator[bytes]:
         """Yield its text as JSON, some rows at a time."""
         yield from _nested(self.array, self.decimals)
+
+    def as_yaml(self, indent: str) -> Iterator[str]:
+        """Yield its lines as YAML has them below a key, or below `- `, some rows at a time."""
+        yield from _items(self.array, self.decimals, indent, indent)
+
+
+def _matrix(
+    array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
+) -> Any:
+    if array.size >= ENOUGH and array.ndim > 1:
+        return Large(array, decimals)
+    return numbers(array, decimals, infinite)
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one object a problem, one a line; large matrices come some rows at a time."""
-
-    def matrix(array: Array, decimals: int | None) -> Any:
-        large = array.size >= ENOUGH
-        return Large(array, decimals) if large else numbers(array, decimals)
-
-    return json_lines(record(trace, selection, matrix) for trace in traces)
+    return json_lines(record(trace, selection, _matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
@@ -78,7 +84,7 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 def _parts(value: Any) -> Iterator[bytes]:
     """Yield the JSON of mappings that hold large matrices."""
     if isinstance(value, Large):
-        yield from value.parts()
+        yield from value.as_json()
     elif isinstance(value, dict) and value:
         for number, (key, item) in enumerate(value.items()):
             yield (b", " if number else b"{") + _json(key) + b": "
@@ -94,10 +100,8 @@ def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
         return
     yield b"["
     if array.ndim == 2:
-        count = max(1, ENOUGH // array.shape[1])
-        for start in range(0, len(array), count):
-            rows = _json(numbers(array[start : start + count], decimals))
-            yield (b", " if start else b"") + rows[1:-1]
+        for number, rows in enumerate(some_rows(array)):
+            yield (b", " if number else b"") + _json(numbers(rows, decimals))[1:-1]
     else:
         for number, part in enumerate(array):
             yield b", " if number else b""
@@ -108,18 +112,37 @@ def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one document a problem; each row of a matrix on its own line."""
 
-    def text(trace: Trace) -> str:
-        found = record(trace, selection, partial(numbers, infinite=float))
-        written = _dumped(found, is_unicode=True)
-        return _dumped(found, is_unicode=False) if OBEYED.search(written) else written
+    def parts(trace: Trace) -> Iterator[str]:
+        large: list[Large] = []
+        found = record(trace, selection, partial(_matrix, infinite=float))
+        text = _dumped(found, large, is_unicode=True)
+        if OBEYED.search(text):
+            large = []
+            text = _dumped(found, large, is_unicode=False)
+        at = 0
+        for line in STAND_IN.finditer(text):
+            yield f"{text[at : line.end('key')]}\n"
+            yield from large[int(line["number"])].as_yaml(line["indent"])
+            at = line.end()
+        yield text[at:]
 
-    return pieces(map(text, traces), "---\n")
+    return in_parts(map(parts, traces), "---\n")
 
 
-def _dumped(value: Any, is_unicode: bool) -> str:
+STAND_IN = re.compile(r"^(?P<indent> *)(?P<key>\S+:) !large '(?P<number>\d+)'\n", re.MULTILINE)
+"""The line of a large matrix; in the text of a value there are quotes around it, or two of each."""
+
+
+def _dumped(value: Any, large: list[Large], is_unicode: bool) -> str:
+    """Return YAML with the numbers of large matrices, which are added to a list, in their place."""
     import yaml
 
+    def stand_in(dumper: Any, matrix: Large) -> Any:
+        large.append(matrix)
+        return dumper.represent_scalar("!large", str(len(large) - 1), style="'")
+
     dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
+    dumper.add_representer(Large, stand_in)
     # A number that knows how it was written is a float.
     dumper.add_multi_representer(float, dumper.represent_float)
     text: str = yaml.dump(
@@ -131,6 +154,22 @@ def _dumped(value: Any, is_unicode: bool) -> str:
         width=10**9,
     )
     return text
+
+
+def _items(array: Array, decimals: int | None, start: str, indent: str) -> Iterator[str]:
+    """Yield the lines of nested lists, the first behind `start`; they are those of PyYAML."""
+    if array.ndim > 2:
+        for part in array:
+            yield from _items(part, decimals, f"{start}- ", f"{indent}  ")
+            start = indent
+        return
+    for rows in some_rows(array):
+        for row in numbers(rows, decimals, infinite=float):
+            text = ", ".join(map(repr, row)).replace("inf", ".inf")
+            if "e" in text:
+                text = re.sub(r"(?<![.\d])(\d+)e", r"\1.0e", text)
+            yield f"{start}- [{text}]\n"
+            start = indent
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -157,9 +196,47 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         about |= {"options": problem.options(), "inputs": list(problem.matrices())}
         arrays |= problem.matrices()
         arrays["options"] = np.array(json.dumps(about, ensure_ascii=False))
-    buffer = io.BytesIO()
-    np.savez(buffer, allow_pickle=False, **arrays)
-    yield buffer.getvalue()
+    yield from _zipped(arrays)
+
+
+def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
+    """Yield what `numpy.savez` writes, which holds the whole file, some numbers at a time."""
+    from zipfile import ZipFile
+
+    from numpy.lib import format as npy
+
+    written = _Written()
+    with ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # it only writes
+        for name, array in arrays.items():
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
+                about = {"descr": npy.dtype_to_descr(array.dtype), "shape": array.shape}
+                npy.write_array_header_1_0(file, about | {"fortran_order": False})
+                flags: Any = ["external_loop", "buffered"]
+                parts: Any = np.nditer(array, flags, order="C", buffersize=ENOUGH)
+                for part in parts:
+                    file.write(part.tobytes())
+                    yield written.taken()
+    yield written.taken()
+
+
+class _Written:
+    """A file that keeps what is written until that is taken."""
+
+    def __init__(self) -> None:
+        self._parts: list[bytes] = []
+
+    def write(self, data: bytes) -> int:
+        self._parts.append(bytes(data))
+        return len(data)
+
+    def flush(self) -> None:
+        """Do nothing: what was written is there."""
+
+    def taken(self) -> bytes:
+        """Return what was written since it was taken last."""
+        data = b"".join(self._parts)
+        self._parts.clear()
+        return data
 
 
 def _halved(array: Array) -> Array:

@@ -231,7 +231,8 @@ class Views:
         if isinstance(part, Step) and isinstance(part.operation, Operation):
             matrix = replace(matrix, is_blank=part.operation.is_blank)
         self.elided |= matrix.is_cut
-        return Panel(part, matrix, notation_of(part, turned), Provenance(part, on_page), words)
+        origin = Provenance(part, on_page, matrix.rows, matrix.columns)
+        return Panel(part, matrix, notation_of(part, turned), origin, words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
