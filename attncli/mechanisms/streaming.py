@@ -26,7 +26,6 @@ from attncli.attention.weights import (
 )
 from attncli.notation.tree import Formula, Listed, Phrase, Words
 from attncli.records import replace
-from attncli.streamed.attention import attention, planned
 from attncli.tape.operations import MIXED, MatMul, Transposed
 from attncli.tape.step import Operation, Step, notation_of
 from attncli.tape.tape import Tape
@@ -105,6 +104,8 @@ class Streamed(Operation):
         self, q: Array, k: Array, v: Array, products: tuple[Array, Array] | None
     ) -> Array:
         """Return the output; the tape takes the warnings that the lines give."""
+        from attncli.streamed.attention import attention, planned  # few problems are so large
+
         rules, tile, depth = self.rules, None, 1
         if products is not None:
             q, k = products
