@@ -9,11 +9,17 @@ belongs, made small, into `tests/corpus/`.
 from __future__ import annotations
 
 import io
+import pkgutil
 import sys
 import tempfile
 import time
+import zipfile
 from collections.abc import Callable
+from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
+
+import numpy as np
 
 try:
     import atheris
@@ -21,6 +27,12 @@ except ImportError:
     sys.exit("atheris is not installed: pip install 'attncli[fuzz]'")
 
 with atheris.instrument_imports(include=["attncli", "yaml"]):
+    import attncli
+
+    # Also what the program imports only when it needs it.
+    for module in pkgutil.walk_packages(attncli.__path__, "attncli."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
     from attncli.checking.check import AnswerKey
     from attncli.errors import InputError
     from attncli.files.document import Document
@@ -51,6 +63,26 @@ def _values(suffix: str) -> Callable[[bytes], None]:
             _locate(document)
 
     return target
+
+
+def _npz(data: bytes) -> None:
+    """Read a file of NumPy, and one with a matrix of these bytes, whose checksum is right."""
+    with suppress(InputError):
+        _values(".npz")(data)
+    whole = io.BytesIO()
+    with zipfile.ZipFile(whole, "w") as archive:
+        archive.writestr("X.npy", data)
+    _values(".npz")(whole.getvalue())
+
+
+def _write_seeds(folder: Path) -> None:
+    """Write small files of NumPy, which the samples have none of."""
+    x = np.array([[1.0, 0.0], [0.0, 1.0]])
+    np.savez(folder / "stored.npz", X=x, W_q=x)
+    np.savez_compressed(folder / "packed.npz", X=x, options='{"options": {"heads": 2}}')
+    for kind in ("f8", "f2", ">f4", "i4", "?", "U3", "c16"):
+        np.save(folder / f"{kind[-2:]}.npy", x.astype(kind))
+    np.save(folder / "turned.npy", np.asfortranarray(x))
 
 
 def _locate(document: Document) -> None:
@@ -100,7 +132,7 @@ READERS: dict[str, Callable[[bytes], None]] = {
     "yaml": _values(".yaml"),
     "json": _values(".json"),
     "csv": _values(".csv"),
-    "npz": _values(".npz"),
+    "npz": _npz,
     "npy": _values(".npy"),
     "any": _values(""),
     "problems": _problems,
@@ -126,6 +158,7 @@ def main() -> None:
     found = Path(folder) / reader
     corpus = found / "corpus"
     corpus.mkdir(parents=True, exist_ok=True)
+    _write_seeds(corpus)
     words = found / "words.txt"
     escaped = ("".join(f"\\x{byte:02x}" for byte in word.encode()) for word in WORDS)
     words.write_text("".join(f'"{word}"\n' for word in escaped))

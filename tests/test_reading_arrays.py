@@ -339,7 +339,7 @@ def test_cut_samples(seed: int, tmp_path: Path) -> None:
             assert_read_or_refused(data[:length], tmp_path / f"f{suffix}")
 
 
-@pytest.mark.parametrize("kind", ["f4", "f8"])
+@pytest.mark.parametrize("kind", ["f2", "f4", "f8"])
 @pytest.mark.parametrize("suffix", [".npz", ".npy"])
 def test_what_a_file_was_read_into_is_not_copied(suffix: str, kind: str, tmp_path: Path) -> None:
     """It cannot be changed; what a caller may change is copied."""
