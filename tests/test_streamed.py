@@ -247,9 +247,10 @@ def test_every_edge_of_a_tile(rows: int, keys: int, dtype: str, small: Any) -> N
     for n, m in ((1, 9), (9, 1), (9, 9), (8, 10), (18, 27)):
         given: Keys = {"Q": maker.matrix(n, 4), "K": maker.matrix(m, 4), "V": maker.matrix(m, 3)}
         for mask in ({}, {"causal": True}, {"window": [3, 0]}, {"window": [0, 2], "offset": -3}):
-            problem = attncli.Problem(**given, mask=mask)
-            found = attncli.compute(problem, only=("output",))
-            assert distance_in_ulps(found, attncli.compute(problem)) <= ULPS
+            for scale in (0.5, 1000, 1e4):
+                problem = attncli.Problem(**given, mask=mask, scale=scale)
+                found = attncli.compute(problem, only=("output",))
+                assert distance_in_ulps(found, attncli.compute(problem)) <= ULPS
 
 
 def normal(*shape: int, seed: int = 0, dtype: str = "f8") -> Numbers:

@@ -1,9 +1,10 @@
 """Attention over many tokens: softmax(Q Kᵀ) V with memory that grows with n, not with n · m.
 
 For some queries of a head at a time, the scores with some keys at a time stand in one small
-buffer, in which every line of the textbook is done in its place. What they add to the output is
-summed with the largest score so far subtracted, and what was summed before is made smaller where a
-later score is larger (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1).
+buffer, in which every line of the textbook is done in its place. Where e^s may leave the range of a
+float, what they add to the output is summed with the largest score so far subtracted, and what was
+summed before is made smaller where a later score is larger (Milakov and Gimelshein 2018; Dao et al.
+2022, algorithm 1).
 """
 
 from __future__ import annotations
@@ -15,9 +16,10 @@ from typing import TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import largest_exponent
 from attncli.attention.masks import is_kept, keys_seen, of_head
 from attncli.attention.normalizers import is_out_of_range
-from attncli.attention.weights import Rules
+from attncli.attention.weights import Factor, Rules
 from attncli.records import Record
 from attncli.streamed.threads import over_threads, threads_available
 from attncli.tape.walk import cut
@@ -100,11 +102,16 @@ class _Streamed:
         self.n, self.m = q.shape[-2], k.shape[-2]
         self.output = np.empty((*lead, q.shape[1], self.n, v.shape[-1]), q.dtype)
         self.bias = rules.bias if rules.bias is not None and rules.bias.any() else None
-        self.exponent = log(rules.normalize.base) / rules.normalize.temperature
+        self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
         raw, adjusted = _bounds(q, k, self.bias, rules) if tile is None else (np.inf, np.inf)
         most = float(np.finfo(q.dtype).max) / 2
         self.is_surely_held = max(raw, adjusted) < most
         self.is_surely_within = not self._is_out_of_range(adjusted)
+        self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
+        self.factor = 1.0  # of the queries, in place of the scores
+        if rules.scale is not None and tile is None and self.is_surely_held:
+            self.factor = _exact_factor(rules.scale)
+        # Several threads tell what they find: each only adds to it.
         self.blocked: set[int] = set()
         self.is_masked = self.is_beyond = False
 
@@ -132,38 +139,45 @@ class _Streamed:
         """Calculate the output of some queries of one head."""
         values = self._of_head(self.v, batch, head)
         result = self.output[batch, head, rows]
-        part = np.empty_like(result)
-        count = len(result)
-        largest = np.full((count, 1), -np.inf, result.dtype)
-        total = np.zeros((count, 1), result.dtype)
+        part, ones = np.empty_like(result), np.ones((self.plan.keys, 1), result.dtype)
+        largest = np.full((len(result), 1), -np.inf, result.dtype)
+        total = np.zeros((len(result), 1), result.dtype)
         result[...] = 0
-        for keys, scores in self._tiles(batch, head, rows, buffer):
-            before, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
-            # Where everything is blocked so far, −∞ − 0 is −∞, and −∞ − −∞ would be nothing.
-            shift = np.where(largest == -np.inf, 0, largest)
-            self._exponentiate(scores, shift)
-            decay = before
-            self._exponentiate(decay, shift)
-            total *= decay
-            total += scores.sum(axis=1, keepdims=True)
-            result *= decay
+        for keys, scores, keep in self._tiles(batch, head, rows, buffer):
+            if self.is_shifted:
+                if keep is not None:
+                    _block(scores, keep)
+                if not self.is_surely_within and self._is_out_of_range(_largest(scores)):
+                    self.is_beyond = True
+                decay, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
+                self._shift(scores, largest)
+                self._shift(decay, largest)
+                np.exp(decay, out=decay)
+                total *= decay
+                result *= decay
+            np.exp(scores, out=scores)
+            if keep is not None and not self.is_shifted:
+                np.multiply(scores, keep, out=scores)  # e^−∞ is 0, too, but takes much longer
+            total += scores @ ones[: scores.shape[1]]  # in half the time of `scores.sum`
             result += np.matmul(scores, values[keys], out=part)
         np.divide(result, total, out=result, where=total > 0)
         if not total.all():
             self.blocked.update((rows.start + np.flatnonzero(total == 0)).tolist())
 
-    def _exponentiate(self, scores: Array, shift: Array) -> None:
-        """Put base^((s − shift) / temperature) in the place of each score s."""
-        scores -= shift
+    def _shift(self, scores: Array, largest: Array) -> None:
+        """Put the exponent of e, below 0, in the place of each score."""
+        # Where everything is blocked so far, −∞ − 0 is −∞, and −∞ − −∞ would be nothing.
+        scores -= np.where(largest == -np.inf, 0, largest)
         if self.exponent != 1:
             scores *= self.exponent
-        np.exp(scores, out=scores)
 
     def _tiles(
         self, batch: int, head: int, rows: slice, buffer: Array
-    ) -> Iterator[tuple[slice, Array]]:
-        """Yield some keys and the adjusted scores of some queries with them, until all are done."""
+    ) -> Iterator[tuple[slice, Array, Array | None]]:
+        """Yield some keys, the scores of the queries with them, and which of them are kept."""
         q, k = self.q[min(batch, len(self.q) - 1), head, rows], self._of_head(self.k, batch, head)
+        if self.factor != 1:
+            q = q * q.dtype.type(self.factor)
         mask = of_head(self.rules.mask, batch, head)
         seen, by_all = keys_seen(mask, self.n, self.m, rows)
         if seen != slice(0, self.m):
@@ -172,26 +186,22 @@ class _Streamed:
             keys = slice(start, min(start + self.plan.keys, seen.stop))
             is_whole = by_all.start <= keys.start and keys.stop <= by_all.stop
             keep = None if is_whole else is_kept(mask, self.n, self.m, rows, keys)
-            if keep is not None and not keep.any():
+            if keep is not None:
                 self.is_masked = True
-                continue
+                if not keep.any():
+                    continue
             scores = buffer[: len(q) * (keys.stop - start)].reshape(len(q), -1)
             if self.tile is None:
                 np.matmul(q, k[keys].T, out=scores)
             else:
                 scores[...] = self.tile(q[None, None], k[None, None, keys])[0, 0]
             self._adjust(scores, batch, head, rows, keys)
-            if keep is not None:
-                self.is_masked = True
-                np.copyto(scores, -np.inf, where=~keep[0, 0])
-            if not (self.is_surely_within or self.is_beyond):
-                self.is_beyond = self._is_out_of_range(_largest(scores))
-            yield keys, scores
+            yield keys, scores, None if keep is None else keep[0, 0]
 
     def _adjust(self, scores: Array, batch: int, head: int, rows: slice, keys: slice) -> None:
         """Scale, cap and bias scores in their place, each as its operation does."""
         self._check(scores)
-        if (factor := self.rules.scale) is not None:
+        if (factor := self.rules.scale) is not None and self.factor == 1:
             if factor.times != 1:
                 scores *= float(factor.times)
             if factor.over != 1:
@@ -237,6 +247,33 @@ def _bounds(q: Array, k: Array, bias: Array | None, rules: Rules) -> tuple[float
         if bias is not None:
             adjusted += _largest(bias)
     return raw, adjusted
+
+
+def _block(scores: Array, keep: Array) -> None:
+    """Put −∞ where a mask is 0: the lesser of the score and ±∞, as choosing takes much longer."""
+    limits = keep - scores.dtype.type(0.5)
+    limits *= np.inf
+    np.minimum(scores, limits, out=scores)
+
+
+def _is_ordinary(most: float, v: Array) -> bool:
+    """Whether e^s and e^s · v are far from the ends of the range of a float, for |s| up to `most`.
+
+    Then the largest score need not be subtracted, as a hand does not.
+    """
+    half = largest_exponent(v.dtype) / 2
+    values = max(float(v.max()), -float(v.min()))
+    return most <= half and (values == 0 or abs(log(values)) <= half / 2)
+
+
+def _exact_factor(scale: Factor) -> float:
+    """Return the scale where it is a power of two and makes numbers smaller; else 1.
+
+    Then the queries may be scaled in place of the scores, and no digit changes.
+    """
+    times, over = float(scale.times), float(scale.over)
+    is_exact = frexp(abs(times))[0] == frexp(abs(over))[0] == 0.5
+    return times / over if is_exact and abs(times) < abs(over) else 1.0
 
 
 def _largest(scores: Array) -> float:

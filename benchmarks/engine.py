@@ -1,0 +1,306 @@
+"""Measure attention over many tokens, where only the output is wanted, beside NumPy and PyTorch.
+
+Run `python benchmarks/engine.py` in an environment where attncli is installed; `--quick` takes
+small sizes and few rounds. PyTorch is a peer where it can be imported: here, or by the interpreter
+that `--torch` names. Three parts:
+
+- the engine alone: `attncli.compute(problem, only=("output",))`, a plain `softmax(Q Kᵀ / √d) V` of
+  NumPy, head by head, and `scaled_dot_product_attention`, by length, heads, mask and type;
+- its floor: the two matrix products of each tile alone, and the exponentials alone;
+- whole processes from NPZ to NPZ, their time, and the most memory that they had, by length.
+
+Each engine runs in a process of its own, and they take turns, round after round; a ratio is that of
+the medians. All have the same threads: as many as there are processors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+D = 64
+Case = dict[str, Any]
+Arrays = tuple[Any, Any, Any]
+
+# A small process starts the other, since Linux counts the memory of whoever started it, too.
+WATCH = """
+import resource, subprocess, sys, time
+start = time.perf_counter()
+status = subprocess.run(sys.argv[1:]).returncode
+seconds = time.perf_counter() - start
+print(status, seconds, resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024)
+"""
+
+ATTN = "from attncli.cli.main import main; main()"
+
+TORCH_SCRIPT = """
+import sys, numpy as np, torch
+from torch.nn.functional import scaled_dot_product_attention as attention
+arrays = np.load(sys.argv[1])
+q, k, v = (torch.from_numpy(np.atleast_3d(arrays[name]).reshape(-1, *arrays[name].shape[-2:]))
+           for name in "QKV")
+with torch.no_grad():
+    output = attention(q[None], k[None], v[None])[0]
+np.savez(sys.argv[2], output=output.transpose(0, 1).reshape(q.shape[1], -1).numpy())
+"""
+
+
+def arrays_of(case: Case) -> Arrays:
+    """Return Q, K and V (heads, n, D) of a case."""
+    made = np.random.default_rng(0)
+    shape = case["heads"], case["n"], D
+    q, k, v = (made.normal(size=shape).astype(case["dtype"]) for _ in range(3))
+    return q, k, v
+
+
+def by_attn(case: Case) -> Callable[[], Any]:
+    """Return the engine of attn on a case."""
+    import attncli
+
+    q, k, v = arrays_of(case)
+    heads = {"heads": case["heads"]} if case["heads"] > 1 else {}
+    q, k, v = (side if heads else side[0] for side in (q, k, v))
+    problem = attncli.Problem(Q=q, K=k, V=v, mask=case["mask"] or None, **heads)
+    return lambda: attncli.compute(problem, only=("output",)).output
+
+
+def by_numpy(case: Case) -> Callable[[], Any]:
+    """Return what anybody writes in NumPy, on a case."""
+    n = case["n"]
+    keep = np.tri(n, dtype=bool)
+
+    def attend(q: Any, k: Any, v: Any) -> Any:
+        scores = q @ k.T / np.sqrt(q.shape[-1], dtype=q.dtype)
+        if case["mask"]:
+            scores = np.where(keep, scores, -np.inf)
+        exp = np.exp(scores - scores.max(axis=-1, keepdims=True))
+        return exp / exp.sum(axis=-1, keepdims=True) @ v
+
+    heads = list(zip(*arrays_of(case), strict=True))
+    return lambda: np.concatenate([attend(*head) for head in heads], axis=-1)
+
+
+def by_torch(case: Case) -> Callable[[], Any]:
+    """Return PyTorch's own kernel on a case."""
+    import torch  # type: ignore[import-not-found, unused-ignore]
+    from torch.nn import functional  # type: ignore[import-not-found, unused-ignore]
+
+    q, k, v = (torch.from_numpy(side)[None] for side in arrays_of(case))
+    causal = bool(case["mask"])
+
+    def attend() -> Any:
+        with torch.no_grad():
+            found = functional.scaled_dot_product_attention(q, k, v, is_causal=causal)
+        return found[0].transpose(0, 1).reshape(case["n"], -1).numpy()
+
+    return attend
+
+
+def products_alone(case: Case) -> Callable[[], Any]:
+    """Return the two matrix products of every tile, on every processor, and nothing else."""
+    from attncli.streamed import attention, threads
+
+    q, k, v = arrays_of(case)
+    plan = attention.planned(q[None], k[None])
+    rows, n = plan.rows, case["n"]
+
+    def start() -> Callable[[tuple[int, int]], None]:
+        scores, part = np.empty((rows, plan.keys), q.dtype), np.empty((rows, D), q.dtype)
+
+        def work(task: tuple[int, int]) -> None:
+            head, first = task
+            last = first + rows if case["mask"] else n
+            for key in range(0, min(last, n) - plan.keys + 1, plan.keys):
+                np.matmul(q[head, first : first + rows], k[head, key : key + plan.keys].T, scores)
+                np.matmul(scores, v[head, key : key + plan.keys], part)
+
+        return work
+
+    tasks = [(head, first) for head in range(case["heads"]) for first in range(0, n, rows)]
+    return lambda: threads.over_threads(start, tasks, plan.threads)
+
+
+def exponentials_alone(case: Case) -> Callable[[], Any]:
+    """Return e^s of every tile, on every processor, and nothing else."""
+    from attncli.streamed import attention, threads
+
+    q, k, _ = arrays_of(case)
+    plan = attention.planned(q[None], k[None])
+    count = case["heads"] * case["n"] ** 2 // (plan.rows * plan.keys)
+    scores = -np.abs(np.random.default_rng(0).normal(size=(plan.rows, plan.keys)))
+
+    def start() -> Callable[[int], None]:
+        given, made = scores.astype(q.dtype), np.empty(scores.shape, q.dtype)
+
+        def work(_: int) -> None:
+            np.exp(given, out=made)
+
+        return work
+
+    share = 2 if case["mask"] else 1
+    return lambda: threads.over_threads(start, range(count // share), plan.threads)
+
+
+ENGINES = {
+    "attn": by_attn,
+    "numpy": by_numpy,
+    "torch": by_torch,
+    "products": products_alone,
+    "exps": exponentials_alone,
+}
+
+
+def serve(name: str) -> None:
+    """Time one engine whenever a line asks: a case to make ready, or nothing for one more run."""
+    run: Callable[[], Any] = lambda: None  # noqa: E731
+    for line in sys.stdin:
+        if line.strip():
+            run = ENGINES[name](json.loads(line))
+            run()  # a first time, which is not measured
+        start = time.perf_counter()
+        run()
+        print(time.perf_counter() - start, flush=True)
+
+
+class Engine:
+    """An engine in a process of its own."""
+
+    def __init__(self, name: str, python: str) -> None:
+        self.process = subprocess.Popen(
+            [python, __file__, "--serve", name],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def ask(self, line: str) -> float:
+        """Return the seconds of one run."""
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        print(line, file=self.process.stdin, flush=True)
+        return float(self.process.stdout.readline())
+
+    def end(self) -> None:
+        """Let the process end."""
+        self.process.communicate()
+
+
+def measured(case: Case, pythons: dict[str, str], rounds: int) -> dict[str, float]:
+    """Return the median seconds of every engine on a case, which take turns."""
+    engines = {name: Engine(name, python) for name, python in pythons.items()}
+    seconds: dict[str, list[float]] = {name: [] for name in engines}
+    for round_ in range(rounds + 1):
+        for name, engine in engines.items():
+            found = engine.ask("" if round_ else json.dumps(case))
+            if round_:
+                seconds[name].append(found)
+    for engine in engines.values():
+        engine.end()
+    return {name: statistics.median(found) for name, found in seconds.items()}
+
+
+def engines(sizes: list[int], heads: list[int], torch: str, rounds: int) -> None:
+    """Print the time of each engine by length, heads, mask and type, and the ratios."""
+    pythons = {name: torch if name == "torch" else sys.executable for name in ENGINES}
+    if not torch:
+        del pythons["torch"]
+    print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, and attn over each")
+    print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
+    print("".join(f" {name:>8} {'ratio':>6}" for name in pythons if name != "attn"), "  floor")
+    for dtype in ("float64", "float32"):
+        for n in sizes:
+            for count in heads:
+                for mask in ("", "causal"):
+                    case = {"dtype": dtype, "n": n, "heads": count, "mask": mask}
+                    found = measured(case, pythons, rounds)
+                    own = found["attn"]
+                    floor = found["products"] + found["exps"]
+                    line = f"{dtype:8} {n:6} {count:5} {mask or '-':7} {own * 1e3:8.1f}"
+                    for name in (name for name in pythons if name != "attn"):
+                        line += f" {found[name] * 1e3:8.1f} {own / found[name]:6.2f}"
+                    print(f"{line} {own / floor:6.2f}x", flush=True)
+
+
+def processes(sizes: list[tuple[int, int]], torch: str, rounds: int) -> None:
+    """Print the time and the memory of whole processes from NPZ to NPZ, by length and heads."""
+    print(f"\nwhole processes, NPZ to NPZ, float64, d = {D}: medians of {rounds} rounds")
+    with tempfile.TemporaryDirectory() as folder:
+        path, out = Path(folder) / "problem.npz", str(Path(folder) / "output.npz")
+        commands = {
+            "attn": [sys.executable, "-c", ATTN, "compute", str(path), "--only=output", "-o", out],
+            "torch": [torch, "-c", TORCH_SCRIPT, str(path), out],
+        }
+        for n, heads in sizes:
+            q, k, v = arrays_of({"n": n, "heads": heads, "dtype": "float64"})
+            if heads > 1:
+                np.savez(path, Q=q, K=k, V=v, heads=heads)
+            else:
+                np.savez(path, Q=q[0], K=k[0], V=v[0])
+            names = [name for name in commands if torch or name == "attn"]
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+            for _ in range(rounds):
+                for name in names:
+                    found[name].append(watched(commands[name]))
+            line = f"n = {n:6,}, {heads} head{'s'[: heads != 1]}"
+            own = statistics.median(seconds for seconds, _ in found["attn"])
+            for name in names:
+                seconds, megabytes = map(statistics.median, zip(*found[name], strict=True))
+                ratio = f" {own / seconds:.2f}" if name != "attn" else ""
+                line += f"  {name} {seconds:7.2f} s{ratio} {megabytes:5.0f} MB"
+            print(line, flush=True)
+
+
+def watched(command: list[str]) -> tuple[float, float]:
+    """Return the seconds and the most megabytes of a process."""
+    run = subprocess.run(
+        [sys.executable, "-c", WATCH, *command], stdout=subprocess.PIPE, text=True, check=True
+    )
+    status, seconds, megabytes = run.stdout.split()[-3:]
+    if status != "0":
+        raise SystemExit(f"{command[0]} ended with status {status}")
+    return float(seconds), float(megabytes)
+
+
+def with_torch(python: str) -> str:
+    """Return an interpreter that has PyTorch; nothing, with a note, where there is none."""
+    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode:
+        print(f"PyTorch is not installed for {python}: attn is measured without it")
+        return ""
+    return python
+
+
+def main() -> None:
+    """Measure what the arguments ask for."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
+    parser.add_argument("--torch", default=sys.executable, help="an interpreter with PyTorch")
+    parser.add_argument("--rounds", type=int, help="how often each is run")
+    parser.add_argument("--serve", choices=ENGINES, help=argparse.SUPPRESS)
+    asked = parser.parse_args()
+    if asked.serve:
+        serve(asked.serve)
+        return
+    torch = with_torch(asked.torch)
+    print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
+    if asked.quick:
+        engines([1024], [1, 8], torch, asked.rounds or 3)
+        processes([(1024, 1), (2048, 1), (4096, 1)], torch, asked.rounds or 3)
+    else:
+        engines([2048, 4096], [1, 8], torch, asked.rounds or 7)
+        sizes = [(1024 * 2**i, 1) for i in range(6)]
+        processes([*sizes, (8192, 8)], torch, asked.rounds or 3)
+
+
+if __name__ == "__main__":
+    main()
