@@ -7,6 +7,7 @@ import csv
 import fcntl
 import os
 import pty
+import signal
 import struct
 import subprocess
 import sys
@@ -31,6 +32,11 @@ SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
 # Every worker has a core; with several threads each, NumPy would mostly wait for the others. It is
 # not imported yet, and processes that are tested decide by themselves.
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+# Where the tests run in the background these may be ignored, and so in every process they start.
+for name in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+    if signal.getsignal(name) is signal.SIG_IGN:
+        signal.signal(name, signal.SIG_DFL)
 
 # These change colours, widths, help texts or threads.
 NOT_INHERITED = (

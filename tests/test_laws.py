@@ -13,7 +13,7 @@ import attncli
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
 from attncli.mechanisms import streaming
-from attncli.streamed.attention import Plan
+from attncli.streamed import attention
 from tests.oracles import reference
 from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL
 
@@ -503,7 +503,7 @@ def streamed(keys: Keys, block: int) -> attncli.Trace:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streaming, "LARGE", 1)
         patch.setattr(streaming, "BLOCK", block)
-        patch.setattr(streaming, "planned", lambda *_: Plan(1 + block // 7, block, 2))
+        patch.setattr(attention, "planned", lambda *_: attention.Plan(1 + block // 7, block, 2))
         return attncli.compute(attncli.Problem(**keys), only=("output",))
 
 

@@ -41,7 +41,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
         plan = attention.Plan(rows, keys, count)
         monkeypatch.setattr(streaming, "LARGE", 1)
         monkeypatch.setattr(streaming, "BLOCK", rows * keys)
-        monkeypatch.setattr(streaming, "planned", lambda *_: plan)
+        monkeypatch.setattr(attention, "planned", lambda *_: plan)
 
     return set_sizes
 
