@@ -241,9 +241,9 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
                 yield _document(raw, chunk.name, folder, partial(_locate_json, chunk, start, end))
-            text = _blanked(text, at)
-            if not text.strip():
+            if at == len(text):
                 return
+            text = _blanked(text, at)
     written = text
     if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
