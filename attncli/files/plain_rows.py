@@ -198,13 +198,11 @@ def array_of(rows: Lists | Lines, pieces: Iterable[str]) -> Array:
             except ValueError:
                 raise NotPlainError from None
             width = width or found.shape[1]
-            if found.shape != (len(texts), width):
-                raise NotPlainError
+            if found.shape != (len(texts), width) or not np.isfinite(found).all():
+                raise NotPlainError  # 1e400 is a slip, not infinity
             values.frombytes(found.tobytes())  # it grows in place
     if not values:
         raise NotPlainError
     matrix = np.frombuffer(values, dtype=np.float64).reshape(rows.shape(width))
-    if not np.isfinite(matrix).all():
-        raise NotPlainError
     matrix.flags.writeable = False
     return matrix

@@ -241,7 +241,7 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
                 yield _document(raw, chunk.name, folder, partial(_locate_json, chunk, start, end))
-            if not text[at:].strip():
+            if at == len(text):
                 return
             text = _blanked(text, at)
     written = text

@@ -13,7 +13,6 @@ from typing import BinaryIO
 
 from attncli.errors import fail
 from attncli.files.document import LARGE, NUMBERS, Chunk
-from attncli.records import replace
 
 BLOCK = 2**16
 """So many bytes are read at a time: what a pipe holds."""
@@ -77,12 +76,11 @@ def chunks(texts: Iterator[str], name: str, lift: bool = False) -> Iterator[Chun
     """
 
     def chunk(pieces: list[str]) -> Chunk:
-        found = Chunk(name, "", before)
         if lift and sum(map(len, pieces)) >= LARGE:
             from attncli.files.lifted import shortened
 
-            return shortened(found, pieces)
-        return replace(found, text="".join(pieces))
+            return shortened(Chunk(name, "", before), pieces)
+        return Chunk(name, "".join(pieces), before, ())
 
     before = 0
     parts = _Parts()

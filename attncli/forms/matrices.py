@@ -99,13 +99,19 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
     array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
+    if not np.isfinite(array).all():
+        _refuse_infinite(array, path, infinite)
+    return array if array.ndim > 1 else array.reshape(1, -1)
+
+
+def _refuse_infinite(array: Array, path: KeyPath, infinite: bool) -> None:
+    """Raise an InputError for a number that is nan or infinite; with `infinite`, −∞ is allowed."""
     bad = np.isnan(array) | (np.isposinf(array) if infinite else np.isinf(array))
     if bad.any():
         place = [int(i) for i in np.argwhere(bad)[0]]
         what = "nan" if np.isnan(array[tuple(place)]) else "infinite"
         only = "; only −inf, which blocks a cell, is allowed" if infinite else ""
         raise fail(f"{cell_words(path, place)} is {what}{only}", *path, *place, needs="values")
-    return array if array.ndim > 1 else array.reshape(1, -1)
 
 
 def _without_truths(raw: Any) -> Any:

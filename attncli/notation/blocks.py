@@ -73,7 +73,8 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
 
 
 def _refuse_thin_spaces(lines: Sequence[str]) -> None:
-    if found := THIN.search("\n".join(lines)):
+    text = "\n".join(lines)
+    if not text.isascii() and (found := THIN.search(text)):
         joined, parted = (re.sub(r"[\u2009\u202f]", sign, found[0]) for sign in ("", " "))
         message = f"{visible(found[0])} has a thin space; write {joined}"
         raise NumberError(f"{message}, or {parted} for several numbers")
@@ -102,6 +103,8 @@ def whole_number(text: str) -> str:
 
 def _joined(words: Words, line: str) -> Words:
     """Return words with `≈` joined to the number after it and `%` to the one before it."""
+    if not any(sign in line for sign in f"%{ABOUT}"):
+        return words
     found: Words = []
     for start, word in words:
         before = found[-1][1] if found else ""

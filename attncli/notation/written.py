@@ -118,6 +118,8 @@ def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
     >>> words_of("1, sqrt( 4 ) 1/2")
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '1/2')]
     """
+    if "(" not in line and ")" not in line:
+        return [(word.start(), word[0]) for word in re.finditer(rf"[^\s{re.escape(sign)}]+", line)]
     whole = line.count("(") == line.count(")")
     words, depth, start = [], 0, 0
     for index, character in enumerate(line + " "):
