@@ -143,10 +143,14 @@ def restored(chunk: Chunk) -> Chunk:
 
 def _in_full(text: str, lifted: Iterable[Lifted]) -> str:
     """Return a text, or the start or the end of one, with matrices as they were written."""
-    for matrix in lifted:
-        before, short, after = text.partition(matrix.short)
-        text = "".join([before, *matrix.pieces, after]) if short else text
-    return text
+    parts: list[str] = []
+    at = 0
+    for matrix in lifted:  # in the order of the text
+        found = text.find(matrix.short, at)
+        if found >= 0:
+            parts += [text[at:found], *matrix.pieces]
+            at = found + len(matrix.short)
+    return "".join([*parts, text[at:]])
 
 
 def documents(
@@ -164,11 +168,12 @@ def documents(
     def whole() -> list[Document]:
         return list(read(restored(chunk)))
 
+    lifted = {one.cells[0][0]: one for one in chunk.lifted}
     places: set[str] = set()
     try:
         short = list(read(chunk))
         values = [
-            {key: _filled(v, chunk, places) if arrays(key) else v for key, v in one.values.items()}
+            {key: _filled(v, lifted, places) if arrays(key) else v for key, v in one.values.items()}
             for one in short
         ]
     except InputError:
@@ -181,28 +186,38 @@ def documents(
     ]
 
 
-def _filled(value: Raw, chunk: Chunk, places: set[str]) -> Any:
+def _filled(value: Raw, lifted: Mapping[str, Lifted], places: set[str]) -> Any:
     """Return a value with an array in the place of each stand-in, which is noted in `places`."""
     if isinstance(value, Mapping):
-        return {key: _filled(part, chunk, places) for key, part in value.items()}
-    for matrix in chunk.lifted:
-        if value == matrix.cells or (matrix.is_block and _is_block(value, matrix)):
-            places.add(matrix.short)
-            return matrix.array
-    if isinstance(value, list) and value and isinstance(value[0], list):
-        parts = [_filled(part, chunk, set()) for part in value]
+        return {key: _filled(part, lifted, places) for key, part in value.items()}
+    matrix = lifted.get(_first_cell(value))
+    if matrix is not None and (value == matrix.cells or _is_block(value, matrix)):
+        places.add(matrix.short)
+        return matrix.array
+    if matrix is not None and isinstance(value, list):
+        inside: set[str] = set()
+        parts = [_filled(part, lifted, inside) for part in value]
         arrays = [part for part in parts if isinstance(part, np.ndarray)]
-        if len(arrays) == len(value) and len({part.shape for part in arrays}) == 1:
-            for part in value:
-                _filled(part, chunk, places)
+        if len(arrays) == len(parts) and len({part.shape for part in arrays}) == 1:
+            places |= inside
             return np.stack(arrays)
     return value
 
 
+def _first_cell(value: Raw) -> str:
+    """Return the first cell of a matrix as it was written, or an empty text."""
+    while isinstance(value, list) and value:
+        value = value[0]
+    words = value.replace(",", " ").split(maxsplit=1) if isinstance(value, str) else ()
+    return words[0] if words else ""
+
+
 def _is_block(value: Raw, matrix: Lifted) -> bool:
     """Whether a value is the text block of a stand-in."""
-    lines = value.strip().splitlines() if isinstance(value, str) else ()
-    return [line.strip() for line in lines] == [line.strip() for line in matrix.short.splitlines()]
+    if not (matrix.is_block and isinstance(value, str)):
+        return False
+    lines, short = value.strip().splitlines(), matrix.short.splitlines()
+    return [line.strip() for line in lines] == [line.strip() for line in short]
 
 
 def _locate(
