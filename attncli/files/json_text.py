@@ -25,9 +25,6 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     Each value is given with where it starts and ends. What is no JSON, or has a fault, is left to
     the YAML reader, which tells the place; it starts at the text's length where there is none.
     """
-    decoder = json.JSONDecoder(
-        object_pairs_hook=_mapping, parse_float=str, parse_int=str, parse_constant=str
-    )
     found = []
     at = 0
     try:
@@ -35,7 +32,7 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
             if text[at].isspace():
                 at += 1
                 continue
-            value, end = decoder.raw_decode(text, at)
+            value, end = DECODER.raw_decode(text, at)
             if _has_half_a_character(text[at:end]) or PAIRS.search(text, at, end):
                 break
             found.append((_text(value), at, end))
@@ -54,9 +51,14 @@ def _has_half_a_character(text: str) -> bool:
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
     result = {key: _text(value) for key, value in pairs if value is not None}
-    if len({key for key, _ in pairs}) < len(pairs):
+    if len(dict(pairs)) < len(pairs):
         raise NotJsonError
     return result
+
+
+DECODER = json.JSONDecoder(
+    object_pairs_hook=_mapping, parse_float=str, parse_int=str, parse_constant=str
+)
 
 
 def _text(value: Any, depth: int = 0) -> Raw:

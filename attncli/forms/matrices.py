@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import all_finite
 from attncli.errors import InputError, KeyPath, fail, needing
 from attncli.notation.parser import NumberError
 from attncli.notation.written import number
@@ -99,7 +100,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
     array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
-    if not np.isfinite(array).all():
+    if not all_finite(array):
         _refuse_infinite(array, path, infinite)
     return array if array.ndim > 1 else array.reshape(1, -1)
 
