@@ -148,8 +148,8 @@ class Tape:
     def _labels(self, trailing: tuple[str, ...], array: Array) -> dict[str, tuple[str, ...]]:
         """Return the words for the places along the axes of an array, by the axis."""
         found: dict[str, tuple[str, ...]] = {}
-        if self.labels:
-            for axis, size in zip(trailing, array.shape[array.ndim - len(trailing) :], strict=True):
-                if (words := self.labels.get(axis)) is not None:
-                    found[axis] = words if len(words) == size else words[:size]
+        if labels := self.labels:
+            for place, axis in enumerate(trailing, -len(trailing)):
+                if axis in labels:
+                    found[axis] = labels[axis][: array.shape[place]]
         return found
