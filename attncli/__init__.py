@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from attncli.problem.schema import schema
     from attncli.rendering.formats import render
     from attncli.tape.step import Step
+    from attncli.teaching.variants import Variant, vary
 
 __version__ = "0.1.0"
 
@@ -53,6 +54,7 @@ __all__ = [
     "Step",
     "Submission",
     "Trace",
+    "Variant",
     "check",
     "compute",
     "explain",
@@ -62,6 +64,7 @@ __all__ = [
     "load_answers",
     "render",
     "schema",
+    "vary",
 ]
 
 _HOMES = {
@@ -77,6 +80,7 @@ _HOMES = {
     "problem.schema": ("schema",),
     "rendering.formats": ("render",),
     "tape.step": ("Step",),
+    "teaching.variants": ("Variant", "vary"),
 }
 
 
