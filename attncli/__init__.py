@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from attncli.problem.schema import schema
     from attncli.rendering.formats import render
     from attncli.tape.step import Step
+    from attncli.teaching.variants import Variant, vary
 
 __version__ = "0.1.0"
 
@@ -54,6 +55,7 @@ __all__ = [
     "Step",
     "Submission",
     "Trace",
+    "Variant",
     "check",
     "compute",
     "explain",
@@ -63,6 +65,7 @@ __all__ = [
     "load_answers",
     "render",
     "schema",
+    "vary",
 ]
 
 _HOMES = {
@@ -79,6 +82,7 @@ _HOMES = {
     "problem.schema": ("schema",),
     "rendering.formats": ("render",),
     "tape.step": ("Step",),
+    "teaching.variants": ("Variant", "vary"),
 }
 
 

@@ -739,6 +739,20 @@ def test_mistakes_in_steps_that_were_left_out_are_found(
     record_property("mistakes before the weights, which alone are given", dict(named))
 
 
+def test_what_is_done_everywhere_need_not_fit_everywhere() -> None:
+    """W_o is not square, so who transposes every other matrix cannot have transposed it, too."""
+    problem = attncli.Problem(
+        X=[[1, 2], [0, 1]],
+        W_q=[[1, 2], [0, 1]],
+        W_k=[[1, 0], [1, 1]],
+        W_v=[[1, 1], [0, 2]],
+        W_o=[[1, 0, 1], [0, 2, 1]],
+    )
+    made = {"Q": [[5, 2], [2, 1]], "K": [[1, 3], [0, 1]], "V": [[3, 4], [1, 2]]}
+    report = attncli.check(problem, made | {"output": [[1, 2, 3], [1, 2, 3]]})
+    assert report.findings["Q"].id == "all_weight_matrices_transposed"
+
+
 EVERYWHERE = [
     ("all_weight_matrices_transposed", {"square": "all"}, 0, "integers"),
     ("all_weight_matrices_transposed", {"square": "all", "w_o": True}, 0, "decimals"),

@@ -83,15 +83,20 @@ def agrees(
     What is expected broadcasts with what was written, of which nan, a cell that was left out,
     agrees with nothing; the other arguments are those of `tolerance`.
     """
-    return within(written, expected, tolerance(unit, expected, share, units))
+    return is_within(written, reach(unit, expected, share, units))
 
 
-def within(written: Array, expected: Values, more: Array) -> Array:
-    """Return which written numbers are no more than something off from what is expected."""
-    ends = interval(expected)
+def reach(unit: Unit, expected: Values, share: float = SHARE, units: float = ROUNDED) -> Interval:
+    """Return which numbers may stand for what is expected; the arguments are as for `agrees`."""
+    ends, more = interval(expected), tolerance(unit, expected, share, units)
+    return Interval(ends.low - more, ends.high + more)
+
+
+def is_within(written: Array, found: Interval) -> Array:
+    """Return which written numbers lie in intervals; nan lies in none."""
     with np.errstate(invalid="ignore"):
-        found: Array = (written >= ends.low - more) & (written <= ends.high + more)
-    return found
+        inside: Array = (written >= found.low) & (written <= found.high)
+    return inside
 
 
 def is_same(written: Array, right: Array, share: float = SHARE) -> Array:

@@ -12,7 +12,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import interval
-from attncli.attention.normalizers import Sum
 from attncli.checking.agreement import CUT_OFF, agrees, largest
 from attncli.checking.answers import Written
 from attncli.checking.candidates import (
@@ -27,6 +26,7 @@ from attncli.checking.candidates import (
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
+from attncli.checking.possible import is_possible
 from attncli.checking.slips.certainty import TELLING, blur
 from attncli.checking.slips.hollow import all_the_same
 from attncli.checking.slips.search import copied_wrongly, slip
@@ -34,10 +34,9 @@ from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
 from attncli.records import replace
 from attncli.tape.cells import place_word
-from attncli.tape.operations import Transposed
 from attncli.tape.replay import Change, fitted
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import evaluate, walk
+from attncli.tape.step import Step
+from attncli.tape.walk import evaluate
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
 
@@ -141,7 +140,7 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> list[tuple[Candi
         midpoints = fitted(made, step)
         if made is None or midpoints is None or not reach.may_hold(midpoints):
             continue
-        if _is_possible(judge, step, candidate.change, made):
+        if is_possible(judge.trace, judge.midpoints, step, candidate.change, made):
             (near if reach.is_near(midpoints) else far).append(candidate)
     wrong, found = judged.codes == WRONG, list[tuple[Candidate, Array]]()
     for tried in (near, far):
@@ -149,12 +148,6 @@ def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> list[tuple[Candi
             fitting = ((one, _fits(judge, judged, one.change)) for one in tried)
             found = [(one, fits) for one, fits in fitting if fits[wrong].all()]
     return found
-
-
-def _is_possible(judge: Judge, step: Step, change: Change, found: Array) -> bool:
-    """Return whether somebody may have made a change, whatever numbers it gives."""
-    made = change.get(step.name, step.operation)
-    return not (_repeats_lines(found, step, made) or _sums_single_numbers(judge, made))
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
@@ -175,38 +168,6 @@ def _fits(judge: Judge, judged: Compared, change: Change) -> Array:
         return nothing
     fits: Array = judged.agrees(found) | (judged.codes == MISSING)
     return fits
-
-
-def _repeats_lines(found: Array, step: Step, made: Expression | None) -> bool:
-    """Return whether numbers of another shape fit a step only because rows or columns repeat.
-
-    Nobody writes a row again and again for the other rows; heads, though, may share what all of
-    them are made from, and a sum stands beside everything that it is the sum of.
-    """
-    return any(
-        found.shape[axis] != step.array.shape[axis] and not _is_summed(made, axis)
-        for axis in range(-1, 1 - found.ndim, -1)
-    )
-
-
-def _is_summed(made: Expression | None, axis: int) -> bool:
-    """Return whether an axis has the size 1 because what stood along it was added up."""
-    if isinstance(made, Transposed):
-        return _is_summed(made.operand, -3 - axis)
-    return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))
-
-
-def _sums_single_numbers(judge: Judge, made: Expression | None) -> bool:
-    """Return whether a change sums over the other axis than it should where that has one place.
-
-    Weights cannot sum to 1 over the queries where there is only one query.
-    """
-    right = judge.trace.problem.rules.normalize.along
-    sums = (node for node in walk(made) if isinstance(node, Sum)) if made is not None else ()
-    return any(
-        node.along != right and evaluate(node.operand, judge.midpoints).shape[node.along] == 1
-        for node in sums
-    )
 
 
 class Reach:
@@ -257,7 +218,10 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
         given = judge.given.get(name)
         if name == step.name or not isinstance(given, Written):
             continue
-        found = evaluate(expression, judge.midpoints)
+        try:
+            found = evaluate(expression, judge.midpoints)
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return False
         if found.shape != given.values.shape:
             return False
         near = agrees(given.values, given.unit, found, given.share, CUT_OFF)

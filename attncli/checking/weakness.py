@@ -7,7 +7,6 @@ from attncli.attention.masks import Masked
 from attncli.checking.agreement import agrees
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.mechanisms.trace import Trace
-from attncli.problem.problem import Problem
 from attncli.tape.replay import Change, Replay, fitted
 from attncli.tape.step import Step
 
@@ -23,7 +22,7 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     These can be made in the problem, and leave every number of every step as it is, in answers of
     so many decimals.
     """
-    hidden = _without_effect(trace.problem, trace)
+    hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
     for id_, row in MISTAKES.items():
         shown = [
@@ -38,9 +37,9 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     return {id_: hidden[id_] for id_ in MISTAKES if id_ in hidden}
 
 
-def _without_effect(problem: Problem, trace: Trace) -> dict[str, str]:
-    """Return the mistakes in a step that is left out, as it changes nothing here."""
-    hidden = {}
+def without_effect(trace: Trace) -> dict[str, str]:
+    """Return the mistakes in a step that is left out, as it changes nothing here, and why."""
+    problem, hidden = trace.problem, dict[str, str]()
     scales = problem.score["name"] == "scaled_dot" and "scores" not in problem.given
     if scales and problem.rules.scale is None and "d_k" in problem.sizes:
         reason = f"d_k = {problem.sizes['d_k']}, so the scale is 1"

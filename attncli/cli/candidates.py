@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Words: TypeAlias = Mapping[str, str]
 """Words, each with what it means, or nothing."""
 
-FILES = {"inputs", "input_", "problem", "answers", "file", "out"}
+FILES = {"inputs", "input_", "problem", "answers", "roster", "file", "out"}
 """The names of parameters that are files."""
 
 STEPS = {"only", "ask"}
@@ -182,6 +182,8 @@ def _values(
 
     It is nothing where any text will do.
     """
+    if param == "format_" and command == "vary":
+        return {"table": "for a terminal", "json": "for programs"}
     if param == "format_":
         from attncli.rendering.formats import formats_of
 

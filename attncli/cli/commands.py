@@ -18,6 +18,7 @@ SUMMARIES = {
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
     "new": "Write a small problem file to start from.",
+    "vary": "Write problems like a given one, in which mistakes show.",
     "samples": "List the samples, or print one.",
     "completion": "Print a script for a shell, which completes commands of attn.",
     "manual": "Print the manual page, attn(1).",

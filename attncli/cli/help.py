@@ -8,6 +8,7 @@ from typer.core import TyperCommand
 
 GROUPS = {
     "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
+    "What is drawn": {"count", "seed", "values", "roster", "key"},
     "What is shown": {
         *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
         *("problem_only", "verbose"),
@@ -48,6 +49,10 @@ EXAMPLES = {
     "new": (
         "attn new my.yaml --tokens 'I love AI' --heads 2",
         "attn new --kind pooling --score additive --blank > sheet.yaml",
+    ),
+    "vary": (
+        "attn vary hw.yaml -n 3 --seed 7 --ask weights,output -o variants/ --key",
+        "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
     "completion": ('eval "$(attn completion bash)"', "attn completion fish | source"),
@@ -91,6 +96,7 @@ MORE = {
     "check": "Exit status: 0 right, 1 wrong or empty, 2 something could not be read.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
+    "vary": "Exit status: 0 all are fair, 1 some hide what others show, 2 there are none.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }
 """What else there is to say of a command."""

@@ -48,14 +48,14 @@ def tell(text: str) -> None:
     typer.echo(text, err=True)
 
 
-def counted(items: Iterable[T], noun: str) -> Iterator[T]:
+def counted(items: Iterable[T], noun: str, prints: bool = True) -> Iterator[T]:
     """Yield the same items, and tell how many there were, where a person waits for them.
 
-    That is where standard error is a terminal and what is printed goes elsewhere. From the second
-    item on, cycles of objects are collected, where the process leaves them to its end
-    (`__main__`), as a short run may.
+    That is where standard error is a terminal and what is printed, if anything is, goes elsewhere.
+    From the second item on, cycles of objects are collected, where the process leaves them to its
+    end (`__main__`), as a short run may.
     """
-    return _told(_collected(items), noun)
+    return _told(_collected(items), noun, prints)
 
 
 def _collected(items: Iterable[T]) -> Iterator[T]:
@@ -66,9 +66,9 @@ def _collected(items: Iterable[T]) -> Iterator[T]:
         yield item
 
 
-def _told(items: Iterable[T], noun: str) -> Iterator[T]:
+def _told(items: Iterable[T], noun: str, prints: bool) -> Iterator[T]:
     streams = sys.stdout, sys.stderr
-    if None in streams or sys.stdout.isatty() or not sys.stderr.isatty():
+    if None in streams or (prints and sys.stdout.isatty()) or not sys.stderr.isatty():
         yield from items
         return
     next_time = time.monotonic() + PATIENCE

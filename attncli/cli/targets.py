@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.errors import InputError, fail, reason_of
 from attncli.text.escapes import visible
@@ -16,9 +16,10 @@ from attncli.text.suggestions import did_you_mean
 if TYPE_CHECKING:
     from attncli.rendering.formats import Kind
 
-FIELDS: Mapping[Kind, tuple[str, ...]] = {
+FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
     "reports": ("student", "title", "number"),
+    "variants": ("number", "student", "title"),
 }
 """What a pattern may hold; the first names the files of a folder."""
 
@@ -43,16 +44,19 @@ class Targets:
         out: a folder, or a pattern such as `pages/{title}.html`.
         kind: what is written.
         suffix: what the names of files in a folder end with.
+        name: what a file in a folder is called, as a pattern; by default by the first field.
 
     Raises:
         InputError: for a field that there is not, or brackets that are not closed.
     """
 
-    def __init__(self, out: str, kind: Kind, suffix: str) -> None:
+    def __init__(
+        self, out: str, kind: Kind | Literal["variants"], suffix: str, name: str = ""
+    ) -> None:
         if is_folder(out):
             folder = out.replace("{", "{{").replace("}", "}}") if Path(out).is_dir() else out
             folder = folder if folder.endswith("/") else f"{folder or '.'}/"
-            out = f"{folder}{{{FIELDS[kind][0]}}}{suffix}"
+            out = f"{folder}{name or f'{{{FIELDS[kind][0]}}}'}{suffix}"
         self._pattern = out
         self._fields = FIELDS[kind]
         self._taken: dict[str, str] = {}

@@ -58,6 +58,27 @@ def read(
         yield from _read_file(Path(name), name, options, of_class, as_arrays)
 
 
+def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
+    """Return the text of a file, or of standard input for "-".
+
+    Raises:
+        InputError: for a file that cannot be read, or is no text.
+    """
+    name = os.fspath(source)
+    if name == "-" and stdin is None:
+        raise fail("standard input is closed", hint="name a file")
+    with located(lambda _: Place(STDIN if name == "-" else name)):
+        if name == "-" and stdin is not None:
+            return "".join(stream.decoded(_blocks(stdin)))
+        path = Path(name)
+        with _opened(path) as file:
+            data = _blocks(file)
+            start = next(data, b"")
+            if error := refused(start, path.suffix.lower()):
+                raise error
+            return "".join(stream.decoded(chain([start], data)))
+
+
 def _read_file(
     path: Path,
     name: str,

@@ -9,12 +9,10 @@ most `REDRAWS` times: with a single token no numbers are without a flaw.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterator, Mapping
+from collections.abc import Callable, Container, Mapping
 from math import inf, prod
 from random import Random
 from typing import Any
-
-import numpy as np
 
 from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
@@ -22,6 +20,7 @@ from attncli.errors import Fault, InputError, collected, fail, refuse
 from attncli.forms.form import choice
 from attncli.forms.matrices import to_count
 from attncli.mechanisms.compute import compute
+from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS, read_value
 from attncli.problem.kinds import KINDS, Kind, Shapes
@@ -39,8 +38,6 @@ REDRAWS = 200
 PATIENCE = 20
 """After so many draws one small flaw more is let pass."""
 MOST_NUMBERS = 10_000
-LEAST, MOST = 0.01, 0.95
-"""A smaller weight, or difference of weights, is hardly seen; a larger one leaves others none."""
 
 
 def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
@@ -216,34 +213,11 @@ def _tried(given: Mapping[str, Any], cells: Mapping[str, object]) -> tuple[Probl
     values |= {key: raw for key, raw in cells.items() if "." not in key}
     problem = Problem(**values)
     try:
-        return problem, sum(_flaws(compute(problem)))
+        return problem, _flaws(compute(problem))
     except InputError:  # such as for the cosine of a row of zeros
         return problem, inf
 
 
-def _flaws(trace: Trace) -> Iterator[int]:
-    """Yield how often a calculation hides what it should show.
-
-    Tenfold count rows of weights that are all equal or saturated, though several keys may be
-    attended to, and two of queries, keys and values that are equal. Once count rows with a weight
-    that is hardly seen, equal rows of weights, tokens that are equal or zeros, equal columns of a
-    projection, and columns of zeros in queries, keys and values.
-    """
-    for step in trace:
-        if step.name.startswith("weights"):
-            heads = step.array.reshape(-1, *step.array.shape[-2:])
-            shares = [row[row > 0] for head in heads for row in head]
-            several = [row for row in shares if len(row) > 1]
-            yield 10 * sum(row.max() > MOST or np.ptp(row) < LEAST for row in several)
-            yield sum(row.min() < LEAST for row in several)
-            yield sum(len(head) - len(np.unique(head.round(6), axis=0)) for head in heads)
-    for key, array in trace.problem.matrices().items():
-        if key in ("X", "memory"):
-            yield len(array) - len(np.unique(array, axis=0))
-            yield int((~array.any(axis=1)).sum())
-        elif key.startswith("W_"):
-            yield array.shape[1] - np.unique(array, axis=1).shape[1]
-    made = [trace[name].value for name in ("Q", "K", "V") if name in trace]
-    for index, one in enumerate(made):
-        yield 10 * sum(np.array_equal(one, other) for other in made[:index])
-        yield int((~one.any(axis=-2)).sum())
+def _flaws(trace: Trace) -> int:
+    """Return how often a calculation hides what it should show."""
+    return GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)

@@ -6,6 +6,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from math import isfinite
 from typing import Any
 
 from attncli.attention.masks import MASKS
@@ -15,6 +16,7 @@ from attncli.forms.form import ArrayForm
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
+from attncli.text.numbers import every_digit
 
 PLAIN = re.compile(r"-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML takes as it is, but for `NULLS`."""
@@ -33,20 +35,26 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 """What may follow, with a value to begin with: of each key the first that fits the problem."""
 
 
-def problem_file(problem: Problem, blank: bool = False) -> bytes:
+def problem_file(
+    problem: Problem, blank: bool = False, above: str = "", is_start: bool = True
+) -> bytes:
     """Return a problem as commented YAML.
 
     Args:
         problem: made of lists and text, not of arrays.
         blank: whether a `?` stands in the place of each number of a matrix, a mask's apart.
+        above: a line that stands above it, as a comment.
+        is_start: whether options follow that may be added to it.
     """
     keys = [key for key in KEYS if key in problem.given]
-    first = [_entry(key, problem.written[key]) for key in keys if key in HEADING]
+    first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
+    first[:0] = [f"# {above}"] if above else []
     blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
-    if options := [*_options(problem)]:
+    if is_start and (options := [*_options(problem)]):
         above = "# Without the # before it, each of these is an option that may be used:"
         blocks.append([above, *options])
-    return "\n".join("".join(f"{line}\n" for line in block) for block in blocks).encode()
+    texts = ("".join(f"{line}\n" for line in block) for block in blocks)
+    return "\n".join(filter(None, texts)).encode()
 
 
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
@@ -56,14 +64,14 @@ def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
     size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
     yield f"# {size}{_meaning(problem, key)}"
     if key == "score" and len(raw) == 1:
-        yield _entry(key, raw["name"])
+        yield entry(key, raw["name"])
     elif not isinstance(raw, dict) or not any(map(_is_matrix, raw.values())):
-        yield _entry(key, raw, blank and isinstance(form, ArrayForm))
+        yield entry(key, raw, blank and isinstance(form, ArrayForm))
     else:
         yield f"{key}:"
         for name, part in raw.items():
             is_open = blank and key != "mask" and isinstance(form.parts()[name], ArrayForm)
-            yield _entry(name, part, is_open, "  ")
+            yield entry(name, part, is_open, "  ")
 
 
 def _meaning(problem: Problem, key: str) -> str:
@@ -78,7 +86,7 @@ def _meaning(problem: Problem, key: str) -> str:
     return KEYS[key].meaning.removeprefix(f"{problem.kind}: ")
 
 
-def _entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:
+def entry(key: str, raw: Any, blank: bool = False, indent: str = "") -> str:
     """Return a key with its value; a row of a matrix has a line of its own."""
     rows = raw if _is_matrix(raw) else None
     if blank:
@@ -103,7 +111,7 @@ def _flow(raw: Any) -> str:
     if isinstance(raw, bool):
         return str(raw).lower()
     if isinstance(raw, float):
-        return f"{raw:.17g}"
+        return every_digit(raw) if isfinite(raw) else str(raw)
     if not isinstance(raw, str) or (PLAIN.fullmatch(raw) and raw not in NULLS):
         return str(raw)
     return json.dumps(raw, ensure_ascii=not raw.isprintable())

@@ -1,0 +1,63 @@
+"""The names of a class: a CSV table with a column of names, or one name a line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import BinaryIO
+
+from attncli.errors import Place
+from attncli.files.class_csv import STUDENT
+from attncli.files.csv_cells import delimiter_of, rows_of
+from attncli.files.document import Source, error_at
+from attncli.files.read import STDIN, read_text
+from attncli.text.escapes import lines_of, visible
+
+FIRST = ("first name", "firstname", "given name", "forename")
+LAST = ("last name", "lastname", "surname", "family name")
+HINT = "head the column of the names by Name, or write one name a line"
+
+
+def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
+    """Return the names of the students, in their order.
+
+    Args:
+        source: a CSV file whose first line heads a column Name or Student, or First name and Last
+            name; or a file with one name a line. "-" is standard input.
+        stdin: what to read for "-".
+
+    Raises:
+        InputError: for a file that cannot be read, or names nobody.
+    """
+    text = read_text(source, stdin)
+    name = STDIN if source == "-" else str(source)
+    found = list(filter(None, _names(text, name)))
+    if not found:
+        raise error_at(Place(name), "the roster names nobody", HINT)
+    return found
+
+
+def _names(text: str, name: str) -> Iterator[str]:
+    delimiter, skip = delimiter_of(text)
+    if delimiter == " ":  # nothing parts the lines, so each is a name
+        lines = [" ".join(line.split()) for line in lines_of(text)]
+        filled = list(filter(None, lines))
+        yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
+        return
+    header, *rows = rows_of(text, name, delimiter, skip)
+    columns = _columns([" ".join(cell.casefold().split()) for cell in header.cells])
+    if not columns:
+        heads = ", ".join(map(visible, header.cells))
+        message = f"no column of the roster is that of the names: {heads}"
+        raise error_at(Place(name, header.line), message, HINT)
+    for row in rows:
+        parts = (row.cells[index] for index in columns if index < len(row.cells))
+        yield " ".join(" ".join(parts).split())
+
+
+def _columns(words: Sequence[str]) -> list[int]:
+    """Return the columns that hold a name, or the parts of it in their order."""
+    for names in ((word,) for word in STUDENT):
+        if names[0] in words:
+            return [words.index(names[0])]
+    parts = (next((words.index(w) for w in group if w in words), None) for group in (FIRST, LAST))
+    return [index for index in parts if index is not None]

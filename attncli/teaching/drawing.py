@@ -1,0 +1,267 @@
+"""New numbers for the matrices of a problem: like the given ones, or of values that are asked for.
+
+They come from `random.Random.random`, which Python promises to stay as it is, so a seed gives the
+same numbers on every machine.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Mapping, Sequence
+from math import floor, inf, prod
+from random import Random
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.errors import InputError, fail
+from attncli.forms.matrices import to_number
+from attncli.problem.problem import Problem
+from attncli.records import Record
+from attncli.text.escapes import visible
+
+MOST_NUMBERS = 2_000
+"""A problem for a hand has fewer numbers, its scores among them."""
+
+MOST_VALUES = 10_000
+
+STEPS = (1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.001, 0.0001)
+"""The steps that the numbers of a matrix may share, the coarsest first."""
+
+FEW = 10
+"""Where numbers share no step, as 1/3 and 2/3, values lie between them in about so many steps."""
+
+MOST_ZEROS = 0.9
+"""The largest share of zeros with which a matrix is drawn: products of many numbers grow large."""
+
+RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
+HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
+
+Matrices = Mapping[str, Array]
+"""The drawn matrices by key; parameters of a score function as `score.W`."""
+
+
+class Cells(Record):
+    """How one matrix is drawn.
+
+    Attributes:
+        values: what a number may be.
+        given: the given numbers.
+        drawn: which of them are drawn anew; a −∞ stays.
+        zeros: the share of zeros among those.
+    """
+
+    values: tuple[float, ...]
+    given: Array
+    drawn: Array
+    zeros: float
+
+    def draw(self, random: Random) -> Array:
+        """Return a matrix of new numbers, with zeros as often as in the given one, or more."""
+        others = [value for value in self.values if value] or [0.0]
+        zeros = 0.0
+        if 0.0 in self.values:
+            more = max(MOST_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
+            zeros = max(self.zeros + more, 1 / len(self.values))
+
+        def number() -> float:
+            is_zero = random.random() < zeros
+            return 0.0 if is_zero else others[int(random.random() * len(others))]
+
+        new = np.array([number() for _ in range(self.given.size)]).reshape(self.given.shape)
+        return np.where(self.drawn, new, self.given)
+
+
+class Drawing:
+    """The matrices of a problem that are drawn anew, and what stays.
+
+    Masks stay as they are, and so does a bias that only blocks.
+
+    Args:
+        problem: the given problem.
+        values: what a number may be; by default, for each matrix, from its least to its largest
+            number in the step that its numbers share.
+
+    Attributes:
+        cells: how each matrix is drawn, by key.
+        others: how many problems can be drawn, beside the given one.
+
+    Raises:
+        InputError: for a problem that is too large.
+    """
+
+    def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
+        self._problem = problem
+        _check_size(problem)
+        self.cells: dict[str, Cells] = {}
+        for key, array in problem.matrices().items():
+            given, drawn = array.astype(float), np.isfinite(array)
+            if key.startswith("mask") or (not drawn.all() and len(np.unique(given[drawn])) < 2):
+                continue
+            own = values or own_values(given[drawn])
+            self.cells[key] = Cells(own, given, drawn, float((given[drawn] == 0).mean()))
+        self._fixed = _fixed(problem, self.cells)
+        cells = self.cells.values()
+        is_one = all(np.isin(c.given[c.drawn], c.values).all() for c in cells)
+        self.others = prod(len(c.values) ** int(c.drawn.sum()) for c in cells) - is_one
+
+    @property
+    def given(self) -> Matrices:
+        """The numbers of the given problem."""
+        return {key: cells.given for key, cells in self.cells.items()}
+
+    def draw(self, random: Random) -> Matrices:
+        """Return new numbers for every matrix."""
+        return {key: cells.draw(random) for key, cells in self.cells.items()}
+
+    def redrawn(
+        self, random: Random, matrices: Matrices, number: int, among: Sequence[str] = ()
+    ) -> Matrices:
+        """Return the same matrices with one of them drawn anew, or a row or a number of it.
+
+        Args:
+            random: where numbers come from.
+            matrices: what there is.
+            number: the matrices take turns, and so do whole ones, rows and single numbers.
+            among: the keys of those that may be drawn; by default all.
+        """
+        keys = among or [*self.cells]
+        key = keys[number // 3 % len(keys)]
+        before, new = matrices[key], self.cells[key].draw(random)
+        if number % 3:
+            lines = -1 if number % 3 == 2 or before.ndim < 2 else before.shape[-1]
+            found = before.copy()
+            rows, others = (a.reshape(-1, max(lines, 1)) for a in (found, new))
+            row = int(random.random() * len(rows))
+            rows[row] = others[row]
+            new = found
+        return {**matrices, key: new}
+
+    def problem(
+        self, matrices: Matrices, marking: Mapping[str, Any] | None = None, as_lists: bool = True
+    ) -> Problem:
+        """Return the problem with other numbers, and without answers.
+
+        Args:
+            matrices: the numbers.
+            marking: what is asked; by default as in the given problem.
+            as_lists: whether it is made of lists and text, as a file is, not of arrays.
+        """
+        listed = in_lists if as_lists else np.array
+        new = {**self._fixed, **{key: listed(array) for key, array in matrices.items()}}
+        values = {}
+        for key in self._problem.given:
+            raw = self._problem.written.get(key)
+            if key in new:
+                values[key] = new[key]
+            elif isinstance(raw, Mapping):
+                values[key] = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+            elif key != "answers":
+                values[key] = raw
+        if marking is not None:
+            values.pop("marking", None)
+        if marking:
+            values["marking"] = marking
+        return Problem(**values)
+
+
+def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
+    """Return the matrices that are not drawn, by key, as lists where they are text or arrays."""
+    found = {}
+    for name, array in problem.matrices().items():
+        raw = problem.as_given(name)
+        if name == "mask.keep" and not isinstance(problem.as_given("mask"), Mapping):
+            found["mask"] = in_lists(array)
+        elif name not in drawn and (raw is None or isinstance(raw, str | np.ndarray)):
+            found[name] = in_lists(array)
+    return found
+
+
+def in_lists(array: Array) -> Any:
+    """Return an array as nested lists, in which whole numbers are integers."""
+    if array.ndim > 1:
+        return [in_lists(part) for part in array]
+    numbers = array.tolist()
+    return [int(x) if abs(x) < inf and x == int(x) else x for x in numbers]
+
+
+def _check_size(problem: Problem) -> None:
+    sizes = problem.sizes
+    scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
+    count = scores + sum(array.size for array in problem.matrices().values())
+    if count > MOST_NUMBERS:
+        message = f"this problem has {count:,} numbers, its scores among them"
+        hint = "variants are for problems that are worked by hand"
+        raise fail(f"{message}; one that is varied has at most {MOST_NUMBERS:,}", hint=hint)
+
+
+def own_values(numbers: Array) -> tuple[float, ...]:
+    """Return the values from the least to the largest of some numbers, in the step they share.
+
+    >>> own_values(np.array([0.5, 2, 1])), own_values(np.array([0.0, 0.0]))
+    ((0.5, 1.0, 1.5, 2.0), (-1.0, 0.0, 1.0))
+    """
+    low, high = float(numbers.min()), float(numbers.max())
+    shared = (step for step in STEPS if _are_multiples(numbers, step))
+    step = next(shared, 0.0)
+    if not step:
+        spread = (high - low) or abs(high) or 1.0
+        step = 10.0 ** int(f"{spread / FEW:e}".partition("e")[2])
+    if low == high:  # the neighbours, but for a sign that the given number has not
+        low, high = max(low - step, 0.0) if low > 0 else low - step, high + step
+        high = min(high, 0.0) if high < step / 2 else high
+    return _values(low, high, step)
+
+
+def _are_multiples(numbers: Array, step: float) -> bool:
+    parts = numbers / step
+    return bool((np.abs(parts - np.round(parts)) < 1e-9 * np.maximum(1, np.abs(parts))).all())
+
+
+def _values(low: float, high: float, step: float) -> tuple[float, ...]:
+    """Return the values of a range; no digit of them is due to floats."""
+    count = floor((high - low) / step + 1e-9)
+    if count >= MOST_VALUES:
+        message = f"from {low:g} to {high:g} there are more than {MOST_VALUES:,} values"
+        raise fail(message, "values", hint="take a coarser step, such as '-1..1 by 0.1'")
+    return tuple(round(low + number * step, 12) + 0.0 for number in range(count + 1))
+
+
+def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
+    """Return the values that a text names, or a list of numbers.
+
+    Raises:
+        InputError: for what names no values, or only one.
+
+    >>> read_values("-1..1 by 0.5"), read_values("0, 1, 1/2"), read_values([2, 3])
+    ((-1.0, -0.5, 0.0, 0.5, 1.0), (0.0, 0.5, 1.0), (2.0, 3.0))
+    """
+    if not isinstance(raw, str):
+        found = tuple(sorted({_number(x) for x in raw}))
+    elif match := RANGE.fullmatch(raw.strip()):
+        low, high = _number(match[1]), _number(match[2])
+        step = _number(match[3]) if match[3] else 1.0
+        if low > high:
+            message = f"the values {visible(raw)} go down from {low:g} to {high:g}"
+            raise fail(message, "values", hint=f"write {match[2].strip()}..{match[1].strip()}")
+        if step <= 0:
+            message = f"the step of the values {visible(raw)} must be above 0"
+            raise fail(message, "values", hint=HINT)
+        found = _values(low, high, step)
+    else:
+        words = raw.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
+        found = tuple(sorted({_number(word) for word in words}))
+    if len(found) < 2:
+        message = f"{visible(str(raw))} names {len(found) or 'no'} value{'s'[: not found]}"
+        raise fail(f"{message}, and numbers are drawn from several", "values", hint=HINT)
+    return found
+
+
+def _number(raw: object) -> float:
+    try:
+        value = to_number(raw, ("values",))
+    except InputError as error:
+        message = f"{visible(str(raw))} is no number to draw"
+        raise fail(message, "values", hint=error.faults[0].hint or HINT) from None
+    return float(value)

@@ -1,0 +1,356 @@
+"""What mistakes make of the steps that are asked: the student's whole calculation, worked again."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, interval
+from attncli.attention.normalizers import Exp, Sum
+from attncli.checking.agreement import (
+    CUT_OFF,
+    ROUNDED,
+    agrees,
+    exact_cells,
+    is_within,
+    largest,
+    reach,
+    tells,
+)
+from attncli.checking.candidates import is_like
+from attncli.checking.early import COARSEST
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.possible import is_possible
+from attncli.checking.ranged import together
+from attncli.mechanisms.trace import Trace
+from attncli.tape.replay import Change, Replay, Values, fitted
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
+
+SEEN = ROUNDED + CUT_OFF
+"""By more units of its last digit a number is off that is wrong, and not only in its last digit.
+
+It may have been rounded itself, and a right number may be off by one.
+"""
+
+MOST_NAMES = 4
+
+Key = tuple[str, str, int]
+"""A mistake's id, the step in which it is made, and which of the ways to make it there."""
+
+
+class Question:
+    """What is asked of a problem and of all its variants.
+
+    Args:
+        trace: the calculation of one of them; those of the others have the same steps.
+        asked: the names of the steps that are asked.
+        decimals: how many digits after the point are asked.
+        tolerance: how far a right number may be off.
+
+    Attributes:
+        asked: the names of the steps that are asked, in the order of computation.
+        unit: one unit of the last digit that is asked.
+    """
+
+    def __init__(
+        self, trace: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
+    ) -> None:
+        names = {*asked}
+        self.steps = tuple(trace.steps)
+        self.asked = [name for name in trace.steps if name in names]
+        self.decimals = decimals
+        self.unit = 10.0**-decimals
+        self.tolerance = tolerance
+        self._made_from = {s.name: {x.name for x in sources(s) if x.operation} for s in trace}
+        self._reached: dict[frozenset[str], tuple[str, ...]] = {}
+
+    def reached(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return some steps and those that are made from them, in the order of computation."""
+        begin = frozenset(names)
+        if begin not in self._reached:
+            found = set(begin)
+            for name in self.steps:
+                if self._made_from[name] & found:
+                    found.add(name)
+            self._reached[begin] = tuple(name for name in self.steps if name in found)
+        return self._reached[begin]
+
+
+class Effect:
+    """What one mistake makes of a calculation.
+
+    Attributes:
+        key: which mistake, where, and in which way.
+        is_seen: whether it is: where it was made, and in the first asked step after that. Whoever
+            hands in everything is told by the one, whoever hands in what is asked by the other.
+            Powers and their sums do not tell alone, as it is right to subtract a number from all
+            scores first; the weights must be seen to be wrong, too.
+        is_asked: whether an asked step is made from it at all.
+    """
+
+    def __init__(
+        self, key: Key, is_seen: bool, asked: Sequence[Step], replay: Replay[Array]
+    ) -> None:
+        self.key = key
+        self.is_seen = is_seen
+        self.is_asked = bool(asked)
+        self._asked = asked
+        self._replay = replay
+
+    def numbers(self) -> dict[str, Array]:
+        """Return what the asked steps become, as far as they can be worked."""
+        found = {}
+        for step in self._asked:
+            try:
+                found[step.name] = self._replay(step)
+            except ValueError:  # NumPy's, for shapes that do not go together
+                break
+        return found
+
+
+class Effects:
+    """What each mistake makes of one calculation."""
+
+    def __init__(self, trace: Trace, question: Question) -> None:
+        self.trace = trace
+        self._question = question
+        self._right = {step.name: step.array for step in trace}
+        self._found: dict[tuple[str, str], dict[Key, Effect]] = {}
+        self._right_ones: dict[str, Interval] = {}
+
+    def at(self, id_: str, place: str) -> Mapping[Key, Effect]:
+        """Return the effects of a mistake in a step, one for each way in which it can be made."""
+        if (id_, place) not in self._found:
+            found = self._found[id_, place] = {}
+            changes = MISTAKES[id_].changes(self.trace[place], self.trace)
+            for number, (change, _) in enumerate(changes):
+                effect = self._effect((id_, place, number), change)
+                if effect is not None:
+                    found[effect.key] = effect
+        return self._found[id_, place]
+
+    def of(self, key: Key) -> Effect | None:
+        """Return one effect; None where it cannot be had."""
+        return self.at(*key[:2]).get(key)
+
+    def is_hidden(self, key: Key) -> bool:
+        """Return whether a mistake can be made and is not seen."""
+        effect = self.of(key)
+        return effect is not None and not effect.is_seen
+
+    def are_alike(self, one: Key, other: Key) -> bool:
+        """Return whether two mistakes give the same asked numbers."""
+        effects = [effect for effect in map(self.of, (one, other)) if effect is not None]
+        return len(effects) == 2 and bool(close(effects, self.right, self._question.unit)[0, 1])
+
+    @cached_property
+    def right(self) -> dict[str, Array]:
+        """The right numbers of the asked steps."""
+        return {name: self._right[name] for name in self._question.asked}
+
+    def _effect(self, key: Key, change: Change) -> Effect | None:
+        """Return the effect of a change; None where nobody can have made it, or go on from it."""
+        names = self._question.reached(change)
+        steps = [self.trace[name] for name in names]
+        worked = {name: array for name, array in self._right.items() if name not in names}
+        replay: Replay[Array] = Replay(steps, worked=worked, instead=change)
+        asked = [step for step in steps if step.name in self.right]
+        made = [step for step in steps if step.name in change]
+        telling = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
+        try:
+            is_made = [self._is_made(replay, step, change) for step in made]
+            if None in is_made:
+                return None
+            is_shown = any(is_made)
+            for first in (asked[:1], telling[:1] if (made[0] not in telling) else ()):
+                is_shown &= all(self._is_seen(replay(step), step) for step in first)
+        except ValueError:  # NumPy's, for shapes that do not go together
+            return None
+        return Effect(key, is_shown, asked, replay)
+
+    def _is_made(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
+        """Return whether a changed step is seen to be another; None where nobody can have made it.
+
+        Nobody writes nan or ∞, or goes on from them. A vector may stand as a row or as a column.
+        """
+        found = replay(step)
+        if not (found < np.inf).all():
+            return None
+        if found.shape != step.array.shape and np.array_equal(
+            _as_vector(found), step.array.ravel()
+        ):
+            return None
+        is_as_large = fitted(found, step) is not None
+        if is_as_large and not is_possible(self.trace, replay, step, change, found):
+            return None
+        return self._is_seen(found, step)
+
+    def _is_seen(self, found: Array, step: Step) -> bool:
+        """Return whether numbers are wrong; a matrix of another shape is."""
+        made = fitted(found, step)
+        return made is None or not is_within(made, self._may_be(step)).all()
+
+    def _may_be(self, step: Step) -> Interval:
+        """Return the numbers that are right: steps before are written as is asked, or rounded."""
+        if step.name not in self._right_ones:
+            ends = [step.array]
+            for replay in (self._around, *([self._roughly] if step.name in self.right else ())):
+                found = interval(replay.result(step))
+                telling = tells(found, largest(step.array))
+                ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
+            more = self._question.tolerance
+            expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
+            self._right_ones[step.name] = reach(self._question.unit, expected, units=SEEN)
+        return self._right_ones[step.name]
+
+    @cached_property
+    def _around(self) -> Replay[Values]:
+        """The calculation where every step was written with the digits that are asked."""
+        instead = together(self.trace, self.trace.steps.keys())
+        return Replay(self.trace, known=self._written, instead=instead)
+
+    @cached_property
+    def _roughly(self) -> Replay[Values]:
+        """The same where only what is asked was written, and the rest perhaps rounded."""
+
+        def known(step: Step) -> Values | None:
+            return self._written(step) if step.name in self.right else None
+
+        return Replay(
+            self.trace,
+            known=known,
+            settle=lambda _, found: COARSEST.perhaps_rounded(found),
+            instead=together(self.trace, self.right),
+        )
+
+    def _written(self, step: Step) -> Interval:
+        """Return what a right number stands for that is written with the digits that are asked."""
+        unit = np.full(step.array.shape, self._question.unit)
+        half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
+        return Interval(step.array - half, step.array + half)
+
+
+def _as_vector(numbers: Array) -> Array:
+    """Return the numbers of a row or a column; of a matrix, none."""
+    return numbers.ravel() if numbers.size in numbers.shape else np.empty(0)
+
+
+def close(effects: Sequence[Effect], right: Mapping[str, Array], unit: float) -> Array:
+    """Return which effects give the same asked numbers, (effects, effects)."""
+    found = np.zeros((len(effects), len(effects)), bool)
+    groups: dict[object, list[tuple[int, Array]]] = {}
+    for index, effect in enumerate(effects):
+        numbers = {**right, **effect.numbers()}
+        shapes = tuple(array.shape for array in numbers.values())
+        line = np.concatenate([array.ravel() for array in numbers.values()])
+        groups.setdefault(shapes, []).append((index, line))
+    for group in groups.values():
+        places = np.array([index for index, _ in group])
+        lines = np.array([line for _, line in group])
+        for index, line in zip(places, lines, strict=True):
+            found[index, places] = agrees(lines, unit, line, units=CUT_OFF).all(axis=-1)
+    return found | found.T
+
+
+def may_be_one(one: Key, other: Key) -> bool:
+    """Return whether two keys are names of one mistake, which nobody need tell apart."""
+    return one[0] == other[0] or is_like(one[0], other[0])
+
+
+class Pool:
+    """What some calculations of one form show between them: what a variant may be asked to show.
+
+    Attributes:
+        places: the mistakes, each with a step in which it can be made.
+        made: what can be made before, or in, a step that is asked.
+        shown: what is seen in at least one calculation.
+        unasked: what can be made where no asked step is made from it.
+    """
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.places: dict[tuple[str, str], None] = {}
+        self.made: dict[Key, None] = {}
+        self.shown: dict[Key, int] = {}
+        self.unasked: dict[Key, None] = {}
+        self._met: list[tuple[Array, Array]] = []
+
+    def add(self, effects: Effects) -> None:
+        """Look at one more calculation."""
+        seen: list[Effect] = []
+        for place in ((id_, name) for id_ in MISTAKES for name in effects.trace.steps):
+            for effect in effects.at(*place).values():
+                self.places[place] = None
+                group = self.made if effect.is_asked else self.unasked
+                group[effect.key] = None
+                if effect.is_asked and effect.is_seen:
+                    self.shown.setdefault(effect.key, len(self.shown))
+                    seen.append(effect)
+        self._met.append((self.indexes(seen), close(seen, effects.right, self.question.unit)))
+
+    def indexes(self, effects: Sequence[Effect]) -> Array:
+        """Return the places of effects among all that is shown."""
+        return np.array([self.shown[effect.key] for effect in effects], int)
+
+    @cached_property
+    def apart(self) -> Array:
+        """Which pairs of mistakes, of all that is shown, some calculation tells apart."""
+        count, keys = len(self.shown), list(self.shown)
+        found = np.zeros((count, count), bool)
+        for places, close_ in self._met:
+            found[np.ix_(places, places)] |= ~close_
+        one = [[may_be_one(a, b) for b in keys] for a in keys]
+        found &= ~np.array(one, bool).reshape(count, count)
+        return found
+
+    def alike(self, effects: Effects, seen: Sequence[Effect]) -> list[tuple[Key, Key]]:
+        """Return the pairs of effects that are not told apart in one calculation, but can be."""
+        places = self.indexes(seen)
+        both = close(seen, effects.right, self.question.unit) & self.apart[np.ix_(places, places)]
+        pairs = np.argwhere(np.triu(both))
+        return [(seen[i].key, seen[j].key) for i, j in pairs.tolist()]
+
+    @property
+    def never_apart(self) -> list[tuple[str, str]]:
+        """The mistakes that give the same numbers wherever they are made, two by two."""
+        count, keys = len(self.shown), list(self.shown)
+        met = np.zeros((count, count), bool)
+        for places, _ in self._met:
+            met[np.ix_(places, places)] = True
+        pairs = np.argwhere(np.triu(met & ~self.apart)).tolist()
+        by_id = [(keys[i], keys[j]) for i, j in pairs if not may_be_one(keys[i], keys[j])]
+        return list(dict.fromkeys((one[0], other[0]) for one, other in by_id))
+
+    def unseen(self, because: Mapping[str, str]) -> dict[str, str]:
+        """Return the mistakes that no calculation shows, and why.
+
+        Args:
+            because: mistakes in steps that are left out, as they change nothing here, and why.
+        """
+        shown = {key[0] for key in self.shown}
+        found, places = dict(because), dict[str, list[str]]()
+        for id_, at, _ in self.unasked:
+            found[id_] = f"{at} comes after what is asked"
+        for id_, at, _ in self.made:
+            places.setdefault(id_, []).append(at)
+        for id_, steps in places.items():
+            reached = self.question.reached(steps)
+            names = [name for name in self.question.asked if name in reached]
+            more = ", …" if len(names) > MOST_NAMES else ""
+            found[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
+        return {id_: found[id_] for id_ in MISTAKES if id_ in found and id_ not in shown}
+
+    @property
+    def partly(self) -> dict[str, tuple[str, ...]]:
+        """The mistakes that no calculation shows where they are made in some steps, and these."""
+        shown = {key[:2] for key in self.shown}
+        ids = {id_ for id_, _ in shown}
+        found: dict[str, list[str]] = {}
+        for id_, at in dict.fromkeys(key[:2] for key in (*self.made, *self.unasked)):
+            if id_ in ids and (id_, at) not in shown:
+                found.setdefault(id_, []).append(at)
+        return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}

@@ -1,0 +1,391 @@
+"""`attn vary`: variants of a problem that are fair, and the same on every machine."""
+
+from __future__ import annotations
+
+import itertools
+import json
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.files.roster import read_roster
+from attncli.mechanisms.flaws import alike, saturated, small_flaws
+from attncli.teaching.drawing import Drawing, own_values, read_values
+from attncli.teaching.effects import Effects, Question
+from attncli.teaching.work import work_of
+from benchmarks.variants import MISNAMED, MISSED, survey
+from tests.conftest import SAMPLES, Attn
+
+GIVEN: dict[str, Any] = {
+    "title": "Three words",
+    "tokens": ["we", "like", "walks"],
+    "X": [[1, 0, 2], [0, 1, 1], [2, 1, 0]],
+    "W_q": [[1, 0], [0, 1], [1, 1]],
+    "W_k": [[0, 1], [1, 1], [1, 0]],
+    "W_v": [[1, 2], [0, 1], [2, 0]],
+    "mask": "causal",
+    "marking": {"ask": ["weights", "output"], "decimals": 2},
+}
+DRAWN = ("X", "W_q", "W_k", "W_v")
+
+YAML = """\
+title: Three words
+tokens: [we, like, walks]
+X: [[1, 0, 2], [0, 1, 1], [2, 1, 0]]
+W_q: [[1, 0], [0, 1], [1, 1]]
+W_k: [[0, 1], [1, 1], [1, 0]]
+W_v: [[1, 2], [0, 1], [2, 0]]
+mask: causal
+"""
+ASK = ("--ask", "weights,output")
+
+
+@pytest.fixture(scope="module")
+def three() -> list[attncli.Variant]:
+    return [*attncli.vary(attncli.Problem(**GIVEN), 3, seed=7)]
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    (tmp_path / "hw.yaml").write_text(YAML)
+    return tmp_path
+
+
+def numbers_of(variant: attncli.Variant) -> dict[str, Any]:
+    """Return the drawn numbers, as they are written."""
+    return {key: variant.problem.written[key] for key in DRAWN}
+
+
+# ---- the variants
+
+
+def test_variants_have_the_form_of_the_given_problem(three: list[attncli.Variant]) -> None:
+    given = attncli.Problem(**GIVEN)
+    for variant in three:
+        problem = variant.problem
+        assert problem.given == given.given
+        assert problem.options() == given.options()
+        assert (problem.title, problem.tokens) == (given.title, given.tokens)
+        assert problem.marking.ask == ("weights", "output")
+        assert problem.marking.decimals == 2
+        for key in DRAWN:
+            new, old = getattr(problem, key), getattr(given, key)
+            assert new.shape == old.shape
+            assert set(new.ravel()) <= set(own_values(old))
+
+
+def test_variants_differ_from_each_other_and_from_the_given_problem(
+    three: list[attncli.Variant],
+) -> None:
+    numbers = [{key: GIVEN[key] for key in DRAWN}, *map(numbers_of, three)]
+    assert all(one != other for one, other in itertools.combinations(numbers, 2))
+
+
+def test_a_variant_depends_on_its_number_not_on_how_many_there_are(
+    three: list[attncli.Variant],
+) -> None:
+    found = [*attncli.vary(attncli.Problem(**GIVEN), 2, seed=7)]
+    for one, other in zip(found, three, strict=False):
+        assert numbers_of(one) == numbers_of(other)
+        assert (one.alike, one.hidden, one.work.digits) == (
+            other.alike,
+            other.hidden,
+            other.work.digits,
+        )
+    (another,) = attncli.vary(attncli.Problem(**GIVEN), 1, seed=8)
+    assert numbers_of(another) != numbers_of(three[0])
+
+
+def test_the_numbers_of_a_seed_stay_the_same(three: list[attncli.Variant]) -> None:
+    """On any machine and version of NumPy: a change here changes every teacher's files."""
+    assert numbers_of(three[0]) == {
+        "X": [[1, 1, 1], [1, 0, 0], [2, 1, 1]],
+        "W_q": [[0, 1], [0, 0], [1, 0]],
+        "W_k": [[0, 1], [0, 1], [1, 0]],
+        "W_v": [[2, 1], [0, 2], [1, 2]],
+    }
+
+
+def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant]) -> None:
+    """Looked at anew, with nothing of the search: each change of the catalogue is seen."""
+    for variant in three:
+        assert variant.is_fair
+        assert saturated(variant.trace) == 0
+        assert all(np.abs(s.array[np.isfinite(s.array)]).max() < 1000 for s in variant.trace)
+        effects = Effects(variant.trace, Question(variant.trace, ["weights", "output"], 2))
+        form = variant.form
+        for id_, step in itertools.product(form.shown, variant.trace):
+            seen = [effect.is_seen for effect in effects.at(id_, step.name).values()]
+            assert not seen or any(seen) or step.name in form.partly.get(id_, ())
+        assert {"not_scaled", "mask_missing", "swapped_q_k"} <= set(variant.shown)
+
+
+def test_students_who_make_mistakes_in_variants_are_told() -> None:
+    """A small version of `benchmarks/variants.py`; the students share no code with the program."""
+    tally = survey(np.random.default_rng(3), 4)
+    sheets = sum(tally.counts.values())
+    assert sheets > 300
+    assert [one for one in tally.failures if one["why"] == MISSED] == []
+    unnamed = [one for one in tally.failures if one["why"] == MISNAMED]
+    assert len(unnamed) <= 0.02 * sheets, [(one["made"], one["named"]) for one in unnamed]
+
+
+def test_masks_and_blocked_cells_stay() -> None:
+    bias = [[0, "-inf", 1], [2, 0, 1], [0, 0, "-inf"]]
+    keys = {k: GIVEN[k] for k in DRAWN}
+    given = attncli.Problem(**keys, bias=bias, mask={"keep": "1 1 1\n1 1 0\n1 1 1"})
+    drawing = Drawing(given)
+    problem = drawing.problem(drawing.draw(Random(1)))
+    assert problem.bias is not None
+    assert (np.isinf(problem.bias) == np.isinf(given.bias)).all()  # type: ignore[arg-type]
+    assert problem.mask["keep"].tolist() == given.mask["keep"].tolist()
+    assert problem.written["mask"] == {"keep": [[1, 1, 1], [1, 1, 0], [1, 1, 1]]}
+    blocking = [[0, "-inf", 0], [0, 0, 0], [0, 0, "-inf"]]
+    assert "bias" not in Drawing(attncli.Problem(**keys, bias=blocking)).cells
+
+
+def test_what_no_draw_can_show_is_said_with_the_reason() -> None:
+    given = attncli.Problem(X=[[1, 2], [0, 3], [2, 1]], W_q=[[1], [2]], W_k=[[2], [1]])
+    (variant,) = attncli.vary(given, 1, ask="weights")
+    assert variant.form.unseen["not_scaled"] == "d_k = 1, so the scale is 1"
+    assert variant.form.unseen["input_added"] == "output comes after what is asked"
+    assert "swapped_q_k" in variant.shown
+
+
+def test_what_a_variant_hides_is_said() -> None:
+    """Of 16 problems in zeros and ones none is without a fault."""
+    given = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", W_v=[[1], [2]])
+    (variant,) = attncli.vary(given, 1, seed=7, ask="output")
+    assert not variant.is_fair
+    assert variant.hidden
+    trace = variant.trace
+    effects = Effects(trace, Question(trace, ["output"], 2))
+    for id_, at in variant.hidden:
+        assert not all(effect.is_seen for effect in effects.at(id_, at).values())
+
+
+def test_digits_that_are_asked_decide_what_shows() -> None:
+    """Of the scores 1 and 0: e^(1/√2) / (1 + e^(1/√2)) = 0.67, not scaled 0.73."""
+    given = attncli.Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
+    trace, seen = attncli.compute(given), []
+    for decimals in (0, 1, 2):
+        effects = Effects(trace, Question(trace, ["weights"], decimals))
+        (one,) = effects.at("not_scaled", "scaled").values()
+        seen.append(one.is_seen)
+    assert seen == [False, False, True]
+    tolerant = Effects(trace, Question(trace, ["weights"], 2, tolerance=1.0))
+    assert not next(iter(tolerant.at("not_scaled", "scaled").values())).is_seen
+
+
+@pytest.mark.parametrize("path", ["recurrent_plain", "pooling_words", "heads_grouped"])
+def test_every_kind_can_be_varied(path: str) -> None:
+    given = attncli.load(SAMPLES / f"{path}.yaml")
+    (variant,) = attncli.vary(given, 1, decimals=3)
+    assert variant.problem.options() == given.options()
+    assert variant.shown
+
+
+# ---- their numbers
+
+
+@pytest.mark.parametrize(
+    ("numbers", "values"),
+    [
+        ([0, 1, 2], (0, 1, 2)),
+        ([-1, 0.5], (-1, -0.5, 0, 0.5)),
+        ([0.1, 0.4], (0.1, 0.2, 0.3, 0.4)),
+        ([0.25, 0.75], (0.25, 0.5, 0.75)),
+        ([3, 3], (2, 3, 4)),
+        ([0, 0], (-1, 0, 1)),
+        ([-2, -2], (-3, -2, -1)),
+        ([1, 4 / 3], tuple(round(1 + 0.01 * i, 2) for i in range(34))),
+    ],
+)
+def test_values_are_those_of_the_matrix(numbers: list[float], values: tuple[float, ...]) -> None:
+    assert own_values(np.array(numbers, float)) == values
+
+
+def test_values_that_are_asked_for_are_drawn() -> None:
+    given = attncli.Problem(**GIVEN)
+    drawing = Drawing(given, read_values("-1..1 by 0.5"))
+    drawn = drawing.draw(Random(2))
+    assert {*np.concatenate([a.ravel() for a in drawn.values()])} == {-1, -0.5, 0, 0.5, 1}
+    assert {*map(type, drawing.problem(drawn).written["X"][0])} <= {int, float}
+
+
+# ---- how much work they are
+
+
+def test_work_is_counted_as_a_hand_does() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 2], [3, 0]], score="dot"))
+    work = work_of(trace, 2)
+    # 2·2 and 3·3 in the scores, four quotients, and 0.12·3, 0.88·2, 0.12… in the output.
+    assert (work.products, work.exponentials) == (2 + 4 + 4, 4)
+    numbers = ["1", "2", "3", "0"] * 3 + ["5", "3", "3", "9"]
+    numbers += ["14841", "2009", "2009", "810308", "16850", "812317"]
+    numbers += ["088", "012", "000", "100", "124", "176", "300", "000"]
+    assert work.digits == sum(map(len, numbers))
+    blocked = attncli.compute(attncli.Problem(X=[[1, 2], [3, 1]], score="dot", mask="causal"))
+    assert work_of(blocked, 2).exponentials == 3
+
+
+def test_flaws_are_found() -> None:
+    flat = attncli.compute(attncli.Problem(X=[[1, 0], [1, 0]], score="dot"))
+    assert saturated(flat) == 2
+    assert alike(flat) == 3
+    assert small_flaws(flat) > 3
+    steep = attncli.compute(attncli.Problem(X=[[9, 0], [0, 9]], score="dot"))
+    assert saturated(steep) == 2
+    first = attncli.compute(attncli.Problem(X=[[9, 0], [0, 9]], score="dot", mask="causal"))
+    assert saturated(first) == 1  # the first row has one key
+    hard = attncli.compute(attncli.Problem(scores=[[2, 1]], V=[[1], [2]], normalize="hardmax"))
+    assert saturated(hard) == 0
+
+
+# ---- the command
+
+
+def test_a_file_for_each_variant_and_its_solutions(folder: Path, attn: Attn) -> None:
+    flags = ("-n", "2", "--seed", "7", *ASK, "--decimals-asked", "2", "--key", "-o", "out/")
+    result = attn("vary", "hw.yaml", *flags, cwd=folder)
+    assert (result.status, result.err) == (0, "")
+    assert result.out.startswith("2 variants of seed 7; asked: weights and output, in 2 decimals\n")
+    for name in ("01.yaml", "02.yaml"):
+        text = (folder / "out" / name).read_text()
+        assert text.startswith(f"# variant {name[1]}, seed 7\ntitle: Three words\n")
+        assert "marking: {decimals: 2, ask: [weights, output]}" in text
+        checked = attn("check", f"out/{name}", f"out/keys/{name}", cwd=folder)
+        assert checked.status == 0, checked.out
+        other = attn("check", f"out/{name}", "out/keys/02.yaml", "-q", cwd=folder)
+        assert other.status == (0 if name == "02.yaml" else 1)
+
+
+def test_the_same_seed_gives_the_same_files(folder: Path, attn: Attn, attn_process: Attn) -> None:
+    flags = ("vary", "hw.yaml", "-n", "2", *ASK)
+    one, other = (run(*flags, cwd=folder) for run in (attn, attn_process))
+    assert (one.status, one.out, one.err) == (other.status, other.out, other.err)
+
+
+def test_without_a_file_all_go_to_standard_output(folder: Path, attn: Attn) -> None:
+    result = attn("vary", "hw.yaml", "-n", "2", *ASK, cwd=folder)
+    assert result.out.count("\n---\n") == 1
+    assert result.err.startswith("2 variants of seed 0; asked: weights and output")
+    computed = attn("compute", "-", "--only", "output", "-f", "json", stdin=result.out.encode())
+    assert (computed.status, len(computed.out.splitlines())) == (0, 2)
+
+
+def test_one_file_holds_all_and_so_do_the_solutions(folder: Path, attn: Attn) -> None:
+    result = attn("vary", "hw.yaml", "-n", "2", *ASK, "--key", "-o", "all.yaml", cwd=folder)
+    assert result.status == 0
+    checked = attn("check", "all.yaml", "keys/all.yaml", "-q", cwd=folder)
+    assert (checked.status, checked.err) == (0, "")
+
+
+ROSTERS = {
+    "name": ("Name,Group\nAda L.,1\nBo,2\n", ["Ada L.", "Bo"]),
+    "student": ("id;Student\n1;Ada\n2;Bo\n", ["Ada", "Bo"]),
+    "parts": ("Surname,First name,Email\nLovelace,Ada,a@b\nKo,Bo,\n", ["Ada Lovelace", "Bo Ko"]),
+    "lines": ("Ada Lovelace\n\n  Bo   Ko \n", ["Ada Lovelace", "Bo Ko"]),
+    "headed lines": ("\ufeffName\nAda\nBo\n", ["Ada", "Bo"]),
+}
+
+
+@pytest.mark.parametrize("sort", ROSTERS)
+def test_rosters_as_they_come(sort: str, tmp_path: Path) -> None:
+    text, names = ROSTERS[sort]
+    (tmp_path / "roster.csv").write_text(text)
+    assert read_roster(tmp_path / "roster.csv") == names
+
+
+def test_one_variant_for_each_student(folder: Path, attn: Attn) -> None:
+    (folder / "roster.csv").write_text("Name\nAda\n../b\\o\x1b\n")
+    flags = ("--for", "roster.csv", *ASK, "-o", "out/{student}/hw.yaml")
+    result = attn("vary", "hw.yaml", *flags, cwd=folder)
+    assert result.status == 0
+    files = sorted(str(p.relative_to(folder)) for p in folder.glob("out/*/*"))
+    assert files == ["out/Ada/hw.yaml", "out/_b_o_/hw.yaml"]
+    assert (folder / files[0]).read_text().startswith("# Ada: variant 1, seed 0\n")
+    assert (folder / files[1]).read_text().startswith("# ../b\\o\\x1b: variant 2, seed 0\n")
+
+
+def test_two_students_of_one_name_are_told_before_anything_is_written(
+    folder: Path, attn: Attn
+) -> None:
+    (folder / "roster.csv").write_text("Name\nAda\nADA\n")
+    result = attn("vary", "hw.yaml", "--for", "roster.csv", "-o", "out/", cwd=folder)
+    assert (result.status, result.out) == (2, "")
+    assert "out/ADA.yaml is the file of number 1, Ada, and would be that of number 2" in result.err
+    assert [*folder.glob("out/*")] == []
+
+
+def test_the_table_as_json(folder: Path, attn: Attn) -> None:
+    result = attn("vary", "hw.yaml", "-n", "2", *ASK, "-f", "json", "-o", "out/", cwd=folder)
+    found = json.loads(result.out)
+    assert (found["seed"], found["asked"], found["fair"]) == (0, ["weights", "output"], True)
+    assert [one["file"] for one in found["variants"]] == ["out/01.yaml", "out/02.yaml"]
+    assert set(found["given"]) == {"products", "exponentials", "digits"}
+    assert found["variants"][0]["hidden"] == []
+
+
+def test_an_unfair_variant_is_told_and_so_is_the_exit_status(folder: Path, attn: Attn) -> None:
+    (folder / "tiny.yaml").write_text("X: [[1, 0], [0, 1]]\nscore: dot\nW_v: [[1], [2]]\n")
+    flags = ("-n", "1", "--seed", "7", "--ask", "output", "-o", "out/")
+    result = attn("vary", "tiny.yaml", *flags, cwd=folder)
+    assert result.status == 1
+    assert "another seed, or more values, may help:\n  1  hides " in result.out
+    assert result.err.startswith("1 of 1 variants are not as fair as could be")
+
+
+NONSENSE = [
+    (("--values", "3..-2"), "--values: the values 3..-2 go down from 3 to -2"),
+    (("--values", "0..9 by 0"), "--values: the step of the values 0..9 by 0 must be above 0"),
+    (("--values", "0..1 by 1e-9"), "--values: from 0 to 1 there are more than 10,000 values"),
+    (("--values", "5"), "--values: 5 names 1 value, and numbers are drawn from several"),
+    (("--values", "x..y"), "--values: x is no number to draw"),
+    (("-n", "0"), "-n: count must be a whole number of at least 1, not 0"),
+    (("-n", "many"), "-n: "),
+    (("-n", "5000"), "-n: 5,000 variants are asked for; 1,000 is the most"),
+    (("--seed", "lucky"), "--seed: "),
+    (("--seed", "1.5"), "--seed: seed must be a whole number, not 1.5"),
+    (("--ask", "wieghts"), "--ask: "),
+    (("--decimals-asked", "-1"), "--decimals-asked: "),
+    (("--for", "nobody.csv"), "nobody.csv: there is no such file"),
+    (("--for", "empty.csv"), "empty.csv: the roster names nobody"),
+    (("--for", "grades.csv"), "grades.csv:1: no column of the roster is that of the names: id,"),
+    (("--for", "empty.csv", "-n", "2"), "-n and --for both say how many variants there are"),
+    (("--key",), "--key needs files: the variants go to standard output"),
+    (("-f", "html", "-o", "out/"), "what is said of variants is a table or json"),
+    (("-o", "{nobody}.yaml"), "there is no {nobody} for the name of a file"),
+    (("-n", "2", "-o", "{title}.yaml"), "Three words.yaml is the file of number 1"),
+]
+
+
+@pytest.mark.parametrize(("flags", "message"), NONSENSE, ids=lambda part: " ".join(part)[:30])
+def test_nonsense_gets_one_sentence(
+    flags: tuple[str, ...], message: str, folder: Path, attn: Attn
+) -> None:
+    (folder / "empty.csv").write_text("Name\n")
+    (folder / "grades.csv").write_text("id,grade\n1,2\n")
+    result = attn("vary", "hw.yaml", *flags, cwd=folder)
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith(message)
+    assert len(result.err.splitlines()) <= 3
+
+
+def test_a_problem_that_no_hand_works_is_refused(folder: Path, attn: Attn) -> None:
+    row = "[" + ", ".join(["1"] * 100) + "]"
+    (folder / "large.yaml").write_text(f"X: [{', '.join([row] * 100)}]\n")
+    result = attn("vary", "large.yaml", cwd=folder)
+    assert (result.status, result.out) == (2, "")
+    assert "this problem has 20,000 numbers, its scores among them" in result.err
+
+
+def test_more_variants_than_there_are_is_refused(folder: Path, attn: Attn) -> None:
+    (folder / "tiny.yaml").write_text("scores: [[1, 2]]\nV: [[1], [2]]\n")
+    result = attn("vary", "tiny.yaml", "-n", "40", "--values", "1,2", cwd=folder)
+    assert (result.status, result.out) == (2, "")
+    assert "only 15 other problems" in result.err
