@@ -270,6 +270,26 @@ def test_the_same_seed_gives_the_same_files(folder: Path, attn: Attn, attn_proce
     assert (one.status, one.out, one.err) == (other.status, other.out, other.err)
 
 
+OTHER_PROCESSOR = {
+    "OPENBLAS_CORETYPE": "Prescott",
+    "NPY_DISABLE_CPU_FEATURES": "AVX2 FMA3 AVX512F AVX512CD AVX512_SKX",
+}
+"""Numbers are added in another order, and products are rounded before they are added."""
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_a_seed_gives_the_same_files_on_another_processor(folder: Path, attn_process: Attn) -> None:
+    """With numbers such as 0.1 and 0.3 the floats differ: 0.3 − 0.3 may be 5e-17."""
+    (folder / "tenths.yaml").write_text(
+        "X: [[0.3, -0.2, -0.1], [0.3, -0.2, -0.3], [-0.1, 0.1, -0.3]]\n"
+        "W_q: [[0.3, -0.1], [-0.2, 0], [0.3, 0.3]]\nW_k: [[0.3, -0.1], [-0.3, 0.2], [0.1, 0.2]]\n"
+        "normalize: hardmax\n"
+    )
+    flags = ("vary", "tenths.yaml", "-n", "3", "--seed", "7", "--ask", "weights")
+    one, other = (attn_process(*flags, cwd=folder, env=env) for env in ({}, OTHER_PROCESSOR))
+    assert (one.status, one.out) == (other.status, other.out)
+
+
 def test_without_a_file_all_go_to_standard_output(folder: Path, attn: Attn) -> None:
     result = attn("vary", "hw.yaml", "-n", "2", *ASK, cwd=folder)
     assert result.out.count("\n---\n") == 1

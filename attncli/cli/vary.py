@@ -97,11 +97,9 @@ def vary(
     shared.prepare([name for name in (problem, roster) if name is not None])
     from attncli.files.roster import read_roster
     from attncli.forms.matrices import to_count
-    from attncli.mechanisms.compute import compute
     from attncli.rendering.blocks import plain_text
     from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of
-    from attncli.teaching.work import work_of
 
     students = [] if roster is None else read_roster(roster, shared.standard_input())
     given = _problem(problem, ask, decimals_asked, allow_outside)
@@ -111,7 +109,7 @@ def vary(
         found = variants_of(given, wanted, start, values)
     files = Files(out, key, start, students or [""] * wanted, given.title)
     rows = [*files.write(counted(found, "variants", prints=out is None))]
-    summary = Summary(start, rows, work_of(compute(given), rows[0].form.decimals))
+    summary = Summary(start, rows)
     if format_ == "json":
         write_bytes([record(summary)], None)
     elif out is None:

@@ -36,6 +36,7 @@ def compute(
     rounded: bool = True,
     alone: bool = False,
     foresee: Callable[[int], None] | None = None,
+    settle: Callable[[str, Array], Array] | None = None,
 ) -> Trace:
     """Calculate a problem, step by step.
 
@@ -48,6 +49,8 @@ def compute(
             which large ones then are not kept either.
         foresee: called with about how many numbers all steps will have, where they are many,
             before most of them are calculated; an error that it raises ends the calculation.
+        settle: takes a step's name and numbers, and returns those that later steps use; where the
+            problem itself asks for rounded steps, they are rounded so.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -69,7 +72,6 @@ def compute(
     names = [key_of(word) for word in only or ()]
     wanted = None if only is None else frozenset(names)
     unrounded: Trace | None = None
-    settle: Rounding | None = None
     work: Callable[[Expression], Array] = array_of
     if rounded and problem.round is not None:
         from attncli.tape.by_hand import by_hand

@@ -45,12 +45,10 @@ class Summary(Record):
     Attributes:
         seed: from which they were drawn.
         rows: one a variant, of one problem.
-        given: how much work that is.
     """
 
     seed: int
     rows: Sequence[Row]
-    given: Work
 
     @property
     def form(self) -> Form:
@@ -80,7 +78,7 @@ def table(summary: Summary) -> Iterator[Line]:
     yield []
     yield [("work          least  middle    most   given", "label")]
     for name in Work.fields:
-        ends = (f"{number:>8}" for number in (*spread(rows, name), getattr(summary.given, name)))
+        ends = (f"{number:>8}" for number in (*spread(rows, name), getattr(form.work, name)))
         yield [(f"{name:<12}", "label"), ("".join(ends).removeprefix(" "), "")]
     yield []
     if summary.unfair:
@@ -134,7 +132,7 @@ def record(summary: Summary) -> bytes:
         "partly": form.partly,
         "never_apart": form.never_apart,
         "flaws_in_all": form.fewest,
-        "given": _as_dict(summary.given),
+        "given": _as_dict(form.work),
         "variants": rows,
     }
     return f"{json.dumps(found, ensure_ascii=False)}\n".encode()

@@ -7,7 +7,7 @@ same numbers on every machine.
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Mapping, Sequence
+from collections.abc import Callable, Container, Mapping, Sequence
 from math import floor, inf, prod
 from random import Random
 from typing import Any
@@ -17,6 +17,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import InputError, fail
 from attncli.forms.matrices import to_number
+from attncli.mechanisms.compute import compute
+from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.text.escapes import visible
@@ -37,6 +39,12 @@ MOST_ZEROS = 0.9
 
 RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
 HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
+
+TIDY = 12
+"""Behind so many decimals, digits come from floats, and are others on other machines."""
+
+POWERS = ("exp", "sum", "weights")
+"""The steps of a softmax, which may be small, and in which no number is compared with another."""
 
 Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
@@ -176,6 +184,25 @@ def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
         elif name not in drawn and (raw is None or isinstance(raw, str | np.ndarray)):
             found[name] = in_lists(array)
     return found
+
+
+def calculated(problem: Problem) -> Trace:
+    """Return the calculation of a problem as it is on every machine.
+
+    A processor may add numbers in another order, or round once where another rounds twice: then
+    0.3 − 0.3 is not 0, and of two largest scores either may come first.
+    """
+    return compute(problem, settle=tidy(problem))
+
+
+def tidy(problem: Problem) -> Callable[[str, Array], Array]:
+    """Return what takes the digits that come from floats away from the numbers of a step."""
+    skipped = POWERS if problem.normalize["name"] == "softmax" else ()
+
+    def settle(name: str, array: Array) -> Array:
+        return array if skipped and name.startswith(skipped) else array.round(TIDY) + 0.0
+
+    return settle
 
 
 def in_lists(array: Array) -> Any:

@@ -15,12 +15,12 @@ from attncli.checking.agreement import (
     ROUNDED,
     agrees,
     exact_cells,
+    is_same,
     is_within,
     largest,
     reach,
     tells,
 )
-from attncli.checking.candidates import is_like
 from attncli.checking.early import COARSEST
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.possible import is_possible
@@ -29,14 +29,13 @@ from attncli.mechanisms.trace import Trace
 from attncli.tape.replay import Change, Replay, Values, fitted
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
+from attncli.teaching.drawing import tidy
 
 SEEN = ROUNDED + CUT_OFF
 """By more units of its last digit a number is off that is wrong, and not only in its last digit.
 
 It may have been rounded itself, and a right number may be off by one.
 """
-
-MOST_NAMES = 4
 
 Key = tuple[str, str, int]
 """A mistake's id, the step in which it is made, and which of the ways to make it there."""
@@ -65,7 +64,9 @@ class Question:
         self.decimals = decimals
         self.unit = 10.0**-decimals
         self.tolerance = tolerance
-        self._made_from = {s.name: {x.name for x in sources(s) if x.operation} for s in trace}
+        self._made_from = {
+            s.name: {x.name for x in sources(s) if x.operation is not None} for s in trace
+        }
         self._reached: dict[frozenset[str], tuple[str, ...]] = {}
 
     def reached(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -121,6 +122,7 @@ class Effects:
         self._right = {step.name: step.array for step in trace}
         self._found: dict[tuple[str, str], dict[Key, Effect]] = {}
         self._right_ones: dict[str, Interval] = {}
+        self._tidy = tidy(trace.problem)
 
     def at(self, id_: str, place: str) -> Mapping[Key, Effect]:
         """Return the effects of a mistake in a step, one for each way in which it can be made."""
@@ -157,7 +159,12 @@ class Effects:
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
-        replay: Replay[Array] = Replay(steps, worked=worked, instead=change)
+        replay: Replay[Array] = Replay(
+            steps,
+            settle=lambda step, numbers: self._tidy(step.name, numbers),
+            worked=worked,
+            instead=change,
+        )
         asked = [step for step in steps if step.name in self.right]
         made = [step for step in steps if step.name in change]
         telling = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
@@ -180,9 +187,7 @@ class Effects:
         found = replay(step)
         if not (found < np.inf).all():
             return None
-        if found.shape != step.array.shape and np.array_equal(
-            _as_vector(found), step.array.ravel()
-        ):
+        if found.shape != step.array.shape and _is_same_vector(found, step.array):
             return None
         is_as_large = fitted(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
@@ -234,9 +239,10 @@ class Effects:
         return Interval(step.array - half, step.array + half)
 
 
-def _as_vector(numbers: Array) -> Array:
-    """Return the numbers of a row or a column; of a matrix, none."""
-    return numbers.ravel() if numbers.size in numbers.shape else np.empty(0)
+def _is_same_vector(one: Array, other: Array) -> bool:
+    """Return whether one array is the other, a row or a column, turned round."""
+    is_vector = one.size == other.size and one.size in one.shape
+    return is_vector and bool(is_same(one.ravel(), other.ravel()).all())
 
 
 def close(effects: Sequence[Effect], right: Mapping[str, Array], unit: float) -> Array:
@@ -254,103 +260,3 @@ def close(effects: Sequence[Effect], right: Mapping[str, Array], unit: float) ->
         for index, line in zip(places, lines, strict=True):
             found[index, places] = agrees(lines, unit, line, units=CUT_OFF).all(axis=-1)
     return found | found.T
-
-
-def may_be_one(one: Key, other: Key) -> bool:
-    """Return whether two keys are names of one mistake, which nobody need tell apart."""
-    return one[0] == other[0] or is_like(one[0], other[0])
-
-
-class Pool:
-    """What some calculations of one form show between them: what a variant may be asked to show.
-
-    Attributes:
-        places: the mistakes, each with a step in which it can be made.
-        made: what can be made before, or in, a step that is asked.
-        shown: what is seen in at least one calculation.
-        unasked: what can be made where no asked step is made from it.
-    """
-
-    def __init__(self, question: Question) -> None:
-        self.question = question
-        self.places: dict[tuple[str, str], None] = {}
-        self.made: dict[Key, None] = {}
-        self.shown: dict[Key, int] = {}
-        self.unasked: dict[Key, None] = {}
-        self._met: list[tuple[Array, Array]] = []
-
-    def add(self, effects: Effects) -> None:
-        """Look at one more calculation."""
-        seen: list[Effect] = []
-        for place in ((id_, name) for id_ in MISTAKES for name in effects.trace.steps):
-            for effect in effects.at(*place).values():
-                self.places[place] = None
-                group = self.made if effect.is_asked else self.unasked
-                group[effect.key] = None
-                if effect.is_asked and effect.is_seen:
-                    self.shown.setdefault(effect.key, len(self.shown))
-                    seen.append(effect)
-        self._met.append((self.indexes(seen), close(seen, effects.right, self.question.unit)))
-
-    def indexes(self, effects: Sequence[Effect]) -> Array:
-        """Return the places of effects among all that is shown."""
-        return np.array([self.shown[effect.key] for effect in effects], int)
-
-    @cached_property
-    def apart(self) -> Array:
-        """Which pairs of mistakes, of all that is shown, some calculation tells apart."""
-        count, keys = len(self.shown), list(self.shown)
-        found = np.zeros((count, count), bool)
-        for places, close_ in self._met:
-            found[np.ix_(places, places)] |= ~close_
-        one = [[may_be_one(a, b) for b in keys] for a in keys]
-        found &= ~np.array(one, bool).reshape(count, count)
-        return found
-
-    def alike(self, effects: Effects, seen: Sequence[Effect]) -> list[tuple[Key, Key]]:
-        """Return the pairs of effects that are not told apart in one calculation, but can be."""
-        places = self.indexes(seen)
-        both = close(seen, effects.right, self.question.unit) & self.apart[np.ix_(places, places)]
-        pairs = np.argwhere(np.triu(both))
-        return [(seen[i].key, seen[j].key) for i, j in pairs.tolist()]
-
-    @property
-    def never_apart(self) -> list[tuple[str, str]]:
-        """The mistakes that give the same numbers wherever they are made, two by two."""
-        count, keys = len(self.shown), list(self.shown)
-        met = np.zeros((count, count), bool)
-        for places, _ in self._met:
-            met[np.ix_(places, places)] = True
-        pairs = np.argwhere(np.triu(met & ~self.apart)).tolist()
-        by_id = [(keys[i], keys[j]) for i, j in pairs if not may_be_one(keys[i], keys[j])]
-        return list(dict.fromkeys((one[0], other[0]) for one, other in by_id))
-
-    def unseen(self, because: Mapping[str, str]) -> dict[str, str]:
-        """Return the mistakes that no calculation shows, and why.
-
-        Args:
-            because: mistakes in steps that are left out, as they change nothing here, and why.
-        """
-        shown = {key[0] for key in self.shown}
-        found, places = dict(because), dict[str, list[str]]()
-        for id_, at, _ in self.unasked:
-            found[id_] = f"{at} comes after what is asked"
-        for id_, at, _ in self.made:
-            places.setdefault(id_, []).append(at)
-        for id_, steps in places.items():
-            reached = self.question.reached(steps)
-            names = [name for name in self.question.asked if name in reached]
-            more = ", …" if len(names) > MOST_NAMES else ""
-            found[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
-        return {id_: found[id_] for id_ in MISTAKES if id_ in found and id_ not in shown}
-
-    @property
-    def partly(self) -> dict[str, tuple[str, ...]]:
-        """The mistakes that no calculation shows where they are made in some steps, and these."""
-        shown = {key[:2] for key in self.shown}
-        ids = {id_ for id_, _ in shown}
-        found: dict[str, list[str]] = {}
-        for id_, at in dict.fromkeys(key[:2] for key in (*self.made, *self.unasked)):
-            if id_ in ids and (id_, at) not in shown:
-                found.setdefault(id_, []).append(at)
-        return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}

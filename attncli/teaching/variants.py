@@ -21,7 +21,6 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.weakness import without_effect
 from attncli.errors import InputError, fail, located
 from attncli.forms.matrices import to_count
-from attncli.mechanisms.compute import compute
 from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
@@ -30,8 +29,9 @@ from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.tape.walk import walk
-from attncli.teaching.drawing import Drawing, Matrices, read_values
-from attncli.teaching.effects import Effect, Effects, Key, Pool, Question
+from attncli.teaching.drawing import Drawing, Matrices, calculated, read_values
+from attncli.teaching.effects import Effect, Effects, Key, Question
+from attncli.teaching.pool import Pool
 from attncli.teaching.work import Work, rough_work, work_of
 
 DECIMALS = 2
@@ -67,7 +67,7 @@ class Variant(Record):
     Attributes:
         number: which of the variants of its seed it is, from 1.
         problem: the problem, with what is asked in its marking.
-        trace: its calculation.
+        trace: its calculation, to 12 decimals.
         hidden: mistakes that leave the asked numbers as they are, though others show them, each
             with the step in which it is made.
         alike: pairs of mistakes that give the same asked numbers, though others tell them apart.
@@ -109,6 +109,7 @@ class Form(Record):
         partly: those that no draw shows where they are made in some of their steps, and these.
         never_apart: the pairs of mistakes that give the same numbers in every draw.
         fewest: how many grave flaws every draw has at least.
+        work: how much work the given problem is.
     """
 
     steps: tuple[str, ...]
@@ -119,6 +120,7 @@ class Form(Record):
     partly: Mapping[str, tuple[str, ...]]
     never_apart: tuple[tuple[str, str], ...]
     fewest: int
+    work: Work
 
 
 def vary(
@@ -220,7 +222,7 @@ class Search:
         self.drawing = Drawing(problem, values)
         if not self.drawing.others:
             raise fail("nothing can be drawn: every number has one value", hint="give --values")
-        self.given = compute(problem)
+        self.given = calculated(problem)
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.given)
         same = equal_steps(self.given)
@@ -353,7 +355,7 @@ class Search:
         if numbers_of(matrices) in self._taken:
             return None
         try:
-            trace = compute(self.drawing.problem(matrices, as_lists=False))
+            trace = calculated(self.drawing.problem(matrices, as_lists=False))
         except InputError:  # such as for the cosine of a row of zeros
             return None
         if tuple(trace.steps) != self.question.steps:
@@ -387,7 +389,7 @@ class Search:
         return Variant(
             number,
             problem,
-            compute(problem),
+            calculated(problem),
             tuple(sorted(hidden)),
             tuple(sorted({(one, other) for one, other in ids})),
             max(draw.grave - self._fewest, 0),
@@ -413,4 +415,5 @@ class Search:
             self.pool.partly,
             tuple(self.pool.never_apart),
             self._fewest,
+            work_of(self.given, self.question.decimals),
         )
