@@ -134,7 +134,7 @@ def test_students_who_make_mistakes_in_variants_are_told() -> None:
     assert len(unnamed) <= 0.02 * sheets, [(one["made"], one["named"]) for one in unnamed]
 
 
-def test_masks_and_blocked_cells_stay() -> None:
+def test_masks_and_blocked_cells_stay_and_answers_do_not() -> None:
     bias = [[0, "-inf", 1], [2, 0, 1], [0, 0, "-inf"]]
     keys = {k: GIVEN[k] for k in DRAWN}
     given = attncli.Problem(**keys, bias=bias, mask={"keep": "1 1 1\n1 1 0\n1 1 1"})
@@ -144,6 +144,8 @@ def test_masks_and_blocked_cells_stay() -> None:
     assert (np.isinf(problem.bias) == np.isinf(given.bias)).all()  # type: ignore[arg-type]
     assert problem.mask["keep"].tolist() == given.mask["keep"].tolist()
     assert problem.written["mask"] == {"keep": [[1, 1, 1], [1, 1, 0], [1, 1, 1]]}
+    answered = Drawing(attncli.Problem(**keys, answers={"Q": [[1, 2]] * 3}))
+    assert answered.problem(answered.given).answers is None
     blocking = [[0, "-inf", 0], [0, 0, 0], [0, 0, "-inf"]]
     assert "bias" not in Drawing(attncli.Problem(**keys, bias=blocking)).cells
 
@@ -202,6 +204,7 @@ def test_every_kind_can_be_varied(path: str) -> None:
         ([3, 3], (2, 3, 4)),
         ([0, 0], (-1, 0, 1)),
         ([-2, -2], (-3, -2, -1)),
+        ([0.0001, 20], tuple(round(0.0001 + 0.01 * i, 12) for i in range(2000))),
         ([1, 4 / 3], tuple(round(1 + 0.01 * i, 2) for i in range(34))),
     ],
 )

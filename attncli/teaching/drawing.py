@@ -161,12 +161,10 @@ class Drawing:
         values = {}
         for key in self._problem.given:
             raw = self._problem.written.get(key)
-            if key in new:
-                values[key] = new[key]
-            elif isinstance(raw, Mapping):
-                values[key] = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
-            elif key != "answers":
-                values[key] = raw
+            if isinstance(raw, Mapping):
+                raw = {part: new.get(f"{key}.{part}", x) for part, x in raw.items()}
+            values[key] = new.get(key, raw)
+        values.pop("answers", None)
         if marking is not None:
             values.pop("marking", None)
         if marking:
@@ -235,6 +233,8 @@ def own_values(numbers: Array) -> tuple[float, ...]:
     if not step:
         spread = (high - low) or abs(high) or 1.0
         step = 10.0 ** int(f"{spread / FEW:e}".partition("e")[2])
+    while (high - low) / step >= MOST_VALUES - 1:
+        step *= 10
     if low == high:  # the neighbours, but for a sign that the given number has not
         low, high = max(low - step, 0.0) if low > 0 else low - step, high + step
         high = min(high, 0.0) if high < step / 2 else high
