@@ -24,18 +24,20 @@ class Record:
 
     fields: ClassVar[tuple[str, ...]] = ()
     defaults: ClassVar[dict[str, Any]] = {}
+    annotated: ClassVar[dict[str, str]] = {}
 
     def __init_subclass__(cls) -> None:
-        kinds: dict[str, Any] = vars(cls).get("__annotations__", {})
-        names = [name for name, kind in kinds.items() if not str(kind).startswith("ClassVar")]
+        written: dict[str, Any] = vars(cls).get("__annotations__", {})
+        kinds = {name: str(kind) for name, kind in written.items()}
+        names = [name for name, kind in kinds.items() if not kind.startswith("ClassVar")]
         cls.fields = tuple(dict.fromkeys((*cls.fields, *names)))
+        cls.annotated = cls.annotated | {name: kinds[name] for name in names}
         cls.defaults = cls.defaults | {n: vars(cls)[n] for n in names if n in vars(cls)}
 
     def __init__(self, *values: Any, **named: Any) -> None:
         if not named and len(values) == len(self.fields):
-            own = self.__dict__
-            for name, value in zip(self.fields, values, strict=False):
-                own[name] = value
+            # Their number is known, and `strict` would take a third of the time.
+            self.__dict__.update(zip(self.fields, values))  # noqa: B905 - see above
             return
         given = dict(zip(self.fields, values, strict=False)) | named
         # A default is put into the instance, so that a function stays one and is no method.

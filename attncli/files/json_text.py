@@ -61,13 +61,16 @@ DECODER = json.JSONDecoder(
 )
 
 
+TEXT = {str}
+
+
 def _text(value: Any, depth: int = 0) -> Raw:
     """Return a value with true, false and null as the words that they are in YAML."""
     if depth > MAX_DEPTH:
         raise NotJsonError
     if isinstance(value, list):
         # Rows of numbers, nearly all of every file, hold nothing but text already.
-        if all(type(item) is str for item in value):
+        if {*map(type, value)} == TEXT:
             return value
         return [_text(item, depth + 1) for item in value]
     if value is None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
@@ -35,6 +36,9 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 SHORT = (np.dtype(np.float16), np.dtype(np.float32))
 """The types of floats that a matrix keeps; whatever else holds numbers becomes float64."""
 
+LISTS, TEXTS = {list}, {str}
+"""The types of the rows of a matrix as readers of files give it, and of its numbers."""
+
 MAX_AXES = 4
 MAX_DEPTH = 64
 LARGEST_COUNT = 2**31
@@ -61,6 +65,8 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
+        if {*map(type, raw)} == LISTS and all(row and type(row[0]) is str for row in raw):
+            return raw  # rows of a file, which hold no arrays
         parts = [plain(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     return raw
@@ -198,6 +204,8 @@ def _from_lists(raw: Any, path: KeyPath) -> Array:
         raise fail(f"{name_of(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
     if not any(_is_list(item) for item in raw):
         return np.array(_row(raw, path))
+    if (array := _plain_rows(raw)) is not None:
+        return array
     parts = []
     for index, item in enumerate(raw):
         inside = (*path, index)
@@ -210,6 +218,21 @@ def _from_lists(raw: Any, path: KeyPath) -> Array:
         if part.shape != first.shape:
             raise _ragged(path, index, first, part)
     return np.array(parts)
+
+
+def _plain_rows(raw: Sequence[Any]) -> Array | None:
+    """Return a matrix of rows of one length that hold plain text, as files do; None for another."""
+    if {*map(type, raw)} != LISTS or len({*map(len, raw)}) != 1:
+        return None
+    texts = [*chain.from_iterable(raw)]
+    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(" ".join(texts)):
+        return None
+    try:
+        array = np.array([*map(float, texts)])
+    except ValueError:
+        return None
+    # 1e400 is a slip, not infinity.
+    return array.reshape(len(raw), -1) if all_finite(array) else None
 
 
 def _is_list(item: object) -> bool:

@@ -11,7 +11,6 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -40,23 +39,34 @@ Part = tuple[slice, slice]
 ALL = slice(None)
 
 
+def _fields(cls: type[Record], *kinds: str) -> tuple[str, ...]:
+    return tuple(name for name, kind in cls.annotated.items() if kind in kinds)
+
+
 class Operation(Record):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
-    The fields that hold expressions are the operands. `apply` assumes
-    no dtype where a hand assumes none: given elements that carry text or exact numbers it yields
-    the worked formula.
+    The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
+    numbers of its own. `apply` assumes no dtype where a hand assumes none: given elements that
+    carry text or exact numbers it yields the worked formula.
     """
 
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
 
-    @cached_property
+    operand_fields: ClassVar[tuple[str, ...]] = ()
+    float_fields: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        cls.operand_fields = _fields(cls, "Expression", "Step")
+        cls.float_fields = _fields(cls, "float")
+
+    @property
     def operands(self) -> tuple[Expression, ...]:
         """The operands, in the order in which `apply` takes their arrays."""
-        values = [getattr(self, name) for name in self.fields]
-        return tuple([v for v in values if isinstance(v, (Step, Operation))])
+        return tuple([getattr(self, name) for name in self.operand_fields])
 
     @property
     def leading(self) -> tuple[str, ...]:

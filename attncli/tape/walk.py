@@ -37,14 +37,16 @@ def apply_to(
     operation: Operation, arrays: list[Any], constant: Callable[[float], Any] | None = None
 ) -> Any:
     """Apply an operation to arrays, with other elements for its own numbers if asked."""
-    # NumPy widens float32 by a number that knows how it was written.
-    own = {
-        name: (constant or float)(x)
-        for name, x in operation.__dict__.items()
-        if isinstance(x, float) and (constant is not None or type(x) is not float)
-    }
-    if own:
-        operation = replace(operation, **own)
+    if operation.float_fields:
+        # NumPy widens float32 by a number that knows how it was written.
+        own = {
+            name: (constant or float)(x)
+            for name in operation.float_fields
+            if isinstance(x := getattr(operation, name), float)
+            and (constant is not None or type(x) is not float)
+        }
+        if own:
+            operation = replace(operation, **own)
     kinds = {*map(type, arrays)}
     with np.errstate(all="ignore"):  # what overflows is found, and named, by the tape
         if kinds == ARRAYS:
