@@ -25,12 +25,12 @@ def main() -> None:
     """Run each part."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
-    parser.add_argument("--torch", help="an interpreter with PyTorch, for the engine's peer")
+    parser.add_argument("--peers", help="an interpreter with PyTorch and ONNX Runtime")
     asked = parser.parse_args()
     for name, (quick, whole) in PARTS.items():
         arguments = quick if asked.quick else whole
-        if asked.torch and name == "engine.py":
-            arguments = [*arguments, "--torch", asked.torch]
+        if asked.peers and name == "engine.py":
+            arguments = [*arguments, "--peers", asked.peers]
         print(f"\n== {name} {' '.join(arguments)}", flush=True)
         subprocess.run([sys.executable, Path(__file__).parent / name, *arguments], check=True)
 

@@ -1,11 +1,13 @@
-"""Measure attention over many tokens, where only the output is wanted, beside NumPy and PyTorch.
+"""Measure attention over many tokens, where only the output is wanted, beside other engines.
 
 Run `python benchmarks/engine.py` in an environment where attncli is installed; `--quick` takes
-small sizes and few rounds. PyTorch is a peer where it can be imported: here, or by the interpreter
-that `--torch` names. Three parts:
+small sizes and few rounds. PyTorch and ONNX Runtime are peers where they can be imported, as with
+the extra `peers`: here, or by the interpreter that `--peers` names. Three parts:
 
 - the engine alone: `attncli.compute(problem, only=("output",))`, a plain `softmax(Q Kᵀ / √d) V` of
-  NumPy, head by head, and `scaled_dot_product_attention`, by length, heads, mask and type;
+  NumPy, head by head, PyTorch's `scaled_dot_product_attention`, and ONNX Runtime's `Attention`
+  (in float64 its products and softmax, as `Attention` there has the digits of float32), by length,
+  heads, mask and type;
 - its floor: the two matrix products of each tile alone, and the exponentials alone;
 - whole processes from NPZ to NPZ, their time, and the most memory that they had, by length.
 
@@ -93,8 +95,8 @@ def by_numpy(case: Case) -> Callable[[], Any]:
 
 def by_torch(case: Case) -> Callable[[], Any]:
     """Return PyTorch's own kernel on a case."""
-    import torch  # type: ignore[import-not-found, unused-ignore]
-    from torch.nn import functional  # type: ignore[import-not-found, unused-ignore]
+    import torch
+    from torch.nn import functional
 
     q, k, v = (torch.from_numpy(side)[None] for side in arrays_of(case))
     causal = bool(case["mask"])
@@ -105,6 +107,48 @@ def by_torch(case: Case) -> Callable[[], Any]:
         return found[0].transpose(0, 1).reshape(case["n"], -1).numpy()
 
     return attend
+
+
+def by_onnx(case: Case) -> Callable[[], Any]:
+    """Return ONNX Runtime on a case, with as many threads as there are processors."""
+    import onnxruntime
+    from onnx import TensorProto, helper, numpy_helper
+
+    sides = [side[None] for side in arrays_of(case)]
+    shape, n = sides[0].shape, case["n"]
+    kind = {"float32": TensorProto.FLOAT, "float64": TensorProto.DOUBLE}[case["dtype"]]
+    constants = {"over": np.sqrt(D, dtype=case["dtype"])}
+    if case["dtype"] == "float32":
+        constants = {}
+        nodes = [helper.make_node("Attention", [*"qkv"], ["z"], is_causal=int(bool(case["mask"])))]
+    else:
+        last = "scaled"
+        nodes = [
+            helper.make_node("Transpose", ["k"], ["kt"], perm=[0, 1, 3, 2]),
+            helper.make_node("MatMul", ["q", "kt"], ["scores"]),
+            helper.make_node("Div", ["scores", "over"], ["scaled"]),
+        ]
+        if case["mask"]:
+            last = "masked"
+            constants["bias"] = np.where(np.tri(n, dtype=bool), 0.0, -np.inf)
+            nodes.append(helper.make_node("Add", ["scaled", "bias"], ["masked"]))
+        nodes.append(helper.make_node("Softmax", [last], ["weights"], axis=-1))
+        nodes.append(helper.make_node("MatMul", ["weights", "v"], ["z"]))
+    graph = helper.make_graph(
+        nodes,
+        "attention",
+        [helper.make_tensor_value_info(name, kind, shape) for name in "qkv"],
+        [helper.make_tensor_value_info("z", kind, shape)],
+        [numpy_helper.from_array(np.asarray(a), name) for name, a in constants.items()],
+    )
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 23)], ir_version=10)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = len(os.sched_getaffinity(0))
+    session = onnxruntime.InferenceSession(
+        model.SerializeToString(), options, providers=["CPUExecutionProvider"]
+    )
+    given = dict(zip("qkv", sides, strict=True))
+    return lambda: session.run(None, given)[0][0].transpose(1, 0, 2).reshape(n, -1)
 
 
 def products_alone(case: Case) -> Callable[[], Any]:
@@ -156,9 +200,12 @@ ENGINES = {
     "attn": by_attn,
     "numpy": by_numpy,
     "torch": by_torch,
+    "onnx": by_onnx,
     "products": products_alone,
     "exps": exponentials_alone,
 }
+PEERS = {"torch": ("PyTorch", "torch"), "onnx": ("ONNX Runtime", "onnxruntime, onnx")}
+"""Engines that need not be there: what they are called, and the modules that they need."""
 
 
 def serve(name: str) -> None:
@@ -210,11 +257,10 @@ def measured(case: Case, pythons: dict[str, str], rounds: int) -> dict[str, floa
     return {name: statistics.median(found) for name, found in seconds.items()}
 
 
-def engines(sizes: list[int], heads: list[int], torch: str, rounds: int) -> None:
+def engines(sizes: list[int], heads: list[int], peers: dict[str, str], rounds: int) -> None:
     """Print the time of each engine by length, heads, mask and type, and the ratios."""
-    pythons = {name: torch if name == "torch" else sys.executable for name in ENGINES}
-    if not torch:
-        del pythons["torch"]
+    there = [name for name in ENGINES if name not in PEERS or name in peers]
+    pythons = {name: peers.get(name, sys.executable) for name in there}
     print(f"engine alone, d = {D}: medians of {rounds} rounds in ms, and attn over each")
     print(f"{'type':8} {'n':>6} {'heads':>5} {'mask':7} {'attn':>8}", end="")
     print("".join(f" {name:>8} {'ratio':>6}" for name in pythons if name != "attn"), "  floor")
@@ -232,29 +278,29 @@ def engines(sizes: list[int], heads: list[int], torch: str, rounds: int) -> None
                     print(f"{line} {own / floor:6.2f}x", flush=True)
 
 
-def processes(sizes: list[tuple[int, int]], torch: str, rounds: int) -> None:
+def processes(sizes: list[tuple[int, int]], peers: dict[str, str], rounds: int) -> None:
     """Print the time and the memory of whole processes from NPZ to NPZ, by length and heads."""
     print(f"\nwhole processes, NPZ to NPZ, float64, d = {D}: medians of {rounds} rounds")
     with tempfile.TemporaryDirectory() as folder:
         path, out = Path(folder) / "problem.npz", str(Path(folder) / "output.npz")
         commands = {
-            "attn": [sys.executable, "-c", ATTN, "compute", str(path), "--only=output", "-o", out],
-            "torch": [torch, "-c", TORCH_SCRIPT, str(path), out],
+            "attn": [sys.executable, "-c", ATTN, "compute", str(path), "--only=output", "-o", out]
         }
+        if "torch" in peers:
+            commands["torch"] = [peers["torch"], "-c", TORCH_SCRIPT, str(path), out]
         for n, heads in sizes:
             q, k, v = arrays_of({"n": n, "heads": heads, "dtype": "float64"})
             if heads > 1:
                 np.savez(path, Q=q, K=k, V=v, heads=heads)
             else:
                 np.savez(path, Q=q[0], K=k[0], V=v[0])
-            names = [name for name in commands if torch or name == "attn"]
-            found: dict[str, list[tuple[float, float]]] = {name: [] for name in names}
+            found: dict[str, list[tuple[float, float]]] = {name: [] for name in commands}
             for _ in range(rounds):
-                for name in names:
-                    found[name].append(watched(commands[name]))
+                for name, command in commands.items():
+                    found[name].append(watched(command))
             line = f"n = {n:6,}, {heads} head{'s'[: heads != 1]}"
             own = statistics.median(seconds for seconds, _ in found["attn"])
-            for name in names:
+            for name in commands:
                 seconds, megabytes = map(statistics.median, zip(*found[name], strict=True))
                 ratio = f" {own / seconds:.2f}" if name != "attn" else ""
                 line += f"  {name} {seconds:7.2f} s{ratio} {megabytes:5.0f} MB"
@@ -272,34 +318,40 @@ def watched(command: list[str]) -> tuple[float, float]:
     return float(seconds), float(megabytes)
 
 
-def with_torch(python: str) -> str:
-    """Return an interpreter that has PyTorch; nothing, with a note, where there is none."""
-    if subprocess.run([python, "-c", "import torch"], capture_output=True, check=False).returncode:
-        print(f"PyTorch is not installed for {python}: attn is measured without it")
-        return ""
-    return python
+def peers_of(python: str) -> dict[str, str]:
+    """Return the peers that an interpreter can import, with it; a note tells of the others."""
+    found = {}
+    for name, (called, modules) in PEERS.items():
+        asked = subprocess.run(
+            [python, "-c", f"import {modules}"], capture_output=True, check=False
+        )
+        if asked.returncode:
+            print(f"{called} is not installed for {python}: attn is measured without it")
+        else:
+            found[name] = python
+    return found
 
 
 def main() -> None:
     """Measure what the arguments ask for."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--quick", action="store_true", help="small sizes, few rounds")
-    parser.add_argument("--torch", default=sys.executable, help="an interpreter with PyTorch")
+    parser.add_argument("--peers", default=sys.executable, help="an interpreter that has the peers")
     parser.add_argument("--rounds", type=int, help="how often each is run")
     parser.add_argument("--serve", choices=ENGINES, help=argparse.SUPPRESS)
     asked = parser.parse_args()
     if asked.serve:
         serve(asked.serve)
         return
-    torch = with_torch(asked.torch)
+    peers = peers_of(asked.peers)
     print(f"{len(os.sched_getaffinity(0))} processors, NumPy {np.__version__}")
     if asked.quick:
-        engines([1024], [1, 8], torch, asked.rounds or 3)
-        processes([(1024, 1), (2048, 1), (4096, 1)], torch, asked.rounds or 3)
+        engines([1024], [1, 8], peers, asked.rounds or 3)
+        processes([(1024, 1), (2048, 1), (4096, 1)], peers, asked.rounds or 3)
     else:
-        engines([2048, 4096], [1, 8], torch, asked.rounds or 7)
+        engines([2048, 4096], [1, 8], peers, asked.rounds or 7)
         sizes = [(1024 * 2**i, 1) for i in range(6)]
-        processes([*sizes, (8192, 8)], torch, asked.rounds or 3)
+        processes([*sizes, (8192, 8)], peers, asked.rounds or 3)
 
 
 if __name__ == "__main__":
