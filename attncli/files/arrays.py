@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from math import prod
 from typing import Any, BinaryIO
 
@@ -67,9 +68,10 @@ def _loaded(file: BinaryIO) -> Any:
             file.seek(0)
             found = np.load(file, allow_pickle=False)
             if isinstance(found, np.ndarray):
-                return found
-            with found:
-                arrays = {key: found[key] for key in found.files}
+                arrays = {"X": found}
+            else:
+                with found:
+                    arrays = {key: found[key] for key in found.files}
     except (InputError, MemoryError):
         raise
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
@@ -78,9 +80,22 @@ def _loaded(file: BinaryIO) -> Any:
             raise fail(DAMAGED) from None
         message = "the file holds Python objects, not numbers"
         raise fail(message, hint="save plain arrays") from None
-    if not all(isinstance(array, np.ndarray) for array in arrays.values()):
+    if not all(isinstance(a, np.ndarray) and _is_whole(a) for a in arrays.values()):
         raise fail(DAMAGED)
-    return arrays
+    return found if isinstance(found, np.ndarray) else arrays
+
+
+def _is_whole(array: Any) -> bool:
+    """Return whether an array holds no text of characters that there are not.
+
+    NumPy makes strings of any 32 bits, on which Python's own operations then fail.
+    """
+    import numpy as np
+
+    if array.dtype.kind != "U":
+        return True
+    codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
+    return bool((codes <= sys.maxunicode).all())
 
 
 def _check_size(file: BinaryIO, size: int, is_zip: bool) -> None:
