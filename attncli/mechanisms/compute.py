@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from importlib import import_module
 
 from attncli.arithmetic.elements import Array
@@ -70,7 +71,8 @@ def compute(
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     names = [key_of(word) for word in only or ()]
-    wanted = None if only is None else frozenset(names)
+    # A backward pass needs every step, whichever of them will be read.
+    wanted = None if only is None or problem.gradient else frozenset(names)
     unrounded: Trace | None = None
     work: Callable[[Expression], Array] = array_of
     if rounded and problem.round is not None:
@@ -82,6 +84,10 @@ def compute(
     with located(problem.source):
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
+        if problem.gradient:
+            from attncli.mechanisms.gradient import gradient
+
+            method = partial(gradient, method=method)
         method(tape, problem)
         told = tuple(tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)

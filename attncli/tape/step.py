@@ -10,7 +10,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
@@ -51,6 +51,7 @@ class Operation(Record):
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
+    line: ClassVar[str] = ""  # the name under which a hand writes it in a line of its own
 
     @cached_property
     def operands(self) -> tuple[Expression, ...]:
@@ -100,6 +101,21 @@ class Operation(Record):
         """
         return tuple(part for _ in self.operands) if self.pointwise else None
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Yield what it is made of, each with the derivative of a loss with regard to it.
+
+        What broadcasts in `apply` need not be added up here; whoever reads the tape backwards
+        does that (`tape/backward.py`).
+
+        Args:
+            result: the step that it made, or the operation itself within another one.
+            upstream: the derivative with regard to the result, of the shape of the result.
+
+        Raises:
+            InputError: where there is no derivative that says anything.
+        """
+        raise NotImplementedError
+
     def notation(self, columns: bool) -> Formula:
         """Return the right-hand side of the formula, in the convention of rows or of columns.
 
@@ -139,6 +155,7 @@ class Step(Record):
         group: what it is shown under, such as a time step; or nothing.
         key: of an input, where in the problem it is from, such as "score.W"; or nothing.
         purpose: why the method does it, where its operation cannot know; or nothing.
+        backward: whether it is of the backward pass, or of what follows from that.
     """
 
     name: str
@@ -152,6 +169,7 @@ class Step(Record):
     group: str = ""
     key: str = ""
     purpose: str = ""
+    backward: bool = False
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -276,6 +294,9 @@ class Step(Record):
 
 
 Expression: TypeAlias = Step | Operation
+
+Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
+"""Operands (or what these are made of, where a hand passes over them) and derivatives."""
 
 MOST_FORMULAS = 4096
 FORMULAS: dict[object, str] = {}
