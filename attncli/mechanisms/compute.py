@@ -43,8 +43,8 @@ def compute(
 
     Args:
         problem: what to calculate.
-        only: the names of the steps that will be read, all by default; large steps that nobody
-            asks for are not kept.
+        only: the names of the steps that will be read, or patterns of them, all by default; large
+            steps that nobody asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the steps of `only` will be read without those that they are made from, of
             which large ones then are not kept either.
@@ -92,9 +92,9 @@ def compute(
         told = tuple(tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
         for name in (name for name in names if name not in trace):
-            from attncli.tape.find import find_step  # it may be a symbol, such as A
+            from attncli.tape.find import find_steps  # it may be a symbol, such as A
 
-            if find_step(name, trace.steps, trace.inputs, trace.added) is None:
+            if not find_steps(name, trace.steps, trace.inputs, trace.added):
                 message = f"there is no step {visible(name)} in this calculation"
                 raise fail(message, hint=did_you_mean(name, trace.steps))
     return trace

@@ -7,11 +7,15 @@ operation (`Operation.derivative`); a value that was used in several places gets
 
 from __future__ import annotations
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval
 from attncli.tape.derivatives import fitted
 from attncli.tape.operations import Add
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
-from attncli.tape.walk import everywhere, sources, walk
+from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
 
 FORWARD, BACKWARD = "forward pass", "backward pass"
 """What the steps of each are shown under."""
@@ -36,7 +40,33 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     Raises:
         InputError: for an operation that has no derivative.
     """
+    if tape.work is array_of:
+        tape.work = without_noise
     return _Reader(tape).read(start)
+
+
+NOISE = 4.0
+"""By so many times the distance between floats the operands of a step may be off."""
+
+
+def without_noise(expression: Expression) -> Array:
+    """Return the array of an expression, 0 where that is all that floats can tell.
+
+    Derivatives often cancel: those of a row of scores add up to 0. What is left of that is no
+    number that a hand would have.
+    """
+    array = array_of(expression)
+    if array.dtype.kind != "f":
+        return array
+    relative = NOISE * np.finfo(array.dtype).eps
+
+    def about(step: Step) -> Interval:
+        off = np.abs(step.array) * relative if np.isfinite(step.array).all() else 0.0
+        return Interval(step.array - off, step.array + off)
+
+    ranges = evaluate(expression, about)
+    is_noise = (ranges.low <= 0) & (ranges.high >= 0)
+    return np.where(is_noise, 0.0, array).astype(array.dtype)
 
 
 class _Reader:
@@ -58,6 +88,7 @@ class _Reader:
             self.tape.group = ", ".join(about)
             if step in self.parts:
                 self.through(step, self.record(step))
+            self.tape.group = BACKWARD  # an input may have been used at several times
             for source in reversed(sources(step)):  # weights before what they are applied to
                 # What was given as a step is that step, and has its derivative already.
                 is_new = source.key and source.name not in {*known, *found}

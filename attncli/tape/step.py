@@ -19,7 +19,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
-from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
+from attncli.notation.tree import Fence, Formula, Number, Phrase, Relation, Transpose, Words, named
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
 from attncli.text.escapes import label_text
@@ -250,6 +250,11 @@ class Step(Record):
         return value
 
     @property
+    def vanishes(self) -> bool:
+        """Whether it is of the backward pass, and 0 everywhere."""
+        return self.backward and not self.array.any()
+
+    @property
     def is_given(self) -> bool:
         """Whether the problem gave it under this name."""
         return isinstance(self.operation, Step) and self.operation.name == self.name
@@ -262,6 +267,8 @@ class Step(Record):
             return name
         if self.is_given:
             return Phrase((name, Fence(Words("given"))))
+        if self.vanishes:
+            return Relation((name, notation_of(self.operation, self.columns), Number("0")))
         return Relation((name, notation_of(self.operation, self.columns)))
 
     @property
@@ -278,7 +285,7 @@ class Step(Record):
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
         try:
-            made = self.name, self.columns, _likeness(self.operation)
+            made = self.name, self.columns, self.vanishes, _likeness(self.operation)
             if (known := FORMULAS.get(made)) is not None:
                 return known
         except TypeError:  # an operation has a field that cannot be compared
