@@ -14,8 +14,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import attncli
+from tests.conftest import Attn
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
 from tests.oracles.reference import mp
@@ -280,6 +283,148 @@ def test_gradients_of_random_problems(seed: int) -> None:
         along = float(np.sum(np.ravel(found) * np.ravel(direction).astype(float)))
         size = float(np.sum(np.abs(np.ravel(found)) * np.abs(np.ravel(direction).astype(float))))
         assert abs(along - float(exact)) <= ALLOWED * max(size, 1e-6), (key, keys)
+
+
+# Laws.
+
+NUMBERS = st.floats(-2, 2).map(lambda x: round(x, 2))
+LAWS = settings(max_examples=12, deadline=None, derandomize=True)
+
+
+def matrices(*shape: int) -> st.SearchStrategy[Any]:
+    """Nested lists of small numbers."""
+    found: st.SearchStrategy[Any] = NUMBERS
+    for size in reversed(shape):
+        found = st.lists(found, min_size=size, max_size=size)
+    return found
+
+
+def of(gradient: Any, **keys: Any) -> attncli.Trace:
+    """Calculate a problem with a gradient."""
+    return attncli.compute(attncli.Problem(**keys, gradient=gradient))
+
+
+PROJECTIONS = st.fixed_dictionaries(
+    {"X": matrices(3, 2), "W_q": matrices(2, 2), "W_k": matrices(2, 2), "W_v": matrices(2, 2)}
+)
+
+
+@LAWS
+@given(PROJECTIONS, matrices(3, 2), matrices(3, 2), NUMBERS)
+def test_linear_in_the_upstream_matrix(keys: Keys, one: Any, other: Any, factor: float) -> None:
+    both = of((np.array(one) + factor * np.array(other)).tolist(), **keys)
+    first, second = of(one, **keys), of(other, **keys)
+    for key in keys:
+        parts = first[f"d_{key}"].value + factor * second[f"d_{key}"].value
+        np.testing.assert_allclose(both[f"d_{key}"].value, parts, atol=1e-11)
+
+
+@LAWS
+@given(PROJECTIONS, matrices(3, 2))
+def test_rows_through_softmax_sum_to_0(keys: Keys, upstream: Any) -> None:
+    """So a constant that is added to a row of scores changes no loss."""
+    trace = of(upstream, **keys, mask="causal")
+    np.testing.assert_allclose(trace["d_scaled"].value.sum(axis=-1), 0, atol=1e-12)
+    along = of(upstream, **keys, normalize={"axis": "queries"})
+    np.testing.assert_allclose(along["d_scaled"].value.sum(axis=0), 0, atol=1e-12)
+
+
+@LAWS
+@given(matrices(2, 3), matrices(3, 2), matrices(2, 1), matrices(2, 2))
+def test_a_constant_added_to_a_row_of_scores_changes_no_derivative(
+    scores: Any, values: Any, constants: Any, upstream: Any
+) -> None:
+    moved = (np.array(scores) + np.array(constants)).tolist()
+    one, other = (of(upstream, scores=each, V=values) for each in (scores, moved))
+    for name in ("d_scores", "d_V"):
+        np.testing.assert_allclose(one[name].value, other[name].value, atol=1e-12)
+
+
+@LAWS
+@given(PROJECTIONS, matrices(3, 2))
+def test_columns_are_transposed_rows(keys: Keys, target: Any) -> None:
+    rows = of({"loss": "squared_error", "target": target}, **keys, mask="causal")
+    turned = {key: np.transpose(value).tolist() for key, value in keys.items()}
+    loss = {"loss": "squared_error", "target": np.transpose(target).tolist()}
+    columns = of(loss, **turned, mask="causal", tokens_as="columns")
+    assert list(rows.steps) == list(columns.steps)
+    for step in rows:
+        np.testing.assert_allclose(columns[step.name].value, step.value.T, atol=1e-12)
+
+
+@LAWS
+@given(PROJECTIONS, matrices(3, 2))
+def test_one_head_is_none(keys: Keys, upstream: Any) -> None:
+    """A stack of one matrix, and W_o = identity, are what stands without them."""
+    plain, stacked = of(upstream, **keys), of(upstream, **keys, heads=1, W_o=[[1, 0], [0, 1]])
+    for key in keys:
+        found = stacked[f"d_{key}"].value
+        np.testing.assert_allclose(found, plain[f"d_{key}"].value, atol=1e-12)
+
+
+@LAWS
+@given(PROJECTIONS, matrices(3, 2))
+def test_a_small_step_lowers_the_loss(keys: Keys, target: Any) -> None:
+    loss = {"loss": "squared_error", "target": target}
+    trace = attncli.compute(attncli.Problem(**keys, gradient=loss, learning_rate=1e-5))
+    weights = [key for key in keys if key != "X"]
+    size = sum(float((trace[f"d_{key}"].value ** 2).sum()) for key in weights)
+    moved = keys | {key: trace[f"new_{key}"].value.tolist() for key in weights}
+    before, after = trace["loss"].value[0], of(loss, **moved)["loss"].value[0]
+    assert after < before or size < 1e-6
+    # To first order it falls by the rate times the squared length of the gradient.
+    np.testing.assert_allclose(before - after, 1e-5 * size, rtol=0.05, atol=1e-9)
+
+
+# What has no derivative, and what is asked wrongly.
+
+
+def test_hardmax_has_no_derivative() -> None:
+    with pytest.raises(attncli.InputError, match="hardmax has no derivative"):
+        of("sum", X=[[1, 0], [0, 1]], normalize="hardmax")
+
+
+@pytest.mark.parametrize(
+    ("keys", "message"),
+    [
+        ({"kind": "co_attention", "memory": [[1, 0]], "gradient": "sum"}, "no use in kind co_att"),
+        ({"gradient": "product"}, "unknown gradient.loss product"),
+        ({"gradient": {"loss": "squared_error"}}, "squared_error needs target"),
+        ({"gradient": {"target": [[1, 0]]}}, "needs either loss or upstream"),
+        ({"gradient": {"loss": "sum", "target": [[1, 0]]}}, "target has no use"),
+        ({"gradient": [[1, 0, 0], [0, 1, 0]]}, "gradient.upstream has 3 columns"),
+        ({"gradient": {"loss": "squared_error", "target": [[1, 0]]}}, "gradient.target has 1 row"),
+        ({"learning_rate": 0.1}, "learning_rate has no use without gradient"),
+        ({"gradient": "sum", "learning_rate": -1}, "learning_rate must be greater than 0"),
+    ],
+)
+def test_what_is_asked_wrongly_is_told(keys: Keys, message: str) -> None:
+    with pytest.raises(attncli.InputError, match=message):
+        of(**({"X": [[1, 0], [0, 1]], "gradient": None} | keys))
+
+
+def test_problems_of_one_form_share_a_plan_and_have_their_own_gradients() -> None:
+    """The plan of the first one is that of the second; a target is no part of it."""
+    for target in ([[1, 0]], [[0, 3]]):
+        keys: Keys = {"X": [[1, 2]], "learning_rate": 0.5}
+        trace = of({"loss": "half_squared_error", "target": target}, **keys)
+        assert trace["d_output"].value.tolist() == [[1 - target[0][0], 2 - target[0][1]]]
+        for x in ([[1, 2]], [[3, 5]]):
+            assert of("sum", X=x)["loss"].value.tolist() == [sum(x[0])]
+
+
+def test_the_loss_begins_at_the_last_step() -> None:
+    """Where there is W_c, that is tanh(W_c [output; x])."""
+    trace = of("sum", X=[[1, 0], [0, 1]], W_c=[[1, 0, 1, 0]])
+    names = [step.name for step in trace if step.backward]
+    assert names[:3] == ["d_attentional", "d_net_attentional", "d_W_c"]
+
+
+def test_files_have_a_gradient_by_a_flag(attn: Attn) -> None:
+    result = attn("compute", "sample_inputs/i_am_good.yaml", "--gradient", "sum", "--only", "d_*")
+    assert result.status == 0
+    assert result.out.startswith("── backward pass ──\n\nd_output = 1 everywhere")
+    assert "output =" not in result.out.replace("d_output =", "")
 
 
 def survey(count: int) -> None:

@@ -204,10 +204,14 @@ class Exp(Operation):
 
     def slope(self, product: Expression) -> Expression:
         """Return a product times what the exponent grows by with each score."""
-        name = tree.Call("ln", (constant(self.base),))
-        times = 1.0 if self.base == np.e else NumberAsWritten(log(self.base), name)
-        is_plain = times == self.temperature == 1
-        return product if is_plain else Scale(product, times, self.temperature)
+        if self.base == np.e:
+            is_plain = self.temperature == 1
+            return product if is_plain else Scale(product, over=self.temperature)
+        name: tree.Formula = tree.Call("ln", (constant(self.base),))
+        factor = NumberAsWritten(log(self.base), name)
+        if self.temperature != 1:
+            name = tree.Fraction(name, constant(self.temperature))
+        return Scale(product, factor, self.temperature, name)
 
     def notation(self, columns: bool) -> tree.Formula:
         exponent = notation_of(self.operand, columns)
