@@ -41,32 +41,50 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
         InputError: for an operation that has no derivative.
     """
     if tape.work is array_of:
-        tape.work = without_noise
+        tape.work = WithoutNoise()
     return _Reader(tape).read(start)
 
 
 NOISE = 4.0
-"""By so many times the distance between floats the operands of a step may be off."""
+"""By so many times the distance between floats a step of the forward pass may be off."""
 
 
-def without_noise(expression: Expression) -> Array:
-    """Return the array of an expression, 0 where that is all that floats can tell.
+class WithoutNoise:
+    """Gives the arrays of backward steps, 0 where that is all that floats can tell.
 
     Derivatives often cancel: those of a row of scores add up to 0. What is left of that is no
-    number that a hand would have.
+    number that a hand would have. How far each number may be off is carried from step to step.
     """
-    array = array_of(expression)
-    if array.dtype.kind != "f":
-        return array
-    relative = NOISE * np.finfo(array.dtype).eps
 
-    def about(step: Step) -> Interval:
-        off = np.abs(step.array) * relative if np.isfinite(step.array).all() else 0.0
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Array, Interval]] = {}
+
+    def __call__(self, expression: Expression) -> Array:
+        """Return the array of an expression of steps whose arrays are from here, or forward."""
+        array = array_of(expression)
+        if isinstance(expression, Step) or array.dtype.kind != "f":
+            return array
+        ranges = evaluate(expression, self.about)
+        is_noise = (ranges.low <= 0) & (ranges.high >= 0)
+        array = np.where(is_noise, 0.0, array).astype(array.dtype)
+        off = _distance(array)
+        wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
+        ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
+        self.known[id(array)] = array, Interval(*ends)
+        return array
+
+    def about(self, step: Step) -> Interval:
+        """Return the ranges in which the numbers of a step may be."""
+        if id(step.array) in self.known:
+            return self.known[id(step.array)][1]
+        off = 0.0 if step.operation is None else NOISE * _distance(step.array)
         return Interval(step.array - off, step.array + off)
 
-    ranges = evaluate(expression, about)
-    is_noise = (ranges.low <= 0) & (ranges.high >= 0)
-    return np.where(is_noise, 0.0, array).astype(array.dtype)
+
+def _distance(array: Array) -> Array:
+    """Return how far each number is from the next float, about; 0 for those that are infinite."""
+    finite = np.where(np.isfinite(array), np.abs(array), 0.0)
+    return finite * float(np.finfo(array.dtype).eps)
 
 
 class _Reader:
