@@ -27,6 +27,7 @@ from tests.oracles.homework import draw
 from tests.oracles.recurrent_student import draw_network
 from tests.oracles.recurrent_student import work as work_network
 from tests.oracles.students import RIGHT, ImpossibleError, Known, Paper, Wrong, together
+from tests.test_gradient_mistakes import CASES as OF_GRADIENTS
 
 WRONG = 4
 """The code of a wrong cell, by its place among the statuses of the contract."""
@@ -365,7 +366,8 @@ OF_NETWORKS = ("state_instead_of_context", "previous_state_as_query", "start_sta
 
 
 def test_every_mistake_has_a_student() -> None:
-    assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) == set(MISTAKES)
+    elsewhere = set(OF_GRADIENTS)  # in tests/test_gradient_mistakes.py
+    assert set(CASES) | set(OTHER_SHAPES) | set(OF_NETWORKS) | elsewhere == set(MISTAKES)
 
 
 def test_students_who_do_nothing_wrong_agree_with_the_program() -> None:

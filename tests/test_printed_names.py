@@ -26,7 +26,7 @@ from tests.told import told_in
 CELL = re.compile(r"[^\W\d]\w*\u0303?(?:\[[^\[\]]+\])+")
 """`weights[head 2][am, I]`; a letter may have a tilde over it."""
 
-PRODUCT = re.compile(r"(?:^|= |\()([^=(‖·]+?) · ([^=/()‖·]+?)(?= =| /|\)|,|$)")
+PRODUCT = re.compile(r"(?:^|= |\()([^=()‖·]+?) · ([^=/()‖·]+?)(?= =| /|\)|,|$)")
 """q_am · k_I; a label may have blanks."""
 
 LENGTH = re.compile(r"‖([^‖−]+?)(?: − ([^‖]+))?‖")
@@ -34,6 +34,10 @@ LENGTH = re.compile(r"‖([^‖−]+?)(?: − ([^‖]+))?‖")
 
 SUM = re.compile(r"([^=]+) = -?[\d.e+-]+·[^·()]+(?: [+−] [^()]*)?")
 """z_I = 0.9·v_I + 0.1·v_am, alone on its line."""
+
+
+PASSES = ("forward pass", "backward pass", "update")
+"""What stands over the steps of a gradient."""
 
 
 @cache
@@ -77,7 +81,7 @@ def names_in_html(page: str) -> Iterator[str]:
 
 def names_in_markdown(page: str) -> Iterator[str]:
     for heading in re.findall(r"^#{2,} (.*)$", page, re.MULTILINE):
-        if not heading.startswith(("t = ", "Warnings")):  # a time step, or no step
+        if not heading.startswith(("t = ", "Warnings", *PASSES)):  # a time step, or no step
             yield from heading.replace("\\_", "_").split(", ")
     for formula in re.findall(r"\$`(.*?)`\$", page):
         yield from names_of_sum(from_tex(formula))
@@ -85,15 +89,19 @@ def names_in_markdown(page: str) -> Iterator[str]:
 
 def names_in_latex(page: str) -> Iterator[str]:
     for heading in re.findall(
-        r"^\\attn(?:head|line)\{((?!\\begin)[^&\n]*?)(?: = |\\ \\left)", page, re.MULTILINE
+        r"^\\attn(?:head|line)\{((?!\\begin|\\left)[^&\n]*?)(?: = |\\ \\left)", page, re.MULTILINE
     ):
-        yield from_tex(heading)
+        if not re.search(r"\\,| - ", heading):  # a product or a difference has no name
+            yield from_tex(heading)
     for formula in re.findall(r"^\$(.*)\$\\par", page, re.MULTILINE):
         yield from names_of_sum(from_tex(formula))
 
 
 def from_tex(formula: str) -> str:
     """Return a formula of one line in TeX as text."""
+    formula = re.sub(r"\\frac\{\\partial L\}\{\\partial (.*)\}", r"d_\1", formula)
+    formula = re.sub(r"(.*)\^\{\\mathrm\{new\}\}", r"new_\1", formula)
+    formula = formula.replace("\\delta", "delta")
     text = re.sub(r"\\attnscript\{\w+\}\{(.)\}\{U\+\w+\}", r"\1", formula)
     text = re.sub(r"\\(?:mathrm|text|operatorname)\{([^{}]*)\}", r"\1", text)
     text = re.sub(r"_\{([^{}]*)\}", r"_\1", text).replace("\\_", "_")

@@ -20,7 +20,8 @@ from tests.sessions import blocks, in_shell
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = blocks(TEXT)
-SESSIONS = [body for language, body in BLOCKS if language == "console"]
+GRADIENTS = (ROOT / "docs" / "gradients.md").read_text()
+SESSIONS = [body for text in (TEXT, GRADIENTS) for kind, body in blocks(text) if kind == "console"]
 
 
 @pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s.splitlines()[0][2:60])

@@ -127,7 +127,9 @@ def test_so_many_digits_that_rounding_changes_nothing(path: Path) -> None:
         again = {key: getattr(problem, key) for key in problem.given}
         rounded = attncli.compute(attncli.Problem(**again, round="15sf"))
         for step in plain:
-            np.testing.assert_allclose(rounded[step.name].value, step.value, 1e-13, 1e-14)
+            # Derivatives are differences of numbers that are larger.
+            off = 5e-14 if step.backward else 1e-14
+            np.testing.assert_allclose(rounded[step.name].value, step.value, 1e-13, off)
 
 
 @pytest.mark.parametrize("flag", ["--round-steps", "--round"])

@@ -6,7 +6,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.tree import Formula, Number, Phrase, Words
-from attncli.tape.step import Expression, Operation, notation_of, transposed_of
+from attncli.tape.step import Derivatives, Expression, Operation, notation_of, transposed_of
+from attncli.tape.walk import array_of
 
 
 class SplitHeads(Operation):
@@ -31,6 +32,10 @@ class SplitHeads(Operation):
         pieces = arrays[0].reshape(batch, n, self.heads, width // self.heads)
         return np.moveaxis(pieces, 2, 1)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Side by side again."""
+        yield self.operand, SideBySide(upstream)
+
     def notation(self, columns: bool) -> Formula:
         return notation_of(self.operand, columns)
 
@@ -47,6 +52,10 @@ class RepeatHeads(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(batch, kv_heads, n, d) gives (batch, kv_heads · times, n, d)."""
         return np.repeat(arrays[0], self.times, axis=1)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """What comes back from all query heads that read a head is added up."""
+        yield self.operand, SumSharedHeads(upstream, self.times)
 
     def notation(self, columns: bool) -> Formula:
         return notation_of(self.operand, columns)
@@ -70,6 +79,38 @@ class MergeHeads(Operation):
         batch, heads, n, width = arrays[0].shape
         return np.moveaxis(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Cut into heads again."""
+        yield self.operand, SplitHeads(upstream, array_of(self.operand).shape[1])
+
     def notation(self, columns: bool) -> Formula:
         where = Words("one above the other" if columns else "side by side")
         return Phrase((Words("the heads of"), notation_of(self.operand, columns), where))
+
+
+class SideBySide(MergeHeads):
+    """The heads' features side by side, in a formula that means all heads by their name."""
+
+    def notation(self, columns: bool) -> Formula:
+        return notation_of(self.operand, columns)
+
+    def transposed_notation(self, columns: bool) -> Formula:
+        return transposed_of(self.operand, columns)
+
+
+class SumSharedHeads(Operation):
+    """For each key/value head the sum of the query heads that read it."""
+
+    operand: Expression
+    times: int
+
+    def apply(self, *arrays: Array) -> Array:
+        """(batch, kv_heads · times, n, d) gives (batch, kv_heads, n, d)."""
+        batch, heads, n, width = arrays[0].shape
+        shared = arrays[0].reshape(batch, heads // self.times, self.times, n, width)
+        total: Array = shared.sum(axis=2)
+        return total
+
+    def notation(self, columns: bool) -> Formula:
+        where = Words("summed over the heads that read it")
+        return Phrase((notation_of(self.operand, columns), where))

@@ -30,7 +30,8 @@ from attncli.forms.form import (
 from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
-from attncli.tape.step import ALL, Expression, Operation, notation_of
+from attncli.tape.derivatives import passed
+from attncli.tape.step import ALL, Derivatives, Expression, Operation, notation_of
 from attncli.tape.walk import cut
 
 Mask: TypeAlias = Mapping[str, Any]
@@ -308,6 +309,10 @@ class Masked(Operation):
         scores, keep = arrays
         masked = np.where(keep != 0, scores, -np.inf).astype(scores.dtype)
         return because(masked, keep, "{seen}", keep == 0)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """0 where it is blocked: such a score changes nothing."""
+        yield self.operand, passed(upstream, self.mask, 0.0)
 
     def notation(self, columns: bool) -> Formula:
         blocked = Relation((notation_of(self.mask, columns), Number("0")))

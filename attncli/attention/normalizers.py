@@ -18,9 +18,11 @@ from attncli.attention.parameters import Normalize, Parameter
 from attncli.errors import fail
 from attncli.notation import tree
 from attncli.notation.text import text
+from attncli.notation.written import NumberAsWritten
 from attncli.records import Record, replace
+from attncli.tape.derivatives import Hadamard, Passed, Spread, Subtract, passed
 from attncli.tape.operations import Divide, Scale, constant
-from attncli.tape.step import ALL, Expression, Operation, Part, notation_of
+from attncli.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
@@ -49,7 +51,7 @@ def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) ->
     power = Exp(scores, settings.base, settings.temperature, shift)
     exponentials = tape.record(f"exp{suffix}", power)
     total = tape.record(f"sum{suffix}", Sum(exponentials, settings.along))
-    return Divide(exponentials, total)
+    return Shares(exponentials, total)
 
 
 def hardmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -82,7 +84,7 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
             "normalize",
             hint="use softmax, or change the scores",
         )
-    return Divide(unblocked, total)
+    return Shares(unblocked, total)
 
 
 def nothing(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
@@ -136,6 +138,25 @@ def _middle(scores: Any) -> Any:
     return np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
 
 
+class Shares(Divide):
+    """Numbers divided by the sum of their line."""
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """As a hand does it, over the sum and the powers at once.
+
+        For w = s / Σ s it is ds = (dw − δ) / Σ s, and for w = e^s / Σ e^s, whose Jacobian is
+        diag(w) − w wᵀ, ds = w ⊙ (dw − δ); both with δ = Σ w ⊙ dw along the line.
+        """
+        total = self.divisor.operation if isinstance(self.divisor, Step) else None
+        assert isinstance(total, Sum)  # by those who make it
+        centred = Subtract(upstream, Delta(Hadamard(result, upstream), total.along))
+        power = self.dividend.operation if isinstance(self.dividend, Step) else None
+        if isinstance(power, Exp):
+            yield power.operand, power.slope(Hadamard(result, centred))
+        else:
+            yield self.dividend, Divide(centred, self.divisor)
+
+
 class Exp(Operation):
     """base^(s / temperature), softmax's first step.
 
@@ -177,6 +198,21 @@ class Exp(Operation):
             scores = scores - most
         return replace(self, shift_along=None).apply(scores)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dy ⊙ y · ln(base) / temperature, for y = base^(s / temperature)."""
+        yield self.operand, self.slope(Hadamard(upstream, result))
+
+    def slope(self, product: Expression) -> Expression:
+        """Return a product times what the exponent grows by with each score."""
+        if self.base == np.e:
+            is_plain = self.temperature == 1
+            return product if is_plain else Scale(product, over=self.temperature)
+        name: tree.Formula = tree.Call("ln", (constant(self.base),))
+        factor = NumberAsWritten(log(self.base), name)
+        if self.temperature != 1:
+            name = tree.Fraction(name, constant(self.temperature))
+        return Scale(product, factor, self.temperature, name)
+
     def notation(self, columns: bool) -> tree.Formula:
         exponent = notation_of(self.operand, columns)
         if self.shift_along is not None:
@@ -210,10 +246,22 @@ class Sum(Operation):
         result: Array = arrays[0].sum(axis=self.along, keepdims=True)
         return result
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """The same for each number of the line."""
+        yield self.operand, Spread(upstream, array_of(self.operand).shape)
+
     def notation(self, columns: bool) -> tree.Formula:
         axis = self.operand.trailing[self.along]
         over = {"query": "queries"}.get(axis, f"{axis}s")
         return tree.Phrase((notation_of(self.operand, columns), tree.Words(f"summed over {over}")))
+
+
+class Delta(Sum):
+    """δ, what the derivatives of a line of weights have in common: their weighted mean."""
+
+    unfolds = False
+    line = "delta{suffix}"
+    why = "Weights that sum to 1 cannot all grow: what they have in common has no effect."
 
 
 class Unblocked(Operation):
@@ -227,6 +275,10 @@ class Unblocked(Operation):
         blocked = arrays[0] == -np.inf
         unblocked = np.where(blocked, 0.0, arrays[0]).astype(arrays[0].dtype)
         return because(unblocked, arrays[0], "{seen}", blocked)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """0 where it is blocked."""
+        yield self.operand, passed(upstream, self.operand, -np.inf)
 
     def notation(self, columns: bool) -> tree.Formula:
         blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))
@@ -257,6 +309,19 @@ class Hardmax(Operation):
         several = reach.sum(axis=self.along, keepdims=True) > 1
         may_be = several & reach & (scores.high > -np.inf)
         return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """There is none: it jumps, and between the jumps it does not move.
+
+        Raises:
+            InputError: always.
+        """
+        raise fail(
+            "hardmax has no derivative: its weights jump from one key to another, and do not "
+            "change between the jumps",
+            "normalize",
+            hint="use softmax or sparsemax, or leave out gradient",
+        )
 
     def notation(self, columns: bool) -> tree.Formula:
         largest = tree.Words("at the largest of"), notation_of(self.operand, columns)
@@ -307,6 +372,17 @@ class Sparsemax(Operation):
         ]
         return type(scores)(*(np.moveaxis(end, -1, self.along) for end in ends))
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dw − δ where the weight is above 0, with δ = the mean of dw there, and else 0.
+
+        Martins and Astudillo 2016, section 2.5 ("Jacobian of sparsemax"). At a kink, where a score
+        is just τ, its weight is 0, and so is its derivative.
+        """
+        centred = Subtract(upstream, SupportMean(upstream, result, self.along))
+        derivative = Passed(centred, result, 0.0)
+        is_plain = self.temperature == 1
+        yield self.operand, derivative if is_plain else Scale(derivative, over=self.temperature)
+
     def notation(self, columns: bool) -> tree.Formula:
         scores = notation_of(self.operand, columns)
         if self.temperature != 1:
@@ -314,3 +390,42 @@ class Sparsemax(Operation):
         weights = tree.Call("max", (tree.minus(scores, tree.Name("τ")), tree.Number("0")))
         threshold = tree.Name("τ"), tree.Words("so that each sums to"), tree.Number("1")
         return tree.Listed((weights, tree.Phrase(threshold)))
+
+
+class SupportMean(Operation):
+    """The mean along each line of the numbers whose weight is above 0; 0 where none is."""
+
+    upstream: Expression
+    weights: Expression
+    along: int
+    line = "delta{suffix}"
+    why = Delta.why
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        """As of a sum."""
+        return Sum(self.upstream, self.along).trailing
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m) and (…, n, m) give (…, n, 1), or (…, 1, m) along the queries."""
+        upstream, weights = arrays
+        mean: Array = _mean(upstream, weights > 0, self.along)
+        return mean
+
+    def bounds(self, *operands: Any) -> Any:
+        """A weight that is written as 0 may be above it."""
+        from attncli.arithmetic.intervals import hull  # which is there where ranges are
+
+        upstream, weights = operands
+        return hull(*(_mean(upstream, end > 0, self.along) for end in (weights.low, weights.high)))
+
+    def notation(self, columns: bool) -> tree.Formula:
+        weights = tree.Phrase((notation_of(self.weights, columns), tree.Words("> 0")))
+        mean = tree.Words("mean of"), notation_of(self.upstream, columns), tree.Words("where")
+        return tree.Phrase((*mean, weights))
+
+
+def _mean(numbers: Any, where: Array, along: int) -> Any:
+    """Return the mean of some of the numbers of each line."""
+    count = np.maximum(where.sum(axis=along, keepdims=True), 1)
+    return np.where(where, numbers, 0.0).sum(axis=along, keepdims=True) / count

@@ -19,8 +19,9 @@ from attncli.errors import fail
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record
+from attncli.tape.derivatives import PLURALS, features
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
-from attncli.tape.step import Expression, Operation, Step, notation_of
+from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
@@ -173,6 +174,12 @@ class Cosine(Pairs):
         cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
         return cosines
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Only what stands at right angles to a vector turns it, the less the longer it is."""
+        yield self.q, ThroughCosine(upstream, result, self.q, self.k)
+        back, cosines = Transposed(upstream), Transposed(result)
+        yield self.k, ThroughCosine(back, cosines, self.k, self.q)
+
     def notation(self, columns: bool) -> tree.Formula:
         q, k = notation_of(self.q, columns), notation_of(self.k, columns)
         lengths = tree.Times((tree.Norm(q), tree.Norm(k)), " ")
@@ -193,6 +200,11 @@ class GaussianExponent(Pairs):
         result: Array = -squares / (2 * self.width**2)
         return result
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """dq_i = Σ_j ds_ij (k_j − q_i) / width², and for k with the two changed about."""
+        yield self.q, ThroughDistance(upstream, self.q, self.k, self.width)
+        yield self.k, ThroughDistance(Transposed(upstream), self.k, self.q, self.width)
+
     def notation(self, columns: bool) -> tree.Formula:
         squares = tree.Squared(tree.Norm(tree.minus(tree.named("q"), tree.named("k"))))
         under = tree.Times((tree.Number("2"), tree.Squared(constant(self.width))))
@@ -208,6 +220,11 @@ class EachPair(Pairs):
         """(…, n, h) and (…, m, h) give (…, n, m, h)."""
         q, k = arrays
         return q[..., :, None, :] + k[..., None, :, :]
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """The sum over the pairs that each is in."""
+        yield self.q, SumPairs(upstream, -2)
+        yield self.k, SumPairs(upstream, -3)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.plus(notation_of(self.q, columns), notation_of(self.k, columns))
@@ -226,6 +243,11 @@ class ConcatenatePairs(Pairs):
         q = np.broadcast_to(q[..., :, None, :], (*lead, n, m, q.shape[-1]))
         k = np.broadcast_to(k[..., None, :, :], (*lead, n, m, k.shape[-1]))
         return np.concatenate([q, k], axis=-1)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Each one's own columns, summed over the pairs that it is in."""
+        for along, (side, found) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
+            yield side, SumPairs(found, along)
 
     def notation(self, columns: bool) -> tree.Formula:
         return tree.Stack((tree.named("q"), tree.named("k")))
@@ -248,6 +270,112 @@ class PairDot(Operation):
         product: Array = (pairs * vector).sum(axis=-1)
         return product
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """ds_ij v for the vector of a pair; Σ_ij ds_ij hidden_ij for v."""
+        yield self.pairs, OfEachPair(upstream, self.vector)
+        yield self.vector, OfEachPair(upstream, self.pairs)
+
     def notation(self, columns: bool) -> tree.Formula:
         factors = notation_of(self.pairs, columns), notation_of(self.vector, columns)
         return tree.Times(factors, " · ")
+
+
+class OfEachPair(Operation):
+    """The number of each pair times a vector, or times the vector of that pair."""
+
+    numbers: Expression
+    vectors: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (*self.numbers.trailing, self.vectors.trailing[-1])
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m) and (h,) or (…, n, m, h) give (…, n, m, h)."""
+        numbers, vectors = arrays
+        product: Array = numbers[..., None] * vectors
+        return product
+
+    def notation(self, columns: bool) -> tree.Formula:
+        factors = notation_of(self.numbers, columns), notation_of(self.vectors, columns)
+        return tree.Times(factors, " · ")
+
+
+class SumPairs(Operation):
+    """For each query, or each key, the sum of the vectors of the pairs that it is in."""
+
+    pairs: Expression
+    along: int
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        query, key, inner = self.pairs.trailing
+        return (query if self.along == -2 else key, inner)
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m, h) gives (…, n, h), or (…, m, h) along the queries."""
+        total: Array = arrays[0].sum(axis=self.along)
+        return total
+
+    def notation(self, columns: bool) -> tree.Formula:
+        over = self.pairs.trailing[self.along]
+        words = tree.Words(f"summed over {PLURALS.get(over, f'{over}s')}")
+        return tree.Phrase((notation_of(self.pairs, columns), words))
+
+
+class ThroughCosine(Operation):
+    """(Σ_j ds_ij k_j/‖k_j‖ − (Σ_j ds_ij s_ij) q_i/‖q_i‖) / ‖q_i‖, for each query or key."""
+
+    upstream: Expression
+    cosines: Expression
+    own: Expression
+    other: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return self.own.trailing
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m), (…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
+        upstream, cosines, own, other = arrays
+        length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
+        shared = (upstream * cosines).sum(axis=-1, keepdims=True)
+        turning: Array = (upstream @ (other / others) - shared * (own / length)) / length
+        return turning
+
+    def notation(self, columns: bool) -> tree.Formula:
+        own, other = (notation_of(side, columns) for side in (self.own, self.other))
+        upstream, cosines = (notation_of(s, columns) for s in (self.upstream, self.cosines))
+        unit, units = (tree.Fraction(side, tree.Norm(side)) for side in (own, other))
+        shared = tree.Call("sum", (tree.Times((upstream, cosines), " ⊙ "),))
+        product = (units, upstream) if columns else (upstream, units)
+        turning = tree.minus(tree.Times(product, " "), tree.Times((shared, unit), " "))
+        return tree.Fraction(turning, tree.Norm(own))
+
+
+class ThroughDistance(Operation):
+    """Σ_j ds_ij (k_j − q_i) / width², for each query or key."""
+
+    upstream: Expression
+    own: Expression
+    other: Expression
+    width: float
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return self.own.trailing
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
+        upstream, own, other = arrays
+        difference = other[..., None, :, :] - own[..., :, None, :]
+        result: Array = (upstream[..., None] * difference).sum(axis=-2) / self.width**2
+        return result
+
+    def notation(self, columns: bool) -> tree.Formula:
+        upstream = notation_of(self.upstream, columns)
+        own, other = (notation_of(side, columns) for side in (self.own, self.other))
+        over = self.other.trailing[-2]
+        product = tree.Times((upstream, tree.minus(other, own)), " ")
+        total = tree.Phrase((product, tree.Words(f"summed over {PLURALS.get(over, f'{over}s')}")))
+        return tree.Fraction(tree.Fence(total), tree.Squared(constant(self.width)))

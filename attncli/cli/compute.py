@@ -88,6 +88,10 @@ def compute(
     activation: Annotated[str | None, Option(help="Of kind pooling: tanh or none.")] = None,
     output_activation: Annotated[str | None, Option(help="Of kind pooling.")] = None,
     enhance: Annotated[str | None, Option(help="Of kind co_attention: true.")] = None,
+    gradient: Annotated[
+        str | None, Option(help="The backward pass: sum, or {loss: …, target: …}.")
+    ] = None,
+    learning_rate: Annotated[str | None, Option(help="Of one step of gradient descent.")] = None,
     round_: Annotated[
         str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,

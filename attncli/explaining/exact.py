@@ -91,6 +91,7 @@ class Exact:
             "exp": sympy.exp,
             "tanh": sympy.tanh,
             "sqrt": sympy.sqrt,
+            "ln": sympy.log,
         }
 
     def step(self, step: Step) -> Array:
@@ -181,13 +182,17 @@ class Exact:
             return self._counted(number, step)
         if self._counted(number, step) is None:
             return None
-        if number.is_Add:
+        if number.is_Add or any(map(self._has_fractions, number.args)):
             number = self.sympy.together(number)
         top, bottom = self.sympy.fraction(number)
         top = self.sympy.expand(top)
         if top == self.sympy.expand(bottom):
             return self.sympy.Integer(1)
         return self._counted(top / bottom, step)
+
+    def _has_fractions(self, number: Number) -> bool:
+        """Whether a number is a sum that has a fraction among its terms."""
+        return number.is_Add and any(self.sympy.fraction(term)[1] != 1 for term in number.args)
 
     def _counted(self, number: Number | None, step: Step) -> Number | None:
         if number is None or self.sympy.count_ops(number) > LONGEST:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection
+from functools import partial
 from importlib import import_module
 
 from attncli.arithmetic.elements import Array
@@ -42,8 +43,8 @@ def compute(
 
     Args:
         problem: what to calculate.
-        only: the names of the steps that will be read, all by default; large steps that nobody
-            asks for are not kept.
+        only: the names of the steps that will be read, or patterns of them, all by default; large
+            steps that nobody asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the steps of `only` will be read without those that they are made from, of
             which large ones then are not kept either.
@@ -70,7 +71,8 @@ def compute(
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     names = [key_of(word) for word in only or ()]
-    wanted = None if only is None else frozenset(names)
+    # A backward pass needs every step, whichever of them will be read.
+    wanted = None if only is None or problem.gradient else frozenset(names)
     unrounded: Trace | None = None
     work: Callable[[Expression], Array] = array_of
     if rounded and problem.round is not None:
@@ -82,13 +84,17 @@ def compute(
     with located(problem.source):
         name = METHODS[problem.kind]
         method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
+        if problem.gradient:
+            from attncli.mechanisms.gradient import gradient
+
+            method = partial(gradient, method=method)
         method(tape, problem)
         told = tuple(tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
         for name in (name for name in names if name not in trace):
-            from attncli.tape.find import find_step  # it may be a symbol, such as A
+            from attncli.tape.find import find_steps  # it may be a symbol, such as A
 
-            if find_step(name, trace.steps, trace.inputs, trace.added) is None:
+            if not find_steps(name, trace.steps, trace.inputs, trace.added):
                 message = f"there is no step {visible(name)} in this calculation"
                 raise fail(message, hint=did_you_mean(name, trace.steps))
     return trace

@@ -17,5 +17,6 @@ def given(tape: Tape, problem: Problem, key: str, trailing: tuple[str, ...]) -> 
     """Put a matrix of the problem on the tape, once."""
     if (known := tape.input_of(key)) is not None:
         return known
-    leading, as_written = problem.leading(key), KEYS[key].as_written
-    return tape.given(key, problem.array(key), trailing, leading, as_written, key)
+    head, _, part = key.partition(".")
+    leading, as_written = problem.leading(key), KEYS[head].as_written
+    return tape.given(part or key, problem.array(key), trailing, leading, as_written, key)

@@ -12,11 +12,24 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
-from attncli.notation.tree import Dots, Formula, Stack, Times, named
+from attncli.notation.tree import (
+    Dots,
+    Fence,
+    Formula,
+    Phrase,
+    Stack,
+    Times,
+    Transpose,
+    Words,
+    named,
+)
 from attncli.problem.problem import Problem
-from attncli.tape.operations import Add, MatMul, Tanh
-from attncli.tape.step import Expression, Operation, Step, notation_of
+from attncli.tape.cells import row_letter
+from attncli.tape.derivatives import Columns, features
+from attncli.tape.operations import Add, MatMul, Tanh, Transposed
+from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
 
 
 def recurrent(tape: Tape, problem: Problem) -> None:
@@ -80,7 +93,7 @@ def _attend(tape: Tape, problem: Problem, states: list[Step], t: int) -> tuple[S
 class Row(Operation):
     """One token of X."""
 
-    operand: Step
+    operand: Expression
     place: int
 
     trailing = ("feature",)
@@ -89,8 +102,36 @@ class Row(Operation):
         """(…, n, d) gives (…, 1, d)."""
         return arrays[0][..., self.place : self.place + 1, :]
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """That row, and 0 in the others."""
+        yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
+
     def notation(self, columns: bool) -> Formula:
-        return named(f"x_{self.place + 1}")
+        if isinstance(self.operand, Step):
+            return named(f"{row_letter(self.operand)}_{self.place + 1}")
+        return Phrase((Words(f"row {self.place + 1} of"), notation_of(self.operand, columns)))
+
+
+class InRow(Operation):
+    """A vector as one row of a matrix, of which the other rows are 0."""
+
+    operand: Expression
+    place: int
+    count: int
+    trailing = ("time", "feature")
+
+    def apply(self, *arrays: Array) -> Array:
+        """(…, 1, d) gives (…, count, d)."""
+        (row,) = arrays
+        before, after = (
+            np.zeros((*row.shape[:-2], size, row.shape[-1]))
+            for size in (self.place, self.count - self.place - 1)
+        )
+        return np.concatenate([before, row, after], axis=-2)
+
+    def notation(self, columns: bool) -> Formula:
+        where = Words(f"in row {self.place + 1}")
+        return Fence(Phrase((notation_of(self.operand, columns), where)))
 
 
 class AsRow(Operation):
@@ -105,6 +146,10 @@ class AsRow(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, d), as a vector is held already."""
         return arrays[0]
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """The same."""
+        yield self.operand, upstream
 
     def notation(self, columns: bool) -> Formula:
         return notation_of(self.operand, columns)
@@ -125,11 +170,37 @@ class MatVec(Operation):
         matrix, vectors = arrays
         return vectors @ np.swapaxes(matrix, -1, -2)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """DA = dy xᵀ and dx = Aᵀ dy, for y = A x."""
+        yield self.matrix, Outer(upstream, self.vectors)
+        yield self.vectors, MatVec(Transposed(self.matrix), upstream)
+
     def notation(self, columns: bool) -> Formula:
         return Times((notation_of(self.matrix, columns), notation_of(self.vectors, columns)), " ")
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
         return (self.matrix, "×", AsColumn(self.vectors))
+
+
+class Outer(Operation):
+    """y xᵀ of two vectors, or its sum over pairs of vectors."""
+
+    left: Expression
+    right: Expression
+
+    @property
+    def trailing(self) -> tuple[str, ...]:
+        return (self.left.trailing[-1], self.right.trailing[-1])
+
+    def apply(self, *arrays: Array) -> Array:
+        """Vectors as rows, (…, n, a) and (…, n, b), give (…, a, b)."""
+        left, right = arrays
+        product: Array = np.swapaxes(left, -1, -2) @ right
+        return product
+
+    def notation(self, columns: bool) -> Formula:
+        right = Transpose(notation_of(self.right, columns))
+        return Times((notation_of(self.left, columns), right), " ")
 
 
 class AsColumn(Operation):
@@ -172,6 +243,10 @@ class Stacked(Parts):
         """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
         return np.concatenate(arrays, axis=-1)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """To each the numbers that it has in the result."""
+        yield from features(upstream, *self.parts)
+
 
 class Below(Parts):
     """A matrix with a vector in each row."""
@@ -182,6 +257,11 @@ class Below(Parts):
     def apply(self, *arrays: Array) -> Array:
         """Vectors (…, 1, d) give (…, their number, d)."""
         return np.concatenate(arrays, axis=-2)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """To each its own row."""
+        for place, part in enumerate(self.parts):
+            yield part, Row(upstream, place)
 
 
 class Triangle(Parts):
@@ -198,6 +278,11 @@ class Triangle(Parts):
             for a in arrays
         ]
         return np.concatenate(padded, axis=-2)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """To each what is not blank of its own row."""
+        for place, part in enumerate(self.parts):
+            yield part, Columns(Row(upstream, place), 0, array_of(part).shape[-1])
 
     def is_blank(self, row: int, column: int) -> bool:
         """Whether the state does not exist yet."""

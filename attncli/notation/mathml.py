@@ -31,7 +31,14 @@ class MathML(Printer):
         first, *rest = parts
         return f"<mrow>{between.join((first, *rest))}</mrow>" if rest else first
 
+    derivative_is_atom = False
+
     def name(self, node: tree.Name, first: bool) -> str:
+        if (by := tree.derived(node)) is not None:
+            over, under = "<mi>∂</mi><mi>L</mi>", f"<mi>∂</mi>{self(by)}"
+            return f"<mfrac><mrow>{over}</mrow><mrow>{under}</mrow></mfrac>"
+        if node.base == "new":
+            return f"<msup>{self(tree.named(node.below))}<mtext>new</mtext></msup>"
         base = _letters(node.base)
         return f"<msub>{base}{_letters(node.below)}</msub>" if node.below else base
 
@@ -98,4 +105,5 @@ def digits(number: tree.Number) -> str:
 
 
 def _letters(name: str) -> str:
-    return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{escape(name)}</mi>"
+    shown = "δ" if name == "delta" else escape(name)
+    return f"<mn>{name}</mn>" if name.isdigit() else f"<mi>{shown}</mi>"

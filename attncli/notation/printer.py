@@ -31,6 +31,9 @@ class Printer:
     fraction_is_atom = False
     """Whether a fraction has a line of its own, and so needs no parentheses in a product."""
 
+    derivative_is_atom = True
+    """Whether a derivative is written as a name, d_Q, and not as a fraction."""
+
     def __call__(self, formula: Formula, first: bool = True) -> str:
         """Return a formula as text of the format."""
         text: str = getattr(self, type(formula).__name__.lower())(formula, first)
@@ -58,7 +61,9 @@ class Printer:
 
     def inside(self, formula: Formula, binds: int, first: bool = False) -> str:
         """Return an operand, in parentheses where it binds less tightly than `binds`."""
-        if binds_enough(formula, binds, first):
+        is_fraction = isinstance(formula, tree.Name) and tree.derived(formula) is not None
+        is_loose = binds == ATOM and is_fraction and not self.derivative_is_atom
+        if binds_enough(formula, binds, first) and not is_loose:
             return self(formula, first)
         return self.group(self(formula))
 

@@ -16,6 +16,7 @@ FENCES = {
     "‖‖": (r"\lVert ", r" \rVert"),
 }
 GREEK = {"τ": r"\tau", "π": r"\pi", "α": r"\alpha", "β": r"\beta", "σ": r"\sigma", "Σ": r"\Sigma"}
+GREEK["delta"] = r"\delta"
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
 
 ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
@@ -82,7 +83,13 @@ class _TeX(Printer):
         left, right = FENCES[pair]
         return f"{left}{text}{right}"
 
+    derivative_is_atom = False
+
     def name(self, node: tree.Name, first: bool) -> str:
+        if (by := tree.derived(node)) is not None:
+            return rf"\frac{{\partial L}}{{\partial {self(by)}}}"
+        if node.base == "new":
+            return rf"{self(tree.named(node.below))}^{{\mathrm{{new}}}}"
         base = letters(node.base)
         return f"{base}_{{{letters(node.below)}}}" if node.below else base
 

@@ -192,6 +192,20 @@ def named(text: str) -> Name:
     return Name(base, below)
 
 
+SIZES = ("k", "v", "q", "model")
+"""d with one of these below is a size; with anything else it is the derivative of a loss."""
+
+
+def derived(name: Name) -> Name | None:
+    """Return what a loss is derived by in d_W_q; None for a name that is no derivative.
+
+    >>> derived(named("d_W_q")), derived(named("d_k"))
+    (Name(base='W', below='q'), None)
+    """
+    is_size = name.base != "d" or not name.below or name.below in SIZES
+    return None if is_size else named(name.below)
+
+
 def plus(left: Formula, right: Formula) -> Plus:
     """Return left + right, where left may be a sum already."""
     return Plus((*(left.terms if isinstance(left, Plus) else (left,)), right))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
@@ -24,6 +25,8 @@ ALIASES = {
 """Each with the key that it means. Weights and biases have more: see `key_of`."""
 
 WEIGHTS = {f"{letter}{side}".lower(): f"{letter}_{side}" for letter in "Wb" for side in "qkvo"}
+DERIVED = re.compile(r"(d|new)_(?=[Wb])")
+"""What stands before a weight in the names of its derivative, and of what it becomes."""
 NO_LETTERS = "_^{}$ "
 """What may stand between, before and behind the two letters of a weight."""
 
@@ -35,7 +38,10 @@ def key_of(word: str) -> str:
     >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "scores")]
     ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'scores']
     """
-    return ALIASES.get(word) or WEIGHTS.get(_letters(word), word)
+    known = ALIASES.get(word) or WEIGHTS.get(_letters(word), word)
+    if known == word and (derived := DERIVED.match(word)):
+        return derived[0] + key_of(word[derived.end() :])
+    return known
 
 
 def _letters(word: str) -> str:

@@ -10,7 +10,7 @@ from attncli.forms import form as forms
 from attncli.forms.form import ArrayForm, Form
 from attncli.problem.elsewhere import way_out
 from attncli.problem.kinds import KINDS, UPDATES
-from attncli.problem.mappings import ANSWERS, MASK, ROUND, named
+from attncli.problem.mappings import ANSWERS, GRADIENT, MASK, ROUND, named
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.scale import SCALE
 from attncli.records import Record
@@ -87,6 +87,10 @@ KEYS: dict[str, Key] = {
     "activation": Key(ACTIVATION, "pooling: of the hidden layer"),
     "output_activation": Key(ACTIVATION, "pooling: of the output"),
     "enhance": Key(forms.TRUTH, "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
+    "gradient": Key(
+        GRADIENT, "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output", {}
+    ),
+    "learning_rate": Key(forms.number(), "of one step of gradient descent, for every weight"),
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`"),
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking()),
 }

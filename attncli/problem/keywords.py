@@ -64,5 +64,7 @@ class ProblemKeys(TypedDict, total=False):
     activation: str | None
     output_activation: str | None
     enhance: bool | str | None
+    gradient: Matrix | Mapping[str, object]
+    learning_rate: Number
     answers: Mapping[str, object] | None
     marking: Marking | Mapping[str, object] | None

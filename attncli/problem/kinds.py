@@ -50,6 +50,7 @@ class Kind(Record):
         return (*COMMON_OPTIONS, *self.shapes, *self.options)
 
 
+BACKWARD = ("gradient", "learning_rate")
 SCORING = ("score", "scale", "softcap", "normalize")
 MASKING: Shapes = {"bias": ("n", "m"), "mask": ("n", "m")}
 """The bias, and every matrix of a mask."""
@@ -70,6 +71,7 @@ SELF: Shapes = {
     "W_o": ("heads*d_v", "d_out"),
     "b_o": ("d_out",),
     "W_c": ("d_c", "d_out + d_model"),
+    "gradient": ("n", "d_out"),
 }
 CROSS: Shapes = {
     "X": SELF["X"],
@@ -78,7 +80,7 @@ CROSS: Shapes = {
     "W_k": ("d_memory", "kv_heads*d_k"),
     "W_v": ("d_memory", "kv_heads*d_v"),
 }
-ATTENTION = (*SCORING, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
+ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_heads", "mask")
 
 
 def _left_out(source: str) -> tuple[Implied, ...]:
@@ -123,8 +125,15 @@ KINDS: dict[str, Kind] = {
     ),
     "pooling": Kind(
         "one context vector u attends to the states in X",
-        {"X": ("m", "d_model"), "W": ("d_k", "d_model"), "b": ("d_k",), "u": ("d_q",), **MASKING},
-        (*SCORING, "tokens_as", "mask", "activation", "output_activation"),
+        {
+            "X": ("m", "d_model"),
+            "W": ("d_k", "d_model"),
+            "b": ("d_k",),
+            "u": ("d_q",),
+            **MASKING,
+            "gradient": ("n", "d_v"),
+        },
+        (*SCORING, *BACKWARD, "tokens_as", "mask", "activation", "output_activation"),
         needs=("X", "u"),
         start=("W",),
         implied=(Implied("d_k", "d_model", unless=("W",)), Implied("d_v", "d_model")),
@@ -151,8 +160,9 @@ KINDS: dict[str, Kind] = {
             "c_0": ("d_h",),
             "W_q": ("d_q", "d_h"),
             "W_k": ("d_k", "d_h"),
+            "gradient": ("n", "d_h"),
         },
-        (*SCORING, "update"),
+        (*SCORING, *BACKWARD, "update"),
         needs=("X", "A"),
         start=("h_0",),
         implied=(

@@ -17,6 +17,7 @@ from attncli.attention.scores import ScoreFunction
 from attncli.errors import Fault, KeyPath, collected, fail
 from attncli.forms.form import (
     BITS,
+    STACKS,
     STRING,
     Form,
     Schema,
@@ -25,6 +26,7 @@ from attncli.forms.form import (
     choice,
     count,
     known_parts,
+    matrix,
     read_parts,
     schema_of,
     whole_number,
@@ -149,6 +151,33 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     return read_parts(mapping, path, _round_parts())
 
 
+def _gradient_parts() -> dict[str, Form]:
+    return {"loss": choice(LOSSES), "target": matrix("batch"), "upstream": matrix("batch")}
+
+
+def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
+    """Return what the derivatives are of: a loss by its name, or a matrix, which is upstream."""
+    if isinstance(raw, str) and not re.search(f"{MATRIX_TEXT}|{MATRIX_FILE}", raw):
+        raw = {"loss": raw}
+    if not isinstance(raw, Mapping):
+        return {"upstream": _gradient_parts()["upstream"].read(raw, path)}
+    parts = _gradient_parts()
+    given = known_parts(raw, path, parts)
+    if ("loss" in given) == ("upstream" in given):
+        hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
+        raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
+    found = read_parts(given, path, parts)
+    has_target, is_error = "target" in given, found.get("loss", SUM) != SUM
+    if is_error and not has_target:
+        message = f"the loss {found['loss']} needs target, of the shape of the output"
+        hint = f"write {path[0]}: {{loss: {found['loss']}, target: [[1, 0], [0, 1]]}}"
+        raise fail(message, *path, hint=hint, needs="values")
+    if has_target and not is_error:
+        message = f"target has no use in {path[0]} without a loss that compares with it"
+        raise fail(message, *path, "target", hint="use squared_error", needs="values")
+    return found
+
+
 def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
     """Return answers as they are; they are read when they are checked."""
     if not isinstance(raw, Mapping):
@@ -156,6 +185,10 @@ def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
         raise fail(message, *path, hint="write such as weights: [[0.5, 0.5]]")
     return raw
 
+
+SUM = "sum"
+LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")
+"""What may be made of the output: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 EITHER = ("decimals", "significant")
 """Of these a rounding has one."""
@@ -171,6 +204,13 @@ MASK = Form(
     ({"enum": ["causal", "none"]}, STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}, *BITS),
     _mask_parts,
     names_file=True,
+)
+GRADIENT = Form(
+    _gradient,
+    ({"enum": [SUM]}, STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}, *STACKS["batch"]),
+    _gradient_parts,
+    names_file=True,
+    either=("loss", "upstream"),
 )
 ROUND = Form(_round, (whole_number(0), STRING | {"pattern": FIGURES}), _round_parts, either=EITHER)
 ANSWERS = Form(_answers, ({"type": "object"},))

@@ -104,6 +104,8 @@ class Problem:
     activation: str | None
     output_activation: str | None
     enhance: bool | None
+    gradient: Mapping[str, Any]
+    learning_rate: float | None
     answers: Mapping[str, Any] | None
     marking: Marking
 
@@ -239,9 +241,7 @@ class Problem:
 
         Float16 is calculated with as float32, as frameworks do.
         """
-        head, _, part = key.partition(".")
-        found = self.__dict__[head]
-        array = self.laid_out(key, found[part] if part else found)
+        array = self.laid_out(key, self._as_held(key))
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def laid_out(self, key: str, array: Array) -> Array:
@@ -262,14 +262,21 @@ class Problem:
 
     def leading(self, key: str) -> tuple[str, ...]:
         """Return which of the axes "batch" and "head" a matrix has."""
-        names = stacked(key, self.__dict__[key].ndim, self.heads)
+        names = stacked(key, self._as_held(key).ndim, self.heads)
         return tuple(name for name in names if name != "head" or self.heads > 1)
+
+    def _as_held(self, key: str) -> Array:
+        """Return a matrix, or a part such as `score.W`, as it was given."""
+        head, _, part = key.partition(".")
+        found = self.__dict__[head]
+        array: Array = found[part] if part else found
+        return array
 
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
         found = {key: value for key, value in pairs if _is_array(value)}
-        for key in ("score", "mask"):
+        for key in ("score", "mask", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
         return found

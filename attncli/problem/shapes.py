@@ -9,11 +9,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
-from attncli.problem.keys import array_form, stacked, turns
+from attncli.problem.keys import KEYS, array_form, stacked, turns
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
 
@@ -216,7 +215,7 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
     refuse([Fault(message, (key,), hint, related=(origin,), needs="sizes")])
 
 
-AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score")
+AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "gradient")
 """The keys whose matrices meet sizes which queries, keys and values have fixed."""
 
 
@@ -258,9 +257,11 @@ def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
     """Return the letters of every matrix that a problem may have."""
     shapes: Shapes = {}
     for key, letters in kind.shapes.items():
-        parts = [k for k, row in MASKS.items() if isinstance(row.form, ArrayForm)]
-        names = [f"mask.{part}" for part in parts] if key == "mask" else [key]
-        shapes |= dict.fromkeys(names, letters)
+        parts = KEYS[key].form.parts().items()
+        names = [f"{key}.{part}" for part, form in parts if isinstance(form, ArrayForm)]
+        shapes |= dict.fromkeys(names or [key], letters)
+    if values["W_c"] is not None:  # it makes the last step, with which a target is compared
+        shapes |= {key: ("n", "d_c") for key in shapes if key.startswith("gradient")}
     if kind.variants is not None:
         option, variants = kind.variants
         shapes |= variants[values[option]]

@@ -49,6 +49,9 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
     for key in kind.needs:
         if key not in given:
             yield Fault(f"kind {name} needs {key}", ("kind",), KEYS[key].meaning)
+    if "learning_rate" in given and "gradient" not in given:
+        message = "learning_rate has no use without gradient"
+        yield Fault(message, ("learning_rate",), "write gradient: sum", needs="values")
     yield from _without_source(given, kind.source)
 
 

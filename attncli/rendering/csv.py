@@ -31,7 +31,7 @@ def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _written(traces: Iterable[Trace], selection: Selection, delimiter: str) -> Iterator[bytes]:
-    if len(selection.only) == 1:
+    if len(selection.only) == 1 and "*" not in selection.only[0]:
         found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
         matrices = (matrix for slices in found for _, matrix in slices)
         return in_parts((_bare(matrix, selection.decimals, delimiter) for matrix in matrices), "\n")

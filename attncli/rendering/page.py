@@ -52,13 +52,13 @@ Figures: TypeAlias = tuple[Figure, ...]
 
 
 class Entry(Record):
-    """A step, or several that stand together: renamed inputs, or a step with its sums.
+    """A step, or several that stand together: renamed values, or a step with its sums.
 
     Attributes:
         group: the title over this entry and those that follow, such as a time step; or nothing.
         shapes: of the operands and result of each, such as `(3, 2) × (2, 3) → (3, 3)`.
         inputs: matrices of the problem that it is made of and that were not shown before.
-        figures: one for each head or batch; () for renamed inputs, whose numbers are known.
+        figures: one for each head or batch; () for renamed values, whose numbers are known.
         reasons: why the steps are done, a sentence each, where that was asked for.
     """
 
@@ -126,8 +126,9 @@ class _Walk:
         for together in _together(steps):
             figures: Figures = ()
             made_of: Sequence[Step]
-            if _renames(together[0]):
-                made_of = [s.operation for s in together if isinstance(s.operation, Step)]
+            if _is_said(together[0]):
+                known = [s.operation for s in together if isinstance(s.operation, Step)]
+                made_of = [one for one in known if one.operation is None]
             else:
                 figures = tuple(self._figures(*together))
                 made_of = [] if together[1:] else self._sources(together[0], figures)
@@ -171,16 +172,19 @@ class _Walk:
 
 
 def _together(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """Yield the steps of each entry: renamed inputs in a row, a step with its sums, or one."""
+    """Yield the steps of each entry: those said in a row, a step with its sums, or one."""
     while steps:
-        count = len(list(takewhile(_renames, steps))) or (2 if _is_summed(*steps[:2]) else 1)
+        group = steps[0].group
+        said = takewhile(lambda step: _is_said(step) and step.group == group, steps)  # noqa: B023
+        count = len([*said]) or (2 if _is_summed(*steps[:2]) else 1)
         yield steps[:count]
         steps = steps[count:]
 
 
-def _renames(step: Step) -> bool:
-    """Return whether a step has the numbers of an input, and nothing more to say."""
-    return isinstance(step.operation, Step) and step.operation.name != step.name
+def _is_said(step: Step) -> bool:
+    """Return whether a step has the numbers of another one or of an input, or vanishes."""
+    made = step.operation
+    return step.vanishes or (isinstance(made, Step) and made.name != step.name)
 
 
 def _is_summed(step: Step, following: Step | None = None) -> bool:

@@ -16,7 +16,7 @@ class Selection(Record):
     """What is written.
 
     Attributes:
-        only: the names or symbols of the steps, all by default.
+        only: the names or symbols of the steps, or patterns such as `d_*`; all by default.
         decimals: digits after the point; None for every digit in files for programs, and for
             `DEFAULT_DECIMALS` on pages.
         full: whether pages show large matrices whole.
@@ -57,8 +57,8 @@ class Selection(Record):
             return [*trace]
         names = set(self.only)
         if others := [word for word in self.only if word not in trace]:
-            from attncli.tape.find import find_step  # they may be symbols, such as A
+            from attncli.tape.find import find_steps  # they may be symbols, such as A
 
-            found = (find_step(word, trace.steps, trace.inputs, trace.added) for word in others)
-            names |= {step.name for step in found if step is not None}
+            found = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
+            names |= {step.name for steps in found for step in steps}
         return [step for step in trace if step.name in names]

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attncli.notation.tex import letters, tex
+from attncli.notation.tex import SIGNS, letters, tex
 from attncli.rendering.blocks import Matrix
 from attncli.tape.step import Step
-
-SIGNS = {"×": r"\times", "+": "+", "=": "="}
 
 
 def heading(step: Step, escape: Callable[[str], str]) -> str:
@@ -22,7 +20,7 @@ def sign(text: str) -> str:
     name = text.removesuffix("(")
     if name != text:
         return rf"{letters(name)}\Bigl("
-    return r"\Bigr)" if text == ")" else f" {SIGNS[text]} "
+    return r"\Bigr)" if text == ")" else f" {SIGNS.get(text, text)} "
 
 
 def column_style(matrix: Matrix) -> str:

@@ -84,7 +84,8 @@ VALUES = {"key": "v", "query": "x", "state": ""}
 def mixes_values(step: Step) -> bool:
     """Whether a step is values mixed by weights: z_am = 0.9·v_I + 0.1·v_am."""
     made = step.operation
-    return isinstance(made, MatMul) and made.left.trailing[-1] in VALUES
+    is_mixed = isinstance(made, MatMul) and made.left.trailing[-1] in VALUES
+    return is_mixed and not step.backward
 
 
 def _is_plain(label: str, signs: str) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
 from itertools import product
 from typing import TypeAlias
 
@@ -211,6 +212,17 @@ def find_step(word: str, steps: Steps, inputs: Steps, added: Collection[str]) ->
     if word in steps:
         return steps[word]
     return None if word in inputs else _Reader(steps, inputs, added).called(word)
+
+
+def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
+    """Return the steps that a word means, or a pattern such as `d_*`; none where nothing does.
+
+    The arguments, and what is raised, are those of `find_step`.
+    """
+    if "*" in word:
+        return [step for name, step in steps.items() if fnmatchcase(name, word)]
+    found = find_step(word, steps, inputs, added)
+    return [] if found is None else [found]
 
 
 def find_places(text: str, axis: str, steps: Steps, name: str) -> list[int]:

@@ -12,7 +12,17 @@ import numpy as np
 from attncli.arithmetic.elements import Array, because
 from attncli.notation.tree import Call, Formula, Fraction, Number, Stack, Times, plus
 from attncli.notation.written import NumberAsWritten
-from attncli.tape.step import ALL, Expression, Operation, Part, notation_of, transposed_of
+from attncli.records import replace
+from attncli.tape.derivatives import Hadamard, OneMinusSquare, ThroughTanh, features
+from attncli.tape.step import (
+    ALL,
+    Derivatives,
+    Expression,
+    Operation,
+    Part,
+    notation_of,
+    transposed_of,
+)
 
 TOKENS = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
@@ -50,6 +60,11 @@ class MatMul(Operation):
         rows, columns = part
         return (rows, ALL), (ALL, columns)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """DA = dC Bᵀ and dB = Aᵀ dC, for C = A B."""
+        yield self.left, MatMul(upstream, turned(self.right))
+        yield self.right, MatMul(turned(self.left), upstream)
+
     def notation(self, columns: bool) -> Formula:
         """`X W_q`; with tokens as columns `W_q X`."""
         factors = notation_of(self.left, columns), notation_of(self.right, columns)
@@ -72,8 +87,9 @@ class Transposed(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        row, column = self.operand.trailing
-        return (column, row)
+        """A vector, which is held as a row, has one place along the axis `now`."""
+        *lead, row, column = ("now", *self.operand.trailing)[-max(2, len(self.operand.trailing)) :]
+        return (*lead, column, row)
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) gives (…, d, n)."""
@@ -83,6 +99,9 @@ class Transposed(Operation):
         rows, columns = part
         return ((columns, rows),)
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        yield self.operand, turned(upstream)
+
     def notation(self, columns: bool) -> Formula:
         """`Kᵀ`."""
         return transposed_of(self.operand, columns)
@@ -91,6 +110,15 @@ class Transposed(Operation):
 def dot(q: Expression, k: Expression) -> MatMul:
     """Return q kᵀ, every row of q with every row of k: (…, n, d) and (…, m, d) give (…, n, m)."""
     return MatMul(q, Transposed(k))
+
+
+def turned(expression: Expression) -> Expression:
+    """Return the transpose, written as a hand does: (Aᵀ)ᵀ = A and (A B)ᵀ = Bᵀ Aᵀ."""
+    if isinstance(expression, Transposed):
+        return expression.operand
+    if isinstance(expression, MatMul):
+        return MatMul(turned(expression.right), turned(expression.left))
+    return Transposed(expression)
 
 
 class Add(Operation):
@@ -111,6 +139,11 @@ class Add(Operation):
     def apply(self, *arrays: Array) -> Array:
         total: Array = arrays[0] + arrays[1]
         return total
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Both as they are; what is added to each row gets the sum of the rows."""
+        yield self.left, upstream
+        yield self.right, upstream
 
     def notation(self, columns: bool) -> Formula:
         """`X W_q + b_q`."""
@@ -144,6 +177,12 @@ class Divide(Operation):
         shape = np.broadcast_shapes(dividend.shape, divisor.shape)
         zeros = np.zeros(shape, np.result_type(dividend, divisor))
         return np.divide(dividend, divisor, out=zeros, where=divisor != 0)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Da = dc / b and db = −dc ⊙ c / b, for c = a / b."""
+        yield self.dividend, Divide(upstream, self.divisor)
+        product = Hadamard(upstream, result)
+        yield self.divisor, Scale(Divide(product, self.divisor), times=-1.0)
 
     def notation(self, columns: bool) -> Formula:
         """`exp / sum`."""
@@ -179,6 +218,10 @@ class Scale(Operation):
             result = result * self.times
         return result / self.over if self.over != 1 else result
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """The same factor."""
+        yield self.operand, replace(self, operand=upstream)
+
     def notation(self, columns: bool) -> Formula:
         """`scores / √d_k`."""
         operand = notation_of(self.operand, columns)
@@ -197,6 +240,10 @@ class Tanh(Operation):
     def apply(self, *arrays: Array) -> Array:
         result: Array = np.tanh(arrays[0])
         return result
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Dx = dy ⊙ (1 − y²), for y = tanh x."""
+        yield self.operand, ThroughTanh(upstream, OneMinusSquare(result))
 
     def notation(self, columns: bool) -> Formula:
         """`tanh(…)`."""
@@ -221,6 +268,10 @@ class SoftCap(Operation):
         result: Array = self.cap * np.tanh(arrays[0] / self.cap)
         return result
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Ds = dy ⊙ (1 − (y/c)²), for y = c·tanh(s/c)."""
+        yield self.operand, ThroughTanh(upstream, OneMinusSquare(Scale(result, over=self.cap)))
+
     def notation(self, columns: bool) -> Formula:
         """`5·tanh(scaled / 5)`."""
         cap = constant(self.cap)
@@ -241,6 +292,10 @@ class Concatenate(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(…, n, a) and (…, n, b) give (…, n, a + b)."""
         return np.concatenate(_same_leading(*arrays), axis=-1)
+
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """To each the columns that it has in the result."""
+        yield from features(upstream, self.left, self.right)
 
     def notation(self, columns: bool) -> Formula:
         """`[output; X]`."""

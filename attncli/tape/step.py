@@ -10,7 +10,7 @@ does not exist, so that operations are plain broadcasting. `Step.value` is what 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import EllipsisType
 from typing import TYPE_CHECKING, Any, ClassVar, TypeAlias, TypeVar
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
-from attncli.notation.tree import Fence, Formula, Phrase, Relation, Transpose, Words, named
+from attncli.notation.tree import Fence, Formula, Number, Phrase, Relation, Transpose, Words, named
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
 from attncli.text.escapes import label_text
@@ -54,6 +54,7 @@ class Operation(Record):
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
     unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
+    line: ClassVar[str] = ""  # the name under which a hand writes it in a line of its own
 
     operand_fields: ClassVar[tuple[str, ...]] = ()
     float_fields: ClassVar[tuple[str, ...]] = ()
@@ -110,6 +111,21 @@ class Operation(Record):
         """
         return tuple(part for _ in self.operands) if self.pointwise else None
 
+    def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
+        """Yield what it is made of, each with the derivative of a loss with regard to it.
+
+        What broadcasts in `apply` need not be added up here; whoever reads the tape backwards
+        does that (`tape/backward.py`).
+
+        Args:
+            result: the step that it made, or the operation itself within another one.
+            upstream: the derivative with regard to the result, of the shape of the result.
+
+        Raises:
+            InputError: where there is no derivative that says anything.
+        """
+        raise NotImplementedError
+
     def notation(self, columns: bool) -> Formula:
         """Return the right-hand side of the formula, in the convention of rows or of columns.
 
@@ -149,6 +165,7 @@ class Step(Record):
         group: what it is shown under, such as a time step; or nothing.
         key: of an input, where in the problem it is from, such as "score.W"; or nothing.
         purpose: why the method does it, where its operation cannot know; or nothing.
+        backward: whether it is of the backward pass, or of what follows from that.
     """
 
     name: str
@@ -162,6 +179,7 @@ class Step(Record):
     group: str = ""
     key: str = ""
     purpose: str = ""
+    backward: bool = False
 
     @property
     def axes(self) -> tuple[str, ...]:
@@ -242,6 +260,11 @@ class Step(Record):
         return value
 
     @property
+    def vanishes(self) -> bool:
+        """Whether it is of the backward pass, and 0 everywhere."""
+        return self.backward and not self.array.any()
+
+    @property
     def is_given(self) -> bool:
         """Whether the problem gave it under this name."""
         return isinstance(self.operation, Step) and self.operation.name == self.name
@@ -254,6 +277,8 @@ class Step(Record):
             return name
         if self.is_given:
             return Phrase((name, Fence(Words("given"))))
+        if self.vanishes:
+            return Relation((name, notation_of(self.operation, self.columns), Number("0")))
         return Relation((name, notation_of(self.operation, self.columns)))
 
     @property
@@ -270,7 +295,7 @@ class Step(Record):
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
         try:
-            made = self.name, self.columns, _likeness(self.operation)
+            made = self.name, self.columns, self.vanishes, _likeness(self.operation)
             if (known := FORMULAS.get(made)) is not None:
                 return known
         except TypeError:  # an operation has a field that cannot be compared
@@ -286,6 +311,9 @@ class Step(Record):
 
 
 Expression: TypeAlias = Step | Operation
+
+Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
+"""Operands (or what these are made of, where a hand passes over them) and derivatives."""
 
 MOST_FORMULAS = 4096
 FORMULAS: dict[object, str] = {}

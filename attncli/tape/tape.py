@@ -44,6 +44,7 @@ class Tape:
         group: what the steps that follow are shown under, such as a time step.
         first: how many queries come before those of this tape, where these are some of all.
         path: how the n × m steps were calculated, in words.
+        backward: whether the steps that follow are of the backward pass.
     """
 
     def __init__(
@@ -68,6 +69,7 @@ class Tape:
         self.warnings: list[str] = []
         self.group = ""
         self.first = 0
+        self.backward = False
         self.path = "every step is calculated and kept"
 
     def given(
@@ -90,7 +92,7 @@ class Tape:
             key: where in the problem it is from, such as "W_q" or "score.W"; "" where it is not.
         """
         labels, columns = self._labels(trailing, array), self.columns and not as_written
-        about = (labels, None, array, columns, self.group, key, "")
+        about = (labels, None, array, columns, self.group, key, "", False)
         step = Step(name, name, leading, trailing, *about)
         self.inputs[name] = step
         return step
@@ -106,6 +108,7 @@ class Tape:
         trailing: tuple[str, ...] = (),
         symbol: str = "",
         why: str = "",
+        like: Step | None = None,
     ) -> Step:
         """Evaluate an operation and keep it as a step.
 
@@ -116,6 +119,7 @@ class Tape:
                 not the operation's own.
             symbol: the letter that papers use, the name by default.
             why: what it is for, in one sentence, where the operation does not say it.
+            like: a value whose axes it has, and which it stands on paper as.
 
         Raises:
             InputError: if a number is beyond what a float holds.
@@ -129,8 +133,11 @@ class Tape:
         if self.settle is not None:
             array = self.settle(name, array)
         leading, trailing = operation.leading, trailing or operation.trailing
-        labels, symbol, columns = self._labels(trailing, array), symbol or name, self.columns
-        about = (labels, operation, array, columns, self.group, "", why)
+        columns = self.columns
+        if like is not None:
+            leading, trailing, columns = like.leading, like.trailing, like.columns
+        labels, symbol = self._labels(trailing, array), symbol or name
+        about = (labels, operation, array, columns, self.group, "", why, self.backward)
         step = Step(name, symbol, leading, trailing, *about)
         self.steps[name] = step
         return step

@@ -31,7 +31,7 @@ def exact(given: Any) -> Any:
     """Return nested lists of exact numbers from nested lists or an array of doubles."""
     if isinstance(given, list | tuple | np.ndarray):
         return [exact(item) for item in given]
-    return mp.mpf(float(given))
+    return given if isinstance(given, mp.mpf) else mp.mpf(float(given))
 
 
 def floats(nested: Any) -> Any:

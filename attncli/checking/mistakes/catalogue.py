@@ -8,6 +8,7 @@ before the first one that should be named after it, a student who makes it in th
 from __future__ import annotations
 
 from attncli.checking.mistakes import (
+    of_gradients,
     of_heads,
     of_masks,
     of_normalizers,
@@ -25,6 +26,7 @@ from attncli.checking.mistakes.mistake import Mistake
 FILES = (
     *(of_scale, of_scores, of_score_functions, of_masks, of_recurrent, of_weights, of_output),
     *(of_heads, of_normalizers, of_padding, of_sides),
+    of_gradients,
 )
 """Where the mistakes stand; the order is that of preference, as is the order in each file."""
 

@@ -45,12 +45,15 @@ class Mistake(Record):
     changes: Callable[[Step, Trace], Changes]
 
 
-def mistake(sentence: str, advice: str) -> Callable[[Callable[[N], Nodes]], Mistake]:
+def mistake(
+    sentence: str, advice: str, backward: bool = False
+) -> Callable[[Callable[[N], Nodes]], Mistake]:
     """Return a decorator for a mistake that is a rule: another node for a node of an expression.
 
     The rule is tried on every node of how a step is made that is of the kind with which its
     argument `node` is annotated. Its sentence may speak of the lines that sum to 1: `{line}` is a
-    row or a column on paper, `{one}` whose it is, `{other}` whose not.
+    row or a column on paper, `{one}` whose it is, `{other}` whose not. It is made in the forward
+    pass, or in the backward one.
     """
 
     def decorated(rule: Callable[[N], Nodes]) -> Mistake:
@@ -60,7 +63,7 @@ def mistake(sentence: str, advice: str) -> Callable[[Callable[[N], Nodes]], Mist
             return rule(node) if isinstance(node, kind) else iter(())
 
         def changes(step: Step, trace: Trace) -> Changes:
-            for made in rewritten(made_of(step), instead):
+            for made in rewritten(made_of(step), instead) if step.backward == backward else ():
                 yield {step.name: made}, _words_of_lines(step, trace)
 
         return Mistake(rule.__name__, sentence, advice, changes)
@@ -69,10 +72,20 @@ def mistake(sentence: str, advice: str) -> Callable[[Callable[[N], Nodes]], Mist
 
 
 def step_mistake(
-    sentence: str, advice: str
+    sentence: str, advice: str, backward: bool = False
 ) -> Callable[[Callable[[Step, Trace], Changes]], Mistake]:
-    """Return a decorator for a mistake that looks at a whole step, or changes several at once."""
-    return lambda changes: Mistake(changes.__name__, sentence, advice, changes)
+    """Return a decorator for a mistake that looks at a whole step, or changes several at once.
+
+    It is made in the forward pass, or in the backward one.
+    """
+
+    def decorated(rule: Callable[[Step, Trace], Changes]) -> Mistake:
+        def changes(step: Step, trace: Trace) -> Changes:
+            return rule(step, trace) if step.backward == backward else iter(())
+
+        return Mistake(rule.__name__, sentence, advice, changes)
+
+    return decorated
 
 
 def _words_of_lines(step: Step, trace: Trace) -> Words:

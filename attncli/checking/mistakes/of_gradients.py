@@ -1,0 +1,193 @@
+"""Mistakes in the backward pass, and in the step of gradient descent after it."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.masks import Masked
+from attncli.attention.normalizers import Delta, Exp, Shares, Sum
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake
+from attncli.checking.mistakes.nodes import made_by
+from attncli.mechanisms.gradient import Descent
+from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
+from attncli.records import replace
+from attncli.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
+from attncli.tape.operations import Add, MatMul, Scale, Transposed, turned
+from attncli.tape.step import Expression, Step, notation_of
+
+CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
+
+
+def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
+    """Return the weights and d_weights − delta, if a node goes back through a softmax."""
+    centred = node.right
+    is_softmax = isinstance(centred, Subtract) and made_by(Delta, centred.right) is not None
+    return (node.left, centred) if is_softmax and isinstance(centred, Subtract) else None
+
+
+@mistake(
+    "The Jacobian of the softmax was left out: weights ⊙ d_weights alone was calculated.",
+    CHAIN,
+    backward=True,
+)
+def jacobian_left_out(node: Hadamard) -> Nodes:
+    if parts := through_softmax(node):
+        yield Hadamard(parts[0], parts[1].left)
+
+
+@mistake(
+    "Only the diagonal of the softmax's Jacobian was used: weights ⊙ (1 − weights) ⊙ d_weights.",
+    f"Each weight depends on every score of its {{line}}. {CHAIN}",
+    backward=True,
+)
+def diagonal_alone(node: Hadamard) -> Nodes:
+    if parts := through_softmax(node):
+        weights, centred = parts
+        own = Subtract(weights, Hadamard(weights, weights))
+        yield Hadamard(own, centred.left)
+
+
+@mistake("The softmax was passed over: d_weights was handed on as it is.", CHAIN, backward=True)
+def softmax_passed_over(node: Hadamard) -> Nodes:
+    if parts := through_softmax(node):
+        yield parts[1].left
+
+
+@mistake("The weights were left out: d_weights − delta alone was calculated.", CHAIN, backward=True)
+def weights_left_out_backward(node: Hadamard) -> Nodes:
+    if parts := through_softmax(node):
+        yield parts[1]
+
+
+@mistake(
+    "Delta was summed over the wrong axis.",
+    "Sum weights ⊙ d_weights along each {line}, as the weights do.",
+    backward=True,
+)
+def delta_over_wrong_axis(node: Delta | Subtract) -> Nodes:
+    if isinstance(node, Delta):
+        yield Transposed(replace(node, along=-3 - node.along))
+    elif delta := made_by(Delta, node.right):
+        yield replace(node, right=replace(delta, along=-3 - delta.along))
+
+
+@mistake(
+    "The mask was forgotten on the way back: blocked cells are not 0.",
+    "A blocked score has no effect on the loss, so its derivative is 0.",
+    backward=True,
+)
+def mask_forgotten_backward(node: Passed | Hadamard) -> Nodes:
+    if isinstance(node, Passed):
+        yield node.upstream
+        return
+    parts = through_softmax(node)
+    shares = made_by(Shares, parts[0]) if parts else None
+    power = made_by(Exp, shares.dividend) if shares else None
+    masked = made_by(Masked, power.operand) if power else None
+    if parts and power and masked:
+        all_powers = replace(power, operand=masked.operand)
+        total = made_by(Sum, shares.divisor) if shares else None
+        if total:
+            weights = Shares(all_powers, Sum(all_powers, total.along))
+            common = Sum(Hadamard(weights, parts[1].left), total.along)
+            yield Hadamard(weights, Subtract(parts[1].left, common))
+
+
+@mistake(
+    "A factor was forgotten on the way back: the derivative was handed on as it is.",
+    "Whatever a number is multiplied by on the way there, its derivative is on the way back: "
+    "{formula}.",
+    backward=True,
+)
+def factor_forgotten_backward(node: Scale) -> Nodes:
+    yield node.operand
+
+
+@mistake(
+    "The factor was turned over on the way back.",
+    "It is the same factor as on the way there: {formula}.",
+    backward=True,
+)
+def factor_inverted_backward(node: Scale) -> Nodes:
+    yield replace(node, times=node.over, over=node.times)
+
+
+@mistake(
+    "A factor of the product was not transposed, or one was that should not be.",
+    "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}.",
+    backward=True,
+)
+def factor_not_transposed(node: MatMul) -> Nodes:
+    yield replace(node, left=turned(node.left))
+    yield replace(node, right=turned(node.right))
+
+
+@mistake("A difference was taken the wrong way round.", "The signs are: {formula}.", backward=True)
+def difference_turned_round(node: Subtract) -> Nodes:
+    yield Subtract(node.right, node.left)
+
+
+@mistake(
+    "The slope of tanh was left out: the derivative was handed on as it is.",
+    "Multiply by 1 − the square of what tanh gave: {formula}.",
+    backward=True,
+)
+def tanh_slope_missing(node: ThroughTanh) -> Nodes:
+    yield node.left
+
+
+@mistake(
+    "The slope of tanh was taken as 1 − y, without the square.",
+    "It is 1 − y², with y what tanh gave.",
+    backward=True,
+)
+def tanh_slope_not_squared(node: OneMinusSquare) -> Nodes:
+    yield OneMinus(node.operand)
+
+
+class OneMinus(OneMinusSquare):
+    """1 − y."""
+
+    def apply(self, *arrays: Array) -> Array:
+        """Number by number."""
+        return 1 - arrays[0]
+
+
+@step_mistake(
+    "A path was forgotten: {part} is missing from the sum.",
+    "What was used in several places gets a part from each: {formula}.",
+    backward=True,
+)
+def path_forgotten(step: Step, trace: Trace) -> Changes:
+    parts = summands(step.operation)
+    for place, part in enumerate(parts if parts[1:] else ()):
+        others = [*parts[:place], *parts[place + 1 :]]
+        yield {step.name: reduce(Add, others)}, {"part": text(notation_of(part, step.columns))}
+
+
+def summands(made: Expression | None) -> list[Expression]:
+    """Return the parts of a sum; an expression that is none is its only part."""
+    if isinstance(made, Add):
+        return [*summands(made.left), *summands(made.right)]
+    return [] if made is None else [made]
+
+
+@mistake(
+    "The step went up the loss: the derivative was added.",
+    "Subtract it, so that the loss grows smaller: {formula}.",
+    backward=True,
+)
+def update_sign(node: Descent) -> Nodes:
+    yield replace(node, rate=-node.rate)
+
+
+@mistake(
+    "The learning rate was left out: the whole derivative was subtracted.",
+    "Calculate {formula}.",
+    backward=True,
+)
+def learning_rate_missing(node: Descent) -> Nodes:
+    if node.rate != 1:
+        yield replace(node, rate=1.0)

@@ -1,0 +1,160 @@
+"""The tape read backwards: the derivatives of a loss as steps, by the chain rule.
+
+Reverse accumulation (Linnainmaa 1970; Rumelhart, Hinton and Williams 1986): the steps are read
+from the last to the first. What a step hands back to each value that it is made of is told by its
+operation (`Operation.derivative`); a value that was used in several places gets the sum.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval
+from attncli.tape.derivatives import fitted
+from attncli.tape.operations import Add
+from attncli.tape.step import Derivatives, Expression, Operation, Step
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
+
+FORWARD, BACKWARD = "forward pass", "backward pass"
+"""What the steps of each are shown under."""
+
+SUM = "It was used in several places, so what comes back from each is added up."
+
+
+def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
+    """Record the derivative of a loss with regard to each step and input that it depends on.
+
+    Each is called `d_` and the name of what it belongs to, and has its axes. Steps are read from
+    the last one to the first; an input follows the first step that is made of it. Where a hand
+    writes a part of a formula in a line of its own (`Operation.line`), so does this.
+
+    Args:
+        tape: has the steps of the forward pass.
+        start: the values that the loss is made of, and its derivatives with regard to them.
+
+    Returns:
+        The derivatives with regard to inputs, by the names of these.
+
+    Raises:
+        InputError: for an operation that has no derivative.
+    """
+    if tape.work is array_of:
+        tape.work = WithoutNoise()
+    return _Reader(tape).read(start)
+
+
+NOISE = 4.0
+"""By so many times the distance between floats a step of the forward pass may be off."""
+
+
+class WithoutNoise:
+    """Gives the arrays of backward steps, 0 where that is all that floats can tell.
+
+    Derivatives often cancel: those of a row of scores add up to 0. What is left of that is no
+    number that a hand would have. How far each number may be off is carried from step to step.
+    """
+
+    def __init__(self) -> None:
+        self.known: dict[int, tuple[Array, Interval]] = {}
+
+    def __call__(self, expression: Expression) -> Array:
+        """Return the array of an expression of steps whose arrays are from here, or forward."""
+        array = array_of(expression)
+        if isinstance(expression, Step) or array.dtype.kind != "f":
+            return array
+        ranges = evaluate(expression, self.about)
+        is_noise = (ranges.low <= 0) & (ranges.high >= 0)
+        array = np.where(is_noise, 0.0, array).astype(array.dtype)
+        off = _distance(array)
+        wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
+        ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
+        self.known[id(array)] = array, Interval(*ends)
+        return array
+
+    def about(self, step: Step) -> Interval:
+        """Return the ranges in which the numbers of a step may be."""
+        if id(step.array) in self.known:
+            return self.known[id(step.array)][1]
+        off = 0.0 if step.operation is None else NOISE * _distance(step.array)
+        return Interval(step.array - off, step.array + off)
+
+
+def _distance(array: Array) -> Array:
+    """Return how far each number is from the next float, about; 0 for those that are infinite."""
+    finite = np.where(np.isfinite(array), np.abs(array), 0.0)
+    return finite * float(np.finfo(array.dtype).eps)
+
+
+class _Reader:
+    """Reads one tape; `parts` are what comes back to each value, in the order of the steps."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.parts: dict[Step, list[Expression]] = {}
+
+    def read(self, start: Derivatives) -> dict[str, Step]:
+        steps = [*self.tape.steps.values()]
+        known = {step.name for step in steps}
+        users = {source: step for step in reversed(steps) for source in sources(step)}
+        found: dict[str, Step] = {}
+        for value, derivative in start:
+            self.add(value, derivative)
+        for step in reversed(steps):
+            about = [BACKWARD, *([step.group] if step.group not in ("", FORWARD) else [])]
+            self.tape.group = ", ".join(about)
+            if step in self.parts:
+                self.through(step, self.record(step))
+            self.tape.group = BACKWARD  # an input may have been used at several times
+            for source in reversed(sources(step)):  # weights before what they are applied to
+                # What was given as a step is that step, and has its derivative already.
+                is_new = source.key and source.name not in {*known, *found}
+                if is_new and source in self.parts and users[source] is step:
+                    found[source.name] = self.record(source)
+        return found
+
+    def add(self, value: Expression, derivative: Expression) -> None:
+        """Keep one of the parts of a value's derivative."""
+        assert isinstance(value, Step)  # of an operation the operands take it
+        self.parts.setdefault(value, []).insert(0, fitted(derivative, value))
+
+    def record(self, value: Step) -> Step:
+        """Record the derivative with regard to a step or an input."""
+        first, *rest = self.parts[value]
+        for part in rest:
+            first = Add(first, part)
+        name = value.key or value.name
+        why = SUM if rest else f"How much the loss grows with each number of {name}."
+        return self.tape.record(f"d_{name}", first, why=why, like=value)
+
+    def through(self, step: Step, upstream: Step) -> None:
+        """Keep what a step hands back to what it is made of."""
+        made = step.operation
+        if isinstance(made, Step):
+            self.add(made, upstream)
+        elif made is not None:
+            self._through(made, step, upstream, step)
+
+    def _through(
+        self, node: Operation, result: Expression, upstream: Expression, step: Step
+    ) -> None:
+        for operand, derivative in node.derivative(result, upstream):
+            found = self.lines(derivative, step, isinstance(operand, Operation))
+            if isinstance(operand, Step):
+                self.add(operand, found)
+            else:
+                self._through(operand, operand, fitted(found, operand), step)
+
+    def lines(self, expression: Expression, step: Step, is_inner: bool) -> Expression:
+        """Return an expression with those parts of it recorded that a hand writes by themselves.
+
+        The whole is recorded only where it is part of what follows.
+        """
+        nodes = [node for node in walk(expression) if isinstance(node, Operation) and node.line]
+        for node in nodes:
+            if node is not expression or is_inner:
+                suffix = "".join(step.name.partition("_")[1:])
+                name = node.line.format(name=step.name, suffix=suffix)
+                expression = everywhere(expression, node, self.tape.record(name, node))
+        return expression
