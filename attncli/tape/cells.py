@@ -39,6 +39,19 @@ def cell(step: Step, place: Index) -> Cell:
     return Cell(step.name, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
 
 
+def matrix_name(step: Step, place: Index) -> str:
+    """Return the name of one matrix of a stack on paper, such as `weights[head 2]`.
+
+    Args:
+        step: the step, whose name it is where it is a single matrix.
+        place: where the matrix stands along the axes before its rows; fewer where several stand
+            side by side, as heads that were cut.
+    """
+    lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
+    rest = zip(step.axes[len(step.leading) :], place[len(lead) :], strict=False)
+    return text(Cell(step.name, lead, tuple(place_word(step.labels, axis, i) for axis, i in rest)))
+
+
 def cell_name(step: Step, place: Index) -> str:
     """Return the name of a cell on paper, such as `weights[head 2][am, I]`."""
     return text(cell(step, place))
