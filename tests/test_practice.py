@@ -9,7 +9,7 @@ import json
 import sys
 import tempfile
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from math import isfinite, log
 from pathlib import Path
@@ -235,6 +235,103 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
 
 
 WORKSHEET = attncli.rendering.selection.Selection(is_worksheet=True)
+
+
+def test_the_page_agrees_with_check_on_typed_numbers(
+    tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
+    tally, wrong = survey(100, 5, tmp_path)
+    assert wrong == []
+    assert sum(tally.values()) >= 100
+    assert len({name.rpartition(" ")[2] for name in tally}) >= 4  # of the statuses
+    record_property("typed numbers on the practice page", dict(tally))
+
+
+USE = """
+  var found = {};
+  var all = Array.from(d.querySelectorAll("input.n"));
+  function box() { return d.querySelector("#why"); }
+  function said() { return d.querySelector("#why [role=status]").textContent; }
+  function hints() {
+    return Array.from(d.querySelectorAll(".hints p"))
+      .filter((p) => !p.hidden).map((p) => p.textContent);
+  }
+  function name() { return d.activeElement.getAttribute("aria-label"); }
+  function press(key, more) {
+    var init = Object.assign({key, bubbles: true, cancelable: true}, more);
+    return d.activeElement.dispatchEvent(new w.KeyboardEvent("keydown", init));
+  }
+  found.hidden = box().hidden;
+  var scores = fields("scores");
+  scores[0].focus();
+  found.hints = [[hints(), d.querySelector("#why button").textContent]];
+  for (var i = 0; i < 3; i += 1) {
+    press("h", {altKey: true, code: "KeyH"});
+    found.hints.push([hints(), d.querySelector("#why button").textContent]);
+  }
+  found.noMore = d.querySelector("#why button").hidden;
+  found.trail = [name()];
+  ["ArrowDown", "ArrowRight", "ArrowUp", "Enter", "ArrowLeft"].forEach(function (key) {
+    press(key);
+    found.trail.push(name());
+  });
+  type(scores[1], "1,5");
+  type(scores[2], "9");
+  scores[2].focus();
+  found.said = [said(), scores[2].getAttribute("aria-invalid")];
+  type(scores[2], "nine");
+  found.said.push(said());
+  type(scores[2], "2");
+  found.signs = scores.slice(0, 4).map((f) => f.parentNode.querySelector(".mark").textContent);
+  found.tally = d.querySelector("#scores .tally").textContent;
+  d.querySelector(".student").value = 'Ada "L." <b>';
+  found.sheet = d.querySelector("article").attnSheet();
+  found.save = d.querySelector(".save").hidden;
+  found.requests = w.performance.getEntriesByType("resource").length;
+  found.wide = d.documentElement.scrollWidth <= d.documentElement.clientWidth;
+  found.stored = [w.localStorage.length, d.cookie];
+  var rule = w.getComputedStyle(scores[0]);
+  found.large = [parseFloat(rule.fontSize) >= 16, scores[0].getBoundingClientRect().height >= 28];
+  return found;
+"""
+
+
+def test_hints_keys_and_the_saved_sheet(tmp_path: Path) -> None:
+    problem = attncli.load(SAMPLES / "integers_scaled.yaml")
+    page = attncli.worksheet(problem)
+    found, phone = seen_in_frames([(page, 1200), (page, 360)], TYPE + USE, tmp_path)
+    assert found["hidden"] is True
+    formula, numbers, last = "scores[a1, a1] =qa1·ka1", "=1·0 +0·1 +2·1", "=2"
+    assert found["hints"] == [
+        [[], "Hint"],
+        [[formula], "Show the step"],
+        [[formula, numbers], "Show the number"],
+        [[formula, numbers, last], "Show the number"],
+    ]
+    assert found["noMore"] is True
+    assert found["trail"] == [
+        *("scores[a1, a1]", "scores[a2, a1]", "scores[a2, a2]", "scores[a1, a2]"),
+        *("scores[a1, a3]", "scores[a1, a2]"),
+    ]
+    assert found["said"][0].startswith("Not the right number in the digits that you typed.")
+    assert "attn check can tell" in found["said"][0]
+    assert found["said"][1] == "true"
+    assert found["said"][2] == "This cannot be read: nine is not a number."
+    assert found["signs"] == ["", "✗", "✗", ""]
+    assert found["tally"] == "scores: 0 of 9 right, 2 wrong"
+    assert found["save"] is False
+    assert found["requests"] == 0
+    assert found["stored"] == [0, ""]
+    assert found["wide"] is phone["wide"] is True
+    assert phone["large"] == [True, True]  # a phone zooms in on what is smaller
+    path = tmp_path / "answers.yaml"
+    path.write_text(found["sheet"])
+    (sheet,) = attncli.load_answers(path)
+    report = attncli.check(problem, sheet)
+    assert report.name == 'Ada "L." <b>'
+    assert report.steps["scores"].counts["missing"] == 7
+    assert report.steps["scores"].counts["wrong"] == 2
+    assert report.steps["Q"].status == "missing"
 
 
 def main(count: int) -> None:

@@ -172,14 +172,13 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
     """Return a matrix as a table with its labels; with a column of another one beside it."""
     heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
-    lines = [[cell_text(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
+    lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
     if beside is not None:
         heads.append(escaped(text(beside.name)))
         for line, row in zip(lines, matrix.rows, strict=True):
             line.append(cell_text(beside.matrix, row, 0))
     if matrix.is_open:
         heads = [f"{WIDE}{head}{WIDE}" for head in heads]
-        lines = [[cell or " " * ROOM_WIDTH for cell in line] for line in lines]
     rules = [" --: "] * len(heads)
     if matrix.row_labels:
         heads.insert(0, "")
@@ -187,6 +186,10 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
         for line, row in zip(lines, matrix.rows, strict=True):
             line.insert(0, _label(matrix.row_labels, row, "⋮"))
     return table(heads, rules, lines)
+
+
+def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
+    return " " * ROOM_WIDTH if matrix.has_room(row, column) else cell_text(matrix, row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:
