@@ -67,7 +67,7 @@ JUNK = (
 """What is hardly a number, or none."""
 
 BLANK = ("", "~", "?", "_", "  ")
-OUT_OF_REACH = {"follows": ("wrong",), "rounded_early": ("wrong", "last_digit")}
+OUT_OF_REACH = {"follows": ("wrong",), "rounded_early": ("wrong", "last_digit", "short")}
 """What `check` says of numbers by others before them, and what the page may say in its place."""
 
 ASKED: tuple[dict[str, Any], ...] = ({}, {}, {}, {"decimals": 2}, {"tolerance": 0.01})
@@ -221,6 +221,11 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
         if len(right) > 40:
             continue
         pairs = [typed(random, number, right) for number in right]
+        other = _otherwise(trace, step)
+        if other is not None and random.random() < 0.5:
+            numbers = other.ravel().tolist()
+            texts = [written(x, 3, False) if isfinite(x) else "-inf" for x in numbers]
+            yield step.name, texts, ["another way"] * len(texts)
         if random.random() < 0.5:  # a sheet in one hand: as many decimals everywhere
             pairs = [
                 ("right", written(x, 2, False)) if isfinite(x) else ("right", "-inf") for x in right
@@ -232,6 +237,20 @@ def _sheets(random: Random, problem: attncli.Problem) -> Iterator[tuple[str, lis
                 if is_blank(step, at):  # there is no field
                     pairs[place] = ("blank", "")
         yield step.name, [text for _, text in pairs], [sort for sort, _ in pairs]
+
+
+def _otherwise(trace: attncli.Trace, step: attncli.Step) -> Any:
+    """Return the numbers of a step by another right way, such as a shifted exponent, or None."""
+    scaled = step.name.replace("scores", "scaled")
+    if scaled != step.name and scaled in trace:
+        return trace[scaled].value
+    powers = step.name.replace("sum", "exp")
+    if powers.startswith("exp") and powers in trace and trace[powers].value.ndim > 1:
+        exp = trace[powers].value
+        shifted = exp / np.maximum(exp.max(axis=-1, keepdims=True), 1e-300)
+        found = shifted if powers == step.name else shifted.sum(axis=-1, keepdims=True)
+        return found if found.shape == step.value.shape else None
+    return None
 
 
 WORKSHEET = attncli.rendering.selection.Selection(is_worksheet=True)
@@ -251,7 +270,7 @@ USE = """
   var found = {};
   var all = Array.from(d.querySelectorAll("input.n"));
   function box() { return d.querySelector("#why"); }
-  function said() { return d.querySelector("#why [role=status]").textContent; }
+  function said() { return d.querySelector("#why .about span").textContent; }
   function hints() {
     return Array.from(d.querySelectorAll(".hints p"))
       .filter((p) => !p.hidden).map((p) => p.textContent);
@@ -334,10 +353,10 @@ def test_hints_keys_and_the_saved_sheet(tmp_path: Path) -> None:
     assert report.steps["Q"].status == "missing"
 
 
-def main(count: int) -> None:
+def main(count: int, seed: int = 1) -> None:
     """Print the counts of a survey; fail where anything differs."""
     with tempfile.TemporaryDirectory() as folder:
-        tally, wrong = survey(count, 1, Path(folder))
+        tally, wrong = survey(count, seed, Path(folder))
     for name, number in sorted(tally.items()):
         print(f"{number:6} {name}")
     print(f"{sum(tally.values()):6} numbers typed, {len(wrong)} judged otherwise than by check")
@@ -349,4 +368,4 @@ def main(count: int) -> None:
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]))
+    main(*map(int, sys.argv[1:]))

@@ -44,7 +44,7 @@ def worksheet(
     allow_outside: shared.AllowOutside = False,
     quiet: Annotated[bool, Option("--quiet", "-q", help="No title, no warnings.")] = False,
 ) -> None:
-    """Write the page of a problem with room for the numbers, or the sheet to fill in."""
+    """Write a page with room for the numbers, or a sheet to fill in."""
     out = None if out == "-" else out
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")

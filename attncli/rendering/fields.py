@@ -6,7 +6,7 @@ from attncli.rendering.markup import Script, text
 
 BOX = (
     '<aside id="why" class="help" aria-label="Help with a number" hidden="hidden">'
-    '<div class="about"><b></b> <span role="status"></span></div>'
+    '<div class="about"><b></b> <span></span></div>'
     '<div class="hints" aria-live="polite"></div>'
     '<div><button type="button"></button></div></aside>\n'
 )
@@ -15,7 +15,8 @@ SCRIPT = Script(("numbers.js", "judging.js", "practice.js"), ("style.css", "prac
 
 HINT = (
     "A number that you type is judged by its digits: it is right if it is the right number, "
-    "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%. "
+    "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
+    "a cell that is blocked stands -inf. "
     "Enter and the arrow keys go to another number, Alt+H asks for a hint. "
     "Whether a number follows from an earlier one of yours that is wrong, or was rounded on the "
     "way, this page cannot tell: save your answers, and give the file to attn check. "

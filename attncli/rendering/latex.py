@@ -183,7 +183,11 @@ def _figure(figure: Figure) -> Iterator[str]:
     if figure.operands and together:
         yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
     elif together:
-        yield _line(r" \quad ".join(_beside(figure.results)))
+        shown = list(_beside(figure.results))
+        if len(shown) > 1 and figure.results[0].answer:  # empty brackets do not tell what they are
+            names = (as_tex(panel.name, escaped) for panel in figure.results)
+            shown = [f"{name} = {one}" for name, one in zip(names, shown, strict=True)]
+        yield _line(r" \quad ".join(shown))
     else:
         for panel in panels:
             yield from _named(panel)

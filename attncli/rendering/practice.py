@@ -23,6 +23,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.rendering.provenance import Source
 from attncli.rendering.told import Told
 from attncli.tape.step import Step
+from attncli.text.escapes import visible
 
 KEY = 0x5A
 """The right numbers are no secret, but not to be read in passing: each byte is changed by this."""
@@ -80,7 +81,7 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
     marking = trace.problem.marking
     return {
-        "title": trace.problem.title,
+        "title": visible(trace.problem.title),
         "decimals": marking.decimals or 0,
         "tolerance": marking.tolerance,
         "steps": {name: _of_step(step, right, shifts) for name, step in steps.items()},

@@ -6,7 +6,8 @@
   var data = JSON.parse(new TextDecoder().decode(bytes));
   var why = document.getElementById("why");
   var about = why.querySelector("b");
-  var said = why.querySelector("[role='status']");
+  var said = why.querySelector(".about span");
+  var spoken = document.createElement("p"); // what is said of a number that was left, to a reader
   var hints = why.querySelector(".hints");
   var more = why.querySelector("button");
   var steps = []; // {problem, step, name, fields, tally} of each open step
@@ -21,6 +22,9 @@
     wrong: "Not the right number in the digits that you typed. It may follow from an earlier " +
       "number of yours, or from rounding on the way; attn check can tell."
   };
+  spoken.className = "unseen";
+  spoken.setAttribute("role", "status");
+  document.querySelector("main").append(spoken);
   document.body.classList.add("live");
 
   function numbers(values) {
@@ -202,6 +206,7 @@
     isSaved = false;
     if (!event.target.matches("input.n")) return;
     judge(event.target.attnGroup);
+    spoken.textContent = event.target.getAttribute("aria-label") + ": " + event.target.attnSaid;
     if (shown) show(shown);
   });
   document.addEventListener("input", function (event) {
@@ -272,16 +277,23 @@
 
   // The answers as YAML: a list of rows a step, with what was typed as it was typed.
   function yaml(problem, student) {
-    var lines = problem.title ? ["# " + problem.title.replace(/\s+/g, " ")] : [];
-    lines.push("student: " + JSON.stringify(student));
+    var lines = problem.title ? ["# " + problem.title] : [];
+    lines.push("student: " + quoted(student));
     groupsOf(problem).forEach(function (group) {
       var cells = Array.from(group.fields, function (field) { return field ? field.value.trim() : ""; });
       while (cells.length < group.step.readings[0].right.length) cells.push("");
       if (!cells.some(Boolean)) return;
-      cells = cells.map(function (cell) { return cell ? JSON.stringify(cell) : "~"; });
+      cells = cells.map(function (cell) { return cell ? quoted(cell) : "~"; });
       lines.push(group.name + ": " + nested(cells, group.step.shape));
     });
     return lines.join("\n") + "\n";
+  }
+
+  // Text in quotes as YAML has it; it ends lines at more signs than JSON.
+  function quoted(text) {
+    return JSON.stringify(text).replace(/[\u007f-\u009f\u2028\u2029\ufeff]/g, function (sign) {
+      return "\\u" + sign.charCodeAt(0).toString(16).padStart(4, "0");
+    });
   }
 
   function nested(cells, shape) {
