@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from attncli.problem.problem import Problem
     from attncli.problem.schema import schema
     from attncli.rendering.formats import render
+    from attncli.rendering.worksheet import worksheet
     from attncli.tape.step import Step
     from attncli.teaching.variants import Variant, vary
 
@@ -66,6 +67,7 @@ __all__ = [
     "render",
     "schema",
     "vary",
+    "worksheet",
 ]
 
 _HOMES = {
@@ -81,6 +83,7 @@ _HOMES = {
     "problem.problem": ("Problem",),
     "problem.schema": ("schema",),
     "rendering.formats": ("render",),
+    "rendering.worksheet": ("worksheet",),
     "tape.step": ("Step",),
     "teaching.variants": ("Variant", "vary"),
 }

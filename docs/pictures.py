@@ -5,6 +5,7 @@ Needs Chromium; its name or path may be given in the variable CHROMIUM.
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import subprocess
@@ -33,23 +34,38 @@ DARK = ("--blink-settings=preferredColorScheme=0",)
 
 CELL = ".part:last-child td[data-c]"
 
-# Name, sample, width and height, the cell that is pointed at, dark or not.
+CAUSAL = "#weights tr:last-child td[data-c]"
+FIELD = "#weights input.n"
+
+# Name, command and sample, width and height, the cell that is pointed at, dark or not.
 PICTURES = (
-    ("page", "i_am_good.yaml", (1200, 960), f"#scores {CELL}", ()),
-    ("page-dark", "mask_causal.yaml", (960, 640), "#weights tr:last-child td[data-c]", DARK),
-    ("page-phone", "pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
+    ("page", "compute i_am_good.yaml", (1200, 960), f"#scores {CELL}", ()),
+    (
+        "page-dark",
+        "compute mask_causal.yaml",
+        (960, 640),
+        "#weights tr:last-child td[data-c]",
+        DARK,
+    ),
+    ("page-phone", "compute pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
+    ("practice", "worksheet integers_scaled.yaml", (1200, 640), FIELD, ()),
+    ("practice-phone", "worksheet integers_scaled.yaml", (400, 640), FIELD, DARK),
 )
+
+TYPED = ("0.136", "0.44", "1/2", "0.0009")
+"""What is typed into the first fields of a step of a practice page; of the last a hint is asked."""
 
 
 def main() -> None:
     """Write docs/*.png."""
     if BROWSER is None:
         sys.exit("Chromium is not installed; name it in the variable CHROMIUM")
-    for name, sample, size, selector, flags in PICTURES:
+    for name, page_of, size, selector, flags in PICTURES:
         with tempfile.TemporaryDirectory() as folder:
             page = Path(folder) / "page.html"
+            word, sample = page_of.split()
             source = ROOT / "sample_inputs" / sample
-            command = [sys.executable, "-m", "attncli", "compute", str(source), "-o", str(page)]
+            command = [sys.executable, "-m", "attncli", word, str(source), "-o", str(page)]
             subprocess.run(command, cwd=ROOT, check=True)
             picture(BROWSER, page, ROOT / "docs" / f"{name}.png", size, selector, flags)
 
@@ -69,8 +85,12 @@ def picture(
     """
     width, height = size
     focus = (
-        f"<script>var cell = document.querySelector({selector!r});"
-        "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true})</script>"
+        f"<script>var cells = document.querySelectorAll({selector!r}), cell = cells[0];"
+        f"if (cell.value === '') {json.dumps(TYPED)}.forEach(function (text, i) {{"
+        "cell = cells[i]; cell.focus(); cell.value = text;"
+        "cell.dispatchEvent(new Event('change', {bubbles: true})); });"
+        "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true});"
+        "if (cell.value) document.querySelector('#why button').click()</script>"
     )
     page.write_text(page.read_text().replace("</body>", f"{focus}</body>"))
     frame = page.with_name("frame.html")

@@ -27,6 +27,7 @@ COMMANDS: dict[str, list[str]] = {
     "check_wrong": ["check", SAMPLE, "WRONG"],
     "explain": ["explain", SAMPLE, "output[1, 1]"],
     "scores": ["scores"],
+    "worksheet_yaml": ["worksheet", SAMPLE, "-f", "yaml"],
     "new": ["new", "NEW"],
 }
 

@@ -28,6 +28,10 @@ from attncli.tape.walk import transform
 Sheet: TypeAlias = Mapping[str, Written | ShapeMismatch]
 
 
+SHIFTED = ("exp", "sum")
+"""How the names of the steps begin that are otherwise where a largest score was subtracted."""
+
+
 class Way(Record):
     """One way of working a problem, and a sheet as it is read then.
 
@@ -117,19 +121,34 @@ def _scores_scaled(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way
 def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
     """Softmax after subtracting the largest score, of each row or of all."""
     del sheet
-    if not any(name.startswith(("exp", "sum")) for name in wrong):
+    if not any(name.startswith(SHIFTED) for name in wrong):
         return
-    along = way.right.trace.problem.rules.normalize.along
+    for whose, change in _shifts(way.right.trace):
+        said = f"The largest score of {whose} was subtracted before the e^."
+        right = way.right.changed(partial(_remade, change=change))
+        yield replace(way, right=right, said=(*way.said, said))
+
+
+def shifted(right: Right) -> Iterator[Right]:
+    """Yield the right calculations of whoever subtracts the largest score before the e^.
+
+    Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.
+    """
+    for _, change in _shifts(right.trace):
+        yield right.changed(partial(_remade, change=change))
+
+
+def _shifts(trace: Trace) -> Iterator[tuple[str, Change]]:
+    """Yield of what the largest score is subtracted, and the operations that do it."""
+    along = trace.problem.rules.normalize.along
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
         change: dict[str, Expression] = {
             step.name: replace(step.operation, shift_along=axis)
-            for step in way.right.trace
+            for step in trace
             if isinstance(step.operation, Exp) and step.operation.shift_along is None
         }
         if change:
-            said = f"The largest score of {whose} was subtracted before the e^."
-            right = way.right.changed(partial(_remade, change=change))
-            yield replace(way, right=right, said=(*way.said, said))
+            yield whose, change
 
 
 def _remade(trace: Trace, change: Change) -> Trace:

@@ -22,10 +22,15 @@ Words: TypeAlias = Mapping[str, str]
 FILES = {"inputs", "input_", "problem", "answers", "roster", "file", "out"}
 """The names of parameters that are files."""
 
-STEPS = {"only", "ask"}
+STEPS = {"only", "ask", "blank", "give"}
 """The names of options that list steps."""
 
-WRITERS: Mapping[str, Kind] = {"compute": "traces", "check": "reports", "explain": "explanations"}
+WRITERS: Mapping[str, Kind] = {
+    "compute": "traces",
+    "check": "reports",
+    "explain": "explanations",
+    "worksheet": "worksheets",
+}
 """What each command with formats writes."""
 
 MOST_CELLS = 100

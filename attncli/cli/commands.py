@@ -19,6 +19,7 @@ SUMMARIES = {
     "schema": "Print a JSON Schema of the problem file.",
     "new": "Write a small problem file to start from.",
     "vary": "Write problems like a given one, in which mistakes show.",
+    "worksheet": "Write a page with room for the numbers, or a sheet to fill in.",
     "samples": "List the samples, or print one.",
     "completion": "Print a script for a shell, which completes commands of attn.",
     "manual": "Print the manual page, attn(1).",

@@ -9,6 +9,7 @@ from typer.core import TyperCommand
 GROUPS = {
     "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
     "What is drawn": {"count", "seed", "values", "roster", "key"},
+    "What is open": {"blank", "give"},
     "What is shown": {
         *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
         *("problem_only", "verbose"),
@@ -54,6 +55,10 @@ EXAMPLES = {
         "attn vary hw.yaml -n 3 --seed 7 --ask weights,output -o variants/ --key",
         "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
+    "worksheet": (
+        "attn worksheet hw.yaml -f html -o practice.html",
+        "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
+    ),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
     "completion": ('eval "$(attn completion bash)"', "attn completion fish | source"),
     "manual": ("attn manual > attn.1", "attn manual | man -l -"),
@@ -96,6 +101,7 @@ MORE = {
     "check": "Exit status: 0 right, 1 wrong or empty, 2 something could not be read.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
+    "worksheet": "What is filled in, or saved from the page, is a sheet of answers for attn check.",
     "vary": "Exit status: 0 all are fair, 1 some hide what others show, 2 there are none.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }

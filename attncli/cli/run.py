@@ -59,17 +59,21 @@ class Run:
         only: tuple[str, ...] = (),
         alone: bool = False,
         foresee: Callable[[int], None] | None = None,
+        accept: Callable[[Trace], object] | None = None,
     ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
         With `alone`, large steps that those of `only` are made from are not kept; `foresee` is
-        called before many numbers are calculated, and may raise an error.
+        called before many numbers are calculated, and may raise an error; so may `accept`, which
+        is called with each calculation.
         """
         from attncli.mechanisms.compute import compute as calculate
 
         for problem in self.problems():
             try:
                 trace = calculate(problem, only or None, alone=alone, foresee=foresee)
+                if accept is not None:
+                    accept(trace)
             except InputError as error:
                 if self._ends(error, problem.title):
                     return

@@ -130,7 +130,7 @@ def write_format(
         values = {"student": one.name} if kind == "reports" else {}
         trace = getattr(one, "trace", one)  # a sheet that could not be read has none
         values["title"] = trace.problem.title if hasattr(trace, "problem") else ""
-        number = one.problem.number if kind == "traces" else place
+        number = place if kind == "reports" else one.problem.number
         write_bytes(write([one], selection), targets.path(number, values), row.binary)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
+    "worksheets": ("title", "number"),
     "reports": ("student", "title", "number"),
     "variants": ("number", "student", "title"),
 }

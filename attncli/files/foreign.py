@@ -15,6 +15,7 @@ NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
 WORD = f"a text document, {DOCUMENT}", AS_TEXT
 PDF = f"a PDF, {DOCUMENT}", AS_TEXT
 PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
+PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
 ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
 
 SUFFIXES = {
@@ -23,6 +24,7 @@ SUFFIXES = {
     ".numbers": NUMBERS,
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD),
     ".pdf": PDF,
+    **dict.fromkeys((".html", ".htm"), PAGE),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
     **dict.fromkeys((".gz", ".tar", ".7z", ".rar"), ARCHIVE),
 }

@@ -28,6 +28,8 @@ STDIN = "<stdin>"
 
 YAML = (".yaml", ".yml", ".json", ".jsonl")
 CSV = (".csv", ".tsv")
+WORKSHEETS = (".md", ".markdown", ".tex")
+"""Of answers: what `attn worksheet` writes, filled in."""
 
 BINARY = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
@@ -129,7 +131,13 @@ def _documents(
             bare = start.startswith(BINARY[1])
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return
-        parts = stream.chunks(stream.decoded(chain([start], data)), name, as_arrays is not None)
+        texts = stream.decoded(chain([start], data))
+        if of_class and suffix in WORKSHEETS:
+            from attncli.files import worksheets
+
+            yield from worksheets.sheets("".join(texts), name, folder, suffix)
+            return
+        parts = stream.chunks(texts, name, as_arrays is not None)
         is_empty = True
         for one in _of_text(parts, name, folder, suffix, options or {}, of_class, as_arrays):
             is_empty = False

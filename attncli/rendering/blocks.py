@@ -34,6 +34,9 @@ CELL_WIDTH = 8
 PAPER_WIDTH = 100
 """Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
 
+ROOM = 8
+"""About as many characters wide is the room for a number that is yet to be written."""
+
 NO_CELLS: Mapping[tuple[int, int], Span] = {}
 
 
@@ -57,6 +60,7 @@ class Matrix(Record):
         shaded: whether the size of a number is shown by its background.
         is_blank: which cells are empty.
         cells: the cells that are shown otherwise, each a text with its style.
+        is_open: whether there is room in the place of the numbers, for somebody to write them.
     """
 
     values: Array
@@ -73,6 +77,7 @@ class Matrix(Record):
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
     cells: Mapping[tuple[int, int], Span] = NO_CELLS
+    is_open: bool = False
 
     @property
     def rows(self) -> list[int | None]:
@@ -92,14 +97,20 @@ class Matrix(Record):
     def shade(self, row: int, column: int) -> float | None:
         """Return how strong the background of a number is, from 0 to 1; None for no background."""
         value = float(self.values[row, column])
-        if not self.shaded or np.isinf(value) or self.is_blank(row, column):
+        if not self.shaded or np.isinf(value) or self.is_blank(row, column) or self.is_open:
             return None
         return min(1.0, abs(value))
+
+    def has_room(self, row: int | None, column: int | None) -> bool:
+        """Return whether a number is to be written in a cell."""
+        if not self.is_open or row is None or column is None:
+            return False
+        return not self.is_blank(row, column)
 
     @property
     def width(self) -> int:
         """About how many characters wide the matrix is in a document."""
-        widths = ([len(cell_text(self, row, c)) for row in self.rows] for c in self.columns)
+        widths = ([cell_length(self, row, c) for row in self.rows] for c in self.columns)
         return sum(2 + max(column, default=0) for column in widths)
 
 
@@ -297,13 +308,18 @@ def _block(matrix: Matrix, columns: Sequence[int | None], note: str = "") -> Blo
     return Block(lines, width, top)
 
 
+def cell_length(matrix: Matrix, row: int | None, column: int | None) -> int:
+    """Return about how many characters wide a cell is."""
+    return ROOM if matrix.has_room(row, column) else len(cell_text(matrix, row, column))
+
+
 def cell_text(matrix: Matrix, row: int | None, column: int | None) -> str:
     """Return what stands in a cell; dots where a row or column is None, for those left out."""
     if row is None or column is None:
         return "⋱" if row is column else "…" if column is None else "⋮"
     if (row, column) in matrix.cells:
         return matrix.cells[row, column][0]
-    if matrix.is_blank(row, column):
+    if matrix.is_open or matrix.is_blank(row, column):
         return ""
     return matrix.write(float(matrix.values[row, column]))
 

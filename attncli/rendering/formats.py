@@ -24,7 +24,7 @@ What is shown may come one by one: a piece is written as soon as it is known, an
 """
 
 
-Kind: TypeAlias = Literal["traces", "reports", "explanations"]
+Kind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
 """What is written: the column of `Format` that writes it."""
 
 
@@ -48,6 +48,7 @@ class Format(Record):
         traces: writes what `attn compute` shows.
         reports: writes what `attn check` shows, or None.
         explanations: writes what `attn explain` shows, or None.
+        worksheets: writes what `attn worksheet` does, or None.
         binary: whether the bytes are no text.
         is_page: whether it is for reading, and may show a part of each step.
     """
@@ -57,6 +58,7 @@ class Format(Record):
     traces: Write
     reports: Write | None = None
     explanations: Write | None = None
+    worksheets: Write | None = None
     binary: bool = False
     is_page: bool = True
 
@@ -82,6 +84,7 @@ FORMATS: dict[str, Format] = {
         "blocks; with --only STEP the bare numbers",
         _in("csv.as_csv"),
         _in("grades.as_csv"),
+        worksheets=_in("answer_sheet.as_csv"),
         is_page=False,
     ),
     "tsv": Format(
@@ -93,7 +96,11 @@ FORMATS: dict[str, Format] = {
     ),
     "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
     "yaml": Format(
-        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"), is_page=False
+        (".yaml", ".yml"),
+        "one document a problem",
+        _in("record.as_yaml"),
+        worksheets=_in("answer_sheet.as_yaml"),
+        is_page=False,
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
@@ -104,18 +111,21 @@ FORMATS: dict[str, Format] = {
         _in("markdown.traces"),
         _in("report_markdown.reports"),
         _in("explanations.as_markdown"),
+        _in("markdown.traces"),
     ),
     "html": Format(
         (".html", ".htm"),
         "one page that explains each number",
         _in("html.traces"),
         _in("html.reports"),
+        worksheets=_in("html.traces"),
     ),
     "latex": Format(
         (".tex",),
         "a fragment, or a document with --standalone",
         _in("latex.traces"),
         explanations=_in("explanations.as_latex"),
+        worksheets=_in("latex.traces"),
     ),
 }
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from attncli.explaining.explain import Explainer
@@ -11,12 +11,14 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import replace
+from attncli.rendering import fields
 from attncli.rendering.markup import matrix_table, text, whole_page
 from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.told import Told
 from attncli.rendering.views import Panel
+from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
@@ -95,6 +97,7 @@ def traces(
     told = Told()
     between = between or [""] * (len(shown) + 1)
     body, links = [between[0]], []
+    written: list[tuple[Trace, Mapping[Source, int]]] = []
     title, count = "", 0
     for index, trace in enumerate(shown):
         writer = _Writer(trace, selection, index, count, said[index] if said else None)
@@ -103,11 +106,17 @@ def traces(
         body.append(f'<article id="{name}">\n{parts}</article>\n{between[index + 1]}')
         links.append((name, writer.heading))
         writer.explain(told)
+        written.append((trace, writer.shown))
         title, count = title or writer.page.title, count + len(writer.shown)
     body.insert(1, _jump(links, "Answers" if said else "Problems"))
     if not title:  # a page has a heading for those who cannot see it, too
         body.insert(0, '<h1 class="unseen">Attention</h1>\n')
-    yield whole_page(title, "".join(body), told.data).encode()
+    data, script = told.data, None
+    if selection.is_worksheet:
+        from attncli.rendering import practice
+
+        data, script = practice.page_data(written, told), fields.SCRIPT
+    yield whole_page(title, "".join(body), data, script).encode()
 
 
 class _Writer:
@@ -135,7 +144,7 @@ class _Writer:
         """Yield the pieces of the article."""
         yield from self.top()
         if not self.index:
-            yield f'<p class="hint">{HINT}</p>\n'
+            yield f'<p class="hint">{fields.HINT if self.page.asked else HINT}</p>\n'
         yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
         if self.reveal:  # the script shows the button
             yield '<p class="folds"><button type="button" hidden="hidden"></button></p>\n'
@@ -154,8 +163,12 @@ class _Writer:
         """Yield the title and the notes, and what is said of the answers as a whole."""
         if self.page.title:
             yield f'<h1 dir="auto">{text(self.page.title)}</h1>\n'
+        if self.page.asked:
+            yield fields.tools(self.page.title)
         for line in self.page.notes.splitlines():
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
+        if self.page.asked:
+            yield f'<p class="asked" dir="auto">{text(self.page.asked)}</p>\n'
         if said := self.said:
             verdict = f"{said.sign} {text(said.name)}: {text(said.verdict)}"
             yield f'<p class="verdict" dir="auto">{verdict}</p>\n'
@@ -220,12 +233,23 @@ class _Writer:
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name)}{words}" if caption else ""
         name = ", ".join(filter(None, (as_text(panel.name), panel.words)))
-        return matrix_table(panel.matrix, title, name, lambda r, c: self.number(panel, r, c))
+        return matrix_table(
+            *(panel.matrix, title, name),
+            lambda r, c: self.number(panel, r, c),
+            lambda r, c: self.field(panel, r, c),
+        )
+
+    def field(self, panel: Panel, row: int, column: int) -> str:
+        """Return the field for a number that is to be written."""
+        assert isinstance(panel.part, Step)  # operands are not open
+        found = panel.origin(row, column)
+        name = cell_name(panel.part, found[1]) if found else ""
+        return fields.field(self.number(panel, row, column), name)
 
     def number(self, panel: Panel, row: int, column: int) -> int | None:
         """Return which cell of the document this is, so that it can be lit and explained."""
         cell = panel.origin(row, column)
-        if cell is None:
+        if cell is None or (self.page.asked and not panel.answer):  # on a worksheet, what is open
             return None
         return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
 
@@ -235,9 +259,10 @@ class _Writer:
         known = {**self.trace.inputs, **self.trace.steps}
         few = [known[name] for name in counts if name in known and counts[name] <= MOST]
         small = {step.name: step for step in few if _is_small(step)}
+        links = {} if self.page.asked else self.shown  # a field says nothing of a number
         for (name, place), number in self.shown.items():
             if name in small:
-                told.add(number, self.explainer.explain(small[name], place), self.shown)
+                told.add(number, self.explainer.explain(small[name], place), links)
 
 
 def _heading(step: Step) -> str:

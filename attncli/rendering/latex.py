@@ -53,8 +53,9 @@ CJK = ("CJK", "HIRAGANA", "KATAKANA", "HANGUL", "BOPOMOFO", "IDEOGRAPHIC", "FULL
 RIGHT_TO_LEFT = ("arabic", "hebrew")
 
 MACROS = Path(__file__).parent / "macros"
-"""TeX in files: `macros` for every document, `scripts` for one with a word in another script (its
-font and its text, and what stands there with pdfLaTeX), `preamble` and `fonts` for a whole one."""
+"""TeX in files: `macros` for every document, `worksheet` for one to fill in, `scripts` for one with
+a word in another script (its font and its text, and what stands there with pdfLaTeX), `preamble`
+and `fonts` for a whole one."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -76,7 +77,7 @@ def _fragment(body: str) -> str:
             f"% Some text is in another script ({', '.join(scripts)}): with xelatex it shows\n"
             "% in the fonts of your document, with pdflatex as code points.\n"
         )
-    return f"{head}{_macros('macros')}{with_scripts(body)}"
+    return f"{head}{_macros_for(body)}{with_scripts(body)}"
 
 
 def with_scripts(body: str) -> str:
@@ -86,6 +87,11 @@ def with_scripts(body: str) -> str:
 
 def _macros(name: str) -> str:
     return (MACROS / f"{name}.tex").read_text(encoding="utf-8")
+
+
+def _macros_for(body: str) -> str:
+    """Return what every document needs, and what a worksheet does if it is one."""
+    return _macros("macros") + (_macros("worksheet") if r"\attnname" in body else "")
 
 
 def _standalone(body: str) -> str:
@@ -100,7 +106,7 @@ def _standalone(body: str) -> str:
         lines = [rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}" for s, font in wanted]
         fonts = "\n".join([rf"{_macros('fonts')}\ifPDFTeX\else", *lines, "\\fi\n"])
     begin = with_scripts(f"\\begin{{document}}\n{body}\\end{{document}}\n")
-    return f"{head}{_macros('preamble')}{fonts}{_macros('macros')}{begin}"
+    return f"{head}{_macros('preamble')}{fonts}{_macros_for(body)}{begin}"
 
 
 def escaped(text: str) -> str:
@@ -141,8 +147,12 @@ def _scripts_in(body: str) -> list[str]:
 def _parts(page: Page) -> Iterator[str]:
     if page.title:
         yield rf"\section*{{{escaped(page.title)}}}"
+    if page.asked:
+        yield r"\attnname{}"
     if page.notes:
         yield _paragraphs(page.notes.splitlines())
+    if page.asked:
+        yield _paragraphs([page.asked])
     for entry in page.entries:
         if entry.group:
             yield rf"\subsection*{{{escaped(entry.group)}}}"
@@ -173,7 +183,11 @@ def _figure(figure: Figure) -> Iterator[str]:
     if figure.operands and together:
         yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
     elif together:
-        yield _line(r" \quad ".join(_beside(figure.results)))
+        shown = list(_beside(figure.results))
+        if len(shown) > 1 and figure.results[0].answer:  # empty brackets do not tell what they are
+            names = (as_tex(panel.name, escaped) for panel in figure.results)
+            shown = [f"{name} = {one}" for name, one in zip(names, shown, strict=True)]
+        yield _line(r" \quad ".join(shown))
     else:
         for panel in panels:
             yield from _named(panel)
@@ -187,14 +201,31 @@ def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
     """Yield matrices and signs that stand side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
-        yield _array(part.matrix, top) if isinstance(part, Panel) else tex.sign(part)
+        yield _matrix(part, top) if isinstance(part, Panel) else tex.sign(part)
 
 
 def _named(panel: Panel) -> Iterator[str]:
     if panel.words:
         yield rf"\par\textit{{{escaped(panel.words)}}}\par\nopagebreak"
-    array = _array(panel.matrix, bool(panel.matrix.column_labels))
+    array = _matrix(panel, bool(panel.matrix.column_labels))
     yield _line(f"{as_tex(panel.name, escaped)} = {array}")
+
+
+def _matrix(panel: Panel, top: bool) -> str:
+    """Return a matrix with its labels; one that is to be filled in with its name as an answer."""
+    array = _array(panel.matrix, top)
+    return rf"\attnanswer{{{mark_of(panel.answer)}}}{{{array}}}" if panel.answer else array
+
+
+def mark_of(name: str) -> str:
+    """Return the name of an answer as an argument that TeX reads over.
+
+    What is special to TeX, or is no ASCII, stands as its code point.
+
+    >>> mark_of("weights[head 2]"), mark_of("hidden[50%]")
+    ('weights[head 2]', 'hidden[50!25!]')
+    """
+    return re.sub(r"[^\w \[\],.:-]|[^\x00-\x7f]", lambda m: f"!{ord(m[0]):X}!", name)
 
 
 def _array(matrix: Matrix, top: bool) -> str:
@@ -202,7 +233,8 @@ def _array(matrix: Matrix, top: bool) -> str:
     lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
     labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
     if not top:
-        column = r" \\ ".join(labels)
+        strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
+        column = r" \\ ".join(f"{strut}{label}" for label in labels)
         before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
         return before + tex.bracketed(matrix, lines)
     # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
@@ -227,6 +259,8 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
     """Return what stands in a cell; a weight with its size in percent, which shades it."""
+    if matrix.has_room(row, column):
+        return r"\attnroom"
     shown = number(cell_text(matrix, row, column))
     shade = None if row is None or column is None else matrix.shade(row, column)
     percent = round(100 * shade) if shade else 0

@@ -14,6 +14,7 @@ from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
 from attncli.rendering import tex
+from attncli.rendering.blocks import ROOM as ROOM_WIDTH
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
@@ -23,6 +24,12 @@ from attncli.text.escapes import label_text
 
 WIDEST = 90
 """Operands and result of more characters than this stand below each other."""
+
+ROOM = r"\quad\quad"
+"""What stands in the place of a number that is to be written, in mathematics."""
+
+WIDE = "&emsp;"
+"""What gives a column of a table room to write in."""
 
 SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 SHORTCODE = re.compile(r":(?=[\w+-]+:)")
@@ -63,9 +70,13 @@ def _parts(page: Page) -> Iterator[str]:
     level = "###" if any(entry.group for entry in page.entries) else "##"
     if page.title:
         yield f"# {escaped(page.title)}"
+    if page.asked:
+        yield "Name:"
     for paragraph in re.split(r"\n\s*\n", page.notes):
         if paragraph.strip():
             yield "\\\n".join(map(escaped, paragraph.strip().splitlines()))
+    if page.asked:
+        yield escaped(page.asked)
     for entry in page.entries:
         if entry.group:
             yield f"## {escaped(entry.group)}"
@@ -90,6 +101,9 @@ def _figure(figure: Figure) -> Iterator[str]:
     if figure.name:
         yield f"**{escaped(figure.name)}**"
     (result, *sums) = figure.results
+    if any(panel.answer for panel in figure.results):
+        yield from _to_write(figure)
+        return
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
     if figure.operands and width <= WIDEST:
@@ -111,6 +125,29 @@ def _figure(figure: Figure) -> Iterator[str]:
         yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in figure.sums)
 
 
+def _to_write(figure: Figure) -> Iterator[str]:
+    """Yield the operands, if there are any, and each matrix of the result by itself, to fill in.
+
+    Each that is open has a mark above it, which no reader shows, and by which it is found again.
+    """
+    parts = (_array(p.matrix) if isinstance(p, Panel) else tex.sign(p) for p in figure.operands)
+    if figure.operands:
+        yield _block([f"{''.join(parts)} ="])
+    for panel in figure.results:
+        if len(figure.results) > 1:
+            yield f"$`{as_tex(panel.name)}`$"
+        mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
+        shown = (
+            _table(panel.matrix) if _has_labels(panel.matrix) else _block([_array(panel.matrix)])
+        )
+        yield mark + shown
+
+
+def mark_of(name: str) -> str:
+    """Return the mark above the matrix of an answer, a comment that ends at no sign of the name."""
+    return f"<!-- answer: {name.replace('--', '- -').replace('>', '&gt;')} -->"
+
+
 def _named(panel: Panel) -> Iterator[str]:
     name = as_tex(panel.name)
     if panel.words:
@@ -124,18 +161,24 @@ def _named(panel: Panel) -> Iterator[str]:
 
 def _array(matrix: Matrix) -> str:
     """Return a matrix as mathematics, without its labels."""
-    rows = ([number(cell_text(matrix, r, c)) for c in matrix.columns] for r in matrix.rows)
+    rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
     return tex.bracketed(matrix, [" & ".join(row) for row in rows])
+
+
+def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
+    return ROOM if matrix.has_room(row, column) else number(cell_text(matrix, row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
     """Return a matrix as a table with its labels; with a column of another one beside it."""
     heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
-    lines = [[cell_text(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
+    lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
     if beside is not None:
         heads.append(escaped(text(beside.name)))
         for line, row in zip(lines, matrix.rows, strict=True):
             line.append(cell_text(beside.matrix, row, 0))
+    if matrix.is_open:
+        heads = [f"{WIDE}{head}{WIDE}" for head in heads]
     rules = [" --: "] * len(heads)
     if matrix.row_labels:
         heads.insert(0, "")
@@ -143,6 +186,10 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
         for line, row in zip(lines, matrix.rows, strict=True):
             line.insert(0, _label(matrix.row_labels, row, "⋮"))
     return table(heads, rules, lines)
+
+
+def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
+    return " " * ROOM_WIDTH if matrix.has_room(row, column) else cell_text(matrix, row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from attncli.records import Record
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.text.escapes import visible
 
@@ -25,28 +26,54 @@ ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
 """A right-to-left word that is kept apart from the numbers of its line."""
 
 
-def whole_page(title: str, body: str, told: Mapping[str, object]) -> str:
+WHY = (
+    '<aside id="why" aria-label="How a number was made" hidden="hidden">'
+    '<button type="button" hidden="hidden">← Back</button>'
+    '<div aria-live="polite"></div><p class="sources"></p></aside>\n'
+)
+"""The box in which the script of a page tells of a number."""
+
+
+class Script(Record):
+    """What makes a page do something.
+
+    Attributes:
+        files: the scripts of this folder, one after the other.
+        styles: the style sheets.
+        box: the box in which they tell of a number, as markup.
+    """
+
+    files: tuple[str, ...] = ("script.js",)
+    styles: tuple[str, ...] = ("style.css",)
+    box: str = WHY
+
+
+def whole_page(
+    title: str, body: str, told: Mapping[str, object], made_by: Script | None = None
+) -> str:
     """Return a whole page from its title, which is text, and its body, which is markup.
 
-    `told` says how numbered cells were made, for the script of the page.
+    `told` is what the script of the page reads: how numbered cells were made, by default.
     """
+    made_by = made_by or Script()
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
         data = data.replace(sign, f"\\u{ord(sign):04x}")
-    rules = (FOLDER / "style.css").read_text(encoding="utf-8").splitlines()
+    rules = [line for name in made_by.styles for line in _file(name).splitlines()]
     style = "\n".join(line.strip() for line in rules if line.strip())
-    script = (FOLDER / "script.js").read_text(encoding="utf-8")
+    script = "".join(map(_file, made_by.files))
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
-        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
-        '<aside id="why" aria-label="How a number was made" hidden="hidden">'
-        '<button type="button" hidden="hidden">← Back</button>'
-        '<div aria-live="polite"></div><p class="sources"></p></aside>\n'
+        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n{made_by.box}"
         f'<script id="made" type="application/json">{data}</script>\n'
         f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
     )
+
+
+def _file(name: str) -> str:
+    return (FOLDER / name).read_text(encoding="utf-8")
 
 
 def text(words: str) -> str:
@@ -65,6 +92,7 @@ def matrix_table(
     caption: str,
     name: str,
     number: Callable[[int, int], int | None] = lambda row, column: None,
+    field: Callable[[int, int], str] = lambda row, column: "",
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
 
@@ -73,6 +101,7 @@ def matrix_table(
         caption: as markup, or nothing.
         name: the caption as text, for those who do not see it.
         number: which cell of the page stands at a row and column; None for one of no account.
+        field: what stands at a row and column where a number is to be written, as markup.
     """
     # A grid owns rows and nothing else, so that its caption stands before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""
@@ -86,7 +115,12 @@ def matrix_table(
     columns = list(zip(matrix.columns, _edges(matrix), strict=True))
     for row in matrix.rows:
         first = _head(matrix.row_labels, row, "row", "⋮") if lead else ""
-        cells = "".join(_cell(matrix, row, column, edges, number) for column, edges in columns)
+        cells = "".join(
+            _open_cell(edges, field(row, column))
+            if row is not None and column is not None and matrix.has_room(row, column)
+            else _cell(matrix, row, column, edges, number)
+            for column, edges in columns
+        )
         lines.append(f"<tr>{first}{cells}</tr>")
     lines.append("</tbody>")
     kind = "" if matrix.column_labels else " flat"
@@ -108,6 +142,10 @@ def _edges(matrix: Matrix) -> Iterator[list[str]]:
     for index, column in enumerate(matrix.columns):
         names = {"first": index == 0, "last": index == last, "bar": column in matrix.bars}
         yield [name for name, holds in names.items() if holds]
+
+
+def _open_cell(edges: Sequence[str], field: str) -> str:
+    return f'<td class="{" ".join((*edges, "open"))}">{field}</td>'
 
 
 def _cell(

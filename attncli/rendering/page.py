@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
+from functools import partial
 from itertools import takewhile
 from typing import TypeAlias
 
@@ -71,7 +72,11 @@ class Entry(Record):
 
 
 class Page(Record):
-    """What is shown of a trace; `closing` tells what rounding did, and what was left out."""
+    """What is shown of a trace.
+
+    `closing` tells what rounding did, and what was left out; `asked` what is to be done with a
+    worksheet.
+    """
 
     title: str
     notes: str
@@ -79,6 +84,7 @@ class Page(Record):
     closing: tuple[str, ...]
     warnings: tuple[str, ...]
     decimals: int
+    asked: str = ""
 
 
 def page_of(
@@ -96,20 +102,29 @@ def page_of(
     """
     steps = selection.steps(trace)
     decimals = enough_decimals(trace, selection.digits)
+    open_names, asked = _to_write(trace, selection) if selection.is_worksheet else ((), "")
     heads = find_places(selection.heads, "head", trace.steps, "--head") if selection.heads else []
     rows = find_places(selection.rows, "query", trace.steps, "--rows") if selection.rows else []
-    views = Views(trace, decimals, selection.full, limit, heads, rows)
+    views = Views(trace, decimals, selection.full, limit, heads, rows, open_names)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
-    if trace.unrounded is not None and not selection.quiet and trace.last in steps:
+    is_told = not selection.quiet and not open_names  # else it would tell of what is to be found
+    if trace.unrounded is not None and is_told and trace.last in steps:
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
     title = visible(problem.title) if whole else ""
     notes = "\n".join(map(visible, problem.notes.splitlines())) if whole else ""
-    warnings = () if selection.quiet else tuple(map(visible, trace.warnings))
-    return Page(title, notes, entries, tuple(closing), warnings, decimals)
+    warnings = () if not is_told else tuple(map(visible, trace.warnings))
+    return Page(title, notes, entries, tuple(closing), warnings, decimals, asked)
+
+
+def _to_write(trace: Trace, selection: Selection) -> tuple[Container[str], str]:
+    """Return the names of the steps that a worksheet leaves open, and what is asked of them."""
+    from attncli.rendering.worksheet import instruction, open_steps
+
+    return open_steps(trace, selection), instruction(trace)
 
 
 class _Walk:
@@ -123,10 +138,10 @@ class _Walk:
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group = ""
-        for together in _together(steps):
+        for together in self._together(steps):
             figures: Figures = ()
             made_of: Sequence[Step]
-            if _is_said(together[0]):
+            if self._is_said(together[0]):
                 known = [s.operation for s in together if isinstance(s.operation, Step)]
                 made_of = [one for one in known if one.operation is None]
             else:
@@ -138,6 +153,24 @@ class _Walk:
             shapes = tuple(map(self.views.shapes, together))
             reasons = tuple(step.why for step in together if self.why and step.why)
             yield Entry(title, tuple(together), shapes, inputs, figures, reasons)
+
+    def _together(self, steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
+        """Yield the steps of each entry: those said in a row, a step with its sums, or one."""
+        while steps:
+            of_group = takewhile(partial(_is_of, steps[0].group), steps)
+            count = len([*takewhile(self._is_said, of_group)])
+            count = count or (2 if _is_summed(*steps[:2]) else 1)
+            yield steps[:count]
+            steps = steps[count:]
+
+    def _is_said(self, step: Step) -> bool:
+        """Return whether a step has the numbers of another one or of an input, or vanishes.
+
+        What a worksheet asks for is not said.
+        """
+        made = step.operation
+        is_known = step.vanishes or (isinstance(made, Step) and made.name != step.name)
+        return is_known and not self.views.is_open(step)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:
         """Yield the figures of a step, with its operands or with the sums of its rows."""
@@ -160,6 +193,8 @@ class _Walk:
             if isinstance(made, SplitHeads) and isinstance(made.operand, Step):
                 return []
         nodes = sources(step) if isinstance(made, Operation) else []
+        if isinstance(made, Step) and self.views.is_open(step):
+            nodes = [made]  # what is to be copied
         # The mask is not shown: its −∞ show where it is.
         return [node for node in nodes if node.operation is None and node.name != "mask"]
 
@@ -171,20 +206,8 @@ class _Walk:
                     yield self.views.of_input(step, place, name)
 
 
-def _together(steps: Sequence[Step]) -> Iterator[Sequence[Step]]:
-    """Yield the steps of each entry: those said in a row, a step with its sums, or one."""
-    while steps:
-        group = steps[0].group
-        said = takewhile(lambda step: _is_said(step) and step.group == group, steps)  # noqa: B023
-        count = len([*said]) or (2 if _is_summed(*steps[:2]) else 1)
-        yield steps[:count]
-        steps = steps[count:]
-
-
-def _is_said(step: Step) -> bool:
-    """Return whether a step has the numbers of another one or of an input, or vanishes."""
-    made = step.operation
-    return step.vanishes or (isinstance(made, Step) and made.name != step.name)
+def _is_of(group: str, step: Step) -> bool:
+    return step.group == group
 
 
 def _is_summed(step: Step, following: Step | None = None) -> bool:

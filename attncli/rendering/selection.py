@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.text.numbers import DEFAULT_DECIMALS
 
 if TYPE_CHECKING:
@@ -28,6 +29,10 @@ class Selection(Record):
         points: whether a grade book has columns for points.
         heads: the heads that pages show, such as `1,3-5`; all where it is empty.
         rows: the rows of queries that pages show, by labels or numbers; all where it is empty.
+        blank: the names or symbols of the steps that a worksheet leaves open; by default all that
+            a hand writes.
+        give: those that a worksheet shows solved nevertheless.
+        is_worksheet: whether a page has room in the place of the numbers of open steps.
     """
 
     only: tuple[str, ...] = ()
@@ -41,6 +46,13 @@ class Selection(Record):
     points: bool = False
     heads: str = ""
     rows: str = ""
+    blank: tuple[str, ...] = ()
+    give: tuple[str, ...] = ()
+    is_worksheet: bool = False
+
+    def with_blanks(self, blank: tuple[str, ...], give: tuple[str, ...]) -> Selection:
+        """Return it with the steps that are left open, and those that are not."""
+        return replace(self, blank=blank, give=give)
 
     @property
     def digits(self) -> int:
@@ -53,12 +65,19 @@ class Selection(Record):
         Raises:
             InputError: for a word that people use for several of the steps.
         """
-        if not self.only:
-            return [*trace]
-        names = set(self.only)
-        if others := [word for word in self.only if word not in trace]:
-            from attncli.tape.find import find_steps  # they may be symbols, such as A
+        return steps_named(self.only, trace) if self.only else [*trace]
 
-            found = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
-            names |= {step.name for steps in found for step in steps}
-        return [step for step in trace if step.name in names]
+
+def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:
+    """Return the steps that words mean, names, symbols or patterns, in the order of computation.
+
+    Raises:
+        InputError: for a word that people use for several of the steps.
+    """
+    names = set(words)
+    if others := [word for word in words if word not in trace]:
+        from attncli.tape.find import find_steps  # they may be symbols, such as A
+
+        found = (find_steps(word, trace.steps, trace.inputs, trace.added) for word in others)
+        names |= {step.name for steps in found for step in steps}
+    return [step for step in trace if step.name in names]

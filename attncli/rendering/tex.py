@@ -25,8 +25,10 @@ def sign(text: str) -> str:
 
 def column_style(matrix: Matrix) -> str:
     """Return how the columns of an array are set: numbers flush right, bars between heads."""
-    columns = matrix.columns
-    return "".join("c" if c is None else "|r" if c in matrix.bars else "r" for c in columns)
+    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
+    styles = ("c" if c is None else number for c in matrix.columns)
+    places = zip(matrix.columns, styles, strict=True)
+    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
 
 
 def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from functools import partial
 from itertools import product
 
@@ -15,7 +15,7 @@ from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
-from attncli.tape.cells import VALUES, Index, mixes_values, place_word, told_apart
+from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
@@ -32,6 +32,7 @@ class Panel(Record):
         name: what it is, such as Kᵀ.
         origin: from row and column to the step or input that the number is a cell of.
         words: which head or batch it is, where that is not said otherwise.
+        answer: of a matrix that is open on a worksheet, its name as a key of answers.
     """
 
     part: Expression
@@ -39,6 +40,7 @@ class Panel(Record):
     name: Formula
     origin: Provenance
     words: str = ""
+    answer: str = ""
 
 
 class WeightedTerm(Record):
@@ -99,7 +101,7 @@ class Views:
     """The views of one trace, with so many decimals, and with large matrices whole if `full`.
 
     Of other matrices, `limit` rows or columns are shown whole. Where heads or rows of queries are
-    given, only these are shown.
+    given, only these are shown. On a worksheet the steps of some names are open.
 
     Attributes:
         elided: whether anything was left out so far.
@@ -113,6 +115,7 @@ class Views:
         limit: int = LIMIT,
         heads: Sequence[int] = (),
         rows: Sequence[int] = (),
+        open_names: Container[str] = (),
     ) -> None:
         self.trace = trace
         self.decimals = decimals
@@ -120,14 +123,26 @@ class Views:
         self.limit = limit
         self.heads = heads
         self.rows = rows
+        self.open_names = open_names
         self.columns = trace.problem.columns
         self.elided = False
 
     def layout(self, step: Step) -> tuple[Expression | str, ...]:
-        """Return the operands and signs that stand beside a step; () for none."""
+        """Return the operands and signs that stand beside a step; () for none.
+
+        Beside operands that are open on a worksheet there would be nothing to read.
+        """
+        if step.operation is not None and self.is_open(step.operation):
+            return ()
         if isinstance(step.operation, Operation) and len(step.trailing) < 3:
             return step.operation.layout(self.columns)
         return ()  # a vector for every pair has no place beside a matrix
+
+    def is_open(self, part: Expression) -> bool:
+        """Whether there is room for the numbers of a step, or of one that an operand is made of."""
+        if isinstance(part, Step):
+            return part.name in self.open_names
+        return any(map(self.is_open, part.operands))
 
     def shapes(self, step: Step) -> str:
         """Return the shapes of operands and result: `(3, 2) × (2, 3) → (3, 3)`."""
@@ -175,7 +190,14 @@ class Views:
 
         The heads of a step that was cut stand side by side, with bars between.
         """
-        return self._panel(step, place, step.columns, joined=isinstance(step.operation, SplitHeads))
+        panel = self._panel(
+            step, place, step.columns, joined=isinstance(step.operation, SplitHeads)
+        )
+        if not self.is_open(step):
+            return panel
+        at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
+        name = matrix_name(step, (*at, *place[len(LEADING) :]))
+        return replace(panel, matrix=replace(panel.matrix, is_open=True), answer=name)
 
     def of_input(self, step: Step, place: Index, words: str) -> Panel:
         """Return a matrix of an input with all its rows; `words` say where it stands."""
@@ -237,7 +259,7 @@ class Views:
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
         made = step.operation
-        if not mixes_values(step):
+        if not mixes_values(step) or self.is_open(step) or self.is_open(step.operation or step):
             return
         assert isinstance(made, MatMul)  # which mixes them
         weights = array_of(made.left)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
@@ -12,6 +13,9 @@ from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Step
 
 Index = tuple[int, ...]
+
+PLAIN = re.compile(r"[\w.-]+")
+"""A word that no format takes for a sign of its own."""
 
 
 def place_of(step: Step, at: Index) -> Index:
@@ -37,6 +41,26 @@ def cell(step: Step, place: Index) -> Cell:
     # The axis of sums has one place, which says nothing.
     pairs = [p for p in zip(step.axes[count:], place[count:], strict=True) if p[0] != "sum"]
     return Cell(step.name, lead, tuple(place_word(step.labels, axis, i) for axis, i in pairs))
+
+
+def matrix_name(step: Step, place: Index) -> str:
+    """Return the name of one matrix of a stack on paper, such as `weights[head 2]`.
+
+    It stands in files of several forms, so that labels give way to numbers where one is no plain
+    word.
+
+    Args:
+        step: the step, whose name it is where it is a single matrix.
+        place: where the matrix stands along the axes before its rows; fewer where several stand
+            side by side, as heads that were cut.
+    """
+    lead = tuple((axis, i + 1) for axis, i in zip(step.leading, place, strict=False))
+    words = []
+    for axis, i in zip(step.axes[len(step.leading) :], place[len(lead) :], strict=False):
+        labels = step.labels.get(axis, ())
+        is_plain = all(map(PLAIN.fullmatch, labels)) or any(map(str.isdecimal, labels))
+        words.append(place_word(step.labels, axis, i) if is_plain else str(i + 1))
+    return text(Cell(step.name, lead, tuple(words)))
 
 
 def cell_name(step: Step, place: Index) -> str:

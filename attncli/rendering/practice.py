@@ -1,0 +1,130 @@
+"""The practice page: what its script judges typed numbers by, and tells as a hint.
+
+The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
+does for a sheet that holds the numbers of one step. What follows from a student's own earlier
+numbers, and what was rounded on the way, it cannot tell.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.checking import agreement, digits, judging, numerals, short
+from attncli.checking.ranged import axis_of_shares, shares_of
+from attncli.checking.right import Right
+from attncli.checking.ways import SHIFTED, shifted
+from attncli.mechanisms.trace import Trace
+from attncli.rendering.provenance import Source
+from attncli.rendering.told import Told
+from attncli.tape.step import Step
+from attncli.text.escapes import visible
+
+KEY = 0x5A
+"""The right numbers are no secret, but not to be read in passing: each byte is changed by this."""
+
+CONSTANTS = {
+    "rounded": agreement.ROUNDED,
+    "cutOff": agreement.CUT_OFF,
+    "share": agreement.SHARE,
+    "shareOfExact": agreement.SHARE_OF_EXACT,
+    "nearZero": agreement.NEAR_ZERO,
+    "leastTerm": agreement.LEAST_TERM,
+    "small": judging.SMALL,
+    "hundredth": judging.HUNDREDTH,
+    "spareOfSums": judging.SPARE_OF_SUMS,
+    "fine": digits.FINE,
+    "likeBlocked": digits.LIKE_BLOCKED,
+    "shortSlack": short.SLACK,
+    "missing": sorted(numerals.MISSING),
+}
+"""By what numbers are judged everywhere, so that the page cannot differ from it."""
+
+
+def page_data(
+    problems: Sequence[tuple[Trace, Mapping[Source, int]]], told: Told
+) -> Mapping[str, object]:
+    """Return what the page's script reads.
+
+    Args:
+        problems: each with the numbers of the fields by the cells whose numbers are to be written.
+        told: how those are made, for the hints.
+    """
+    fields: dict[int, tuple[int, int]] = {}
+    judged, count = [], 0
+    for trace, shown in problems:
+        steps = {name: trace[name] for name, _ in shown}
+        for name, step in steps.items():
+            for (other, place), number in shown.items():
+                if other == name:
+                    fields[number] = count, int(np.ravel_multi_index(place, step.value.shape))
+            count += 1
+        judged.append(judged_by(trace, steps))
+    return sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **told.data})
+
+
+def sealed(data: Mapping[str, Any]) -> dict[str, str]:
+    """Return what the page's script reads, so that nobody reads it in passing."""
+    plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
+    return {"sealed": base64.b64encode(bytes(byte ^ KEY for byte in plain)).decode()}
+
+
+def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
+    """Return what the script judges the numbers of some steps by."""
+    others = () if trace.unrounded is None else (trace.unrounded,)
+    right = Right(trace, others)
+    shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
+    marking = trace.problem.marking
+    return {
+        "title": visible(trace.problem.title),
+        "decimals": marking.decimals or 0,
+        "tolerance": marking.tolerance,
+        "steps": {name: _of_step(step, right, shifts) for name, step in steps.items()},
+    }
+
+
+def _of_step(step: Step, right: Right, shifts: Sequence[Right]) -> dict[str, Any]:
+    """Return the right numbers of a step as they stand on paper, and how they are judged.
+
+    `readings` are right calculations: the numbers of each, and those of others that are right
+    beside it; one that is `unless` a step was written counts only where it was not.
+    """
+    readings = [_reading(step, right)]
+    if step.name.startswith(SHIFTED):
+        readings += [_reading(step, other) for other in shifts]
+    scaled = step.name.replace("scores", "scaled")
+    if step.name.startswith("scores") and scaled in right.trace:
+        readings.append(_reading(right.trace[scaled], right) | {"unless": scaled})
+    found: dict[str, Any] = {"shape": step.value.shape, "readings": readings}
+    along = axis_of_shares(step)
+    if along is not None:
+        found["lines"] = _lines(step, along)
+        total = shares_of(step.operation)
+        if total is not None:
+            names = [s.name for s in right.trace if s.operation is total]
+            found["parts"] = names[0] if names else ""
+    return found
+
+
+def _reading(step: Step, right: Right) -> dict[str, Any]:
+    traces = (right.trace, *right.others)
+    numbers = [_numbers(step.on_paper(trace[step.name].array)) for trace in traces]
+    return {"right": numbers[0], "others": numbers[1:]}
+
+
+def _numbers(value: Array) -> list[float | None]:
+    """Return numbers with every digit; None for −∞, which JSON lacks."""
+    return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
+
+
+def _lines(step: Step, along: int) -> list[list[int]]:
+    """Return the places on paper of the numbers that are parts of one whole each."""
+    places = np.arange(step.array.size).reshape(step.value.shape)
+    own = np.moveaxis(step.from_paper(places), along, -1)
+    lines: Iterator[Array] = iter(own.reshape(-1, own.shape[-1]))
+    return [line.tolist() for line in lines]

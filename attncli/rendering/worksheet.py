@@ -1,0 +1,122 @@
+"""Worksheets: which steps of a calculation have room in the place of their numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from attncli.attention.heads import SplitHeads
+from attncli.errors import fail
+from attncli.mechanisms.compute import compute
+from attncli.mechanisms.trace import Trace
+from attncli.problem.aliases import key_of
+from attncli.problem.problem import Problem
+from attncli.rendering.selection import Selection, steps_named
+from attncli.tape.step import Step
+from attncli.text.escapes import visible
+from attncli.text.sentences import all_of
+from attncli.text.suggestions import did_you_mean
+
+MOST_OPEN = 10_000
+"""Nobody writes more numbers by hand, and a page of fields for more would be slow."""
+
+
+def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
+    """Return the steps that a worksheet leaves open, by name; none on a page that is none.
+
+    Raises:
+        InputError: for a word that means no step, a step that is to be open and solved, nothing
+            that is open, or more numbers than anybody writes.
+    """
+    if not selection.is_worksheet:
+        return {}
+    blank = _named(selection.blank, trace)
+    give = _named(selection.give, trace)
+    if both := [name for name in blank if name in give]:
+        hint = "leave it out of --blank or of --give"
+        raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
+    chosen = blank or {step.name: step for step in trace if is_worked(step)}
+    found = {name: step for name, step in chosen.items() if name not in give}
+    if not found:
+        hint = f"use --blank; the steps are {', '.join(trace.steps)}"
+        raise fail("nothing is left to be written on this worksheet", hint=hint)
+    count = sum(step.array.size for step in found.values())
+    if count > MOST_OPEN:
+        message = f"{count} numbers would be to write on this worksheet; {MOST_OPEN} is the most"
+        raise fail(message, hint="use --blank, as in --blank weights")
+    return found
+
+
+def is_worked(step: Step) -> bool:
+    """Whether a hand works the numbers of a step; those of an input, renamed or cut, are there."""
+    made = step.operation
+    if isinstance(made, SplitHeads):
+        made = made.operand
+    return made is not None and not isinstance(made, Step)
+
+
+def instruction(trace: Trace) -> str:
+    """Return what is to be done with a worksheet: with how many digits, for how many points."""
+    marking = trace.problem.marking
+    decimals = marking.decimals
+    said = "Write the numbers that are missing"
+    if decimals:
+        said += f", with {decimals} decimal{'s'[: decimals != 1]} where they have more"
+    if marking.ask:
+        said += f"; what counts is {all_of(marking.ask)}"
+    points = [f"{name} {number:g}" for name, number in marking.points.items()]
+    return f"{said}. Points: {', '.join(points)}." if points else f"{said}."
+
+
+def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
+    found: dict[str, Step] = {}
+    for word in words:
+        named = steps_named((key_of(word),), trace)
+        if not named:
+            message = f"there is no step {visible(word)} in this calculation"
+            raise fail(message, hint=did_you_mean(word, trace.steps))
+        found.update((step.name, step) for step in named)
+    return {step.name: step for step in trace if step.name in found}
+
+
+def worksheet(
+    problem: Problem | Trace | Sequence[Problem],
+    format: str = "html",  # noqa: A002 - the name of the flag
+    blank: Sequence[str] = (),
+    give: Sequence[str] = (),
+    decimals: int | None = None,
+    standalone: bool = False,
+) -> str:
+    """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
+
+    Args:
+        problem: one problem, or several, which stand one after the other.
+        format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
+            print; "yaml" or "csv", the answer sheet for `check`.
+        blank: the names of the steps that are open; by default all that a hand writes.
+        give: the names of those that are shown solved nevertheless.
+        decimals: digits after the point of the numbers that are shown.
+        standalone: whether LaTeX is a complete document.
+
+    Raises:
+        InputError: for a format or a step that is not there, or where nothing is open.
+
+    >>> import attncli
+    >>> problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot")
+    >>> print(worksheet(problem, "yaml", blank=["scores"]), end="")
+    # Write the numbers that are missing. Each ? is one.
+    student:
+    # scores = Q Kᵀ   (2, 2)
+    scores: |
+      ? ?
+      ? ?
+    """
+    from attncli.rendering.formats import FORMATS, format_named
+
+    several = [problem] if isinstance(problem, Problem | Trace) else [*problem]
+    traces = [one if isinstance(one, Trace) else compute(one) for one in several]
+    write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
+    assert write is not None  # as the name is of a format that has it
+    names = tuple(blank), tuple(give)
+    selection = Selection(decimals=decimals, standalone=standalone, full=True, is_worksheet=True)
+    pieces = write(traces, selection.with_blanks(*names))
+    return b"".join(pieces).decode()

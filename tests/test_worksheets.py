@@ -1,0 +1,295 @@
+"""Worksheets: what is open, what is shown, and that `check` reads what was filled in."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator
+from math import isfinite
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+
+import attncli
+from tests.conftest import SAMPLES, Attn
+
+FORMATS = {"yaml": ".yaml", "csv": ".csv", "markdown": ".md", "latex": ".tex"}
+NAMES = (
+    "i_am_good",
+    "heads_list",
+    "mask_padding",
+    "integers_columns",
+    "score_additive",
+    "recurrent",
+)
+
+MARKS = {
+    "yaml": r"^'?(?P<name>\w+)[^\n:]*'?: \|$",
+    "csv": r"^(?P<name>[a-zA-Z_]\w*)(?:\[[^\n,]*)?$",
+    "markdown": r"^<!-- answer: (?P<name>\w+)",
+    "latex": r"\\attnanswer\{(?P<name>\w+)",
+}
+ROOM = {
+    "yaml": r"\?",
+    "csv": r"\?",
+    "markdown": r"(?<=\|) {10}(?=\|)|\\quad\\quad",
+    "latex": r"\\attnroom",
+}
+
+
+def filled(text: str, form: str, trace: attncli.Trace) -> str:
+    """Return a sheet with the right numbers, in the order in which they stand.
+
+    Of each step they are those of `value`, row after row, with three decimals.
+    """
+    numbers = {step.name: _numbers(step) for step in trace}
+    name = ""
+    start = text.find("student") if form in ("yaml", "csv") else text.find("Write the numbers")
+
+    def written(match: re.Match[str]) -> str:
+        nonlocal name
+        if match["name"] is not None:
+            name = match["name"]
+            return match[0]
+        return f" {next(numbers[name])} "
+
+    both = re.compile(f"{MARKS[form]}|{ROOM[form]}", re.MULTILINE)
+    return text[:start] + both.sub(written, text[start:])
+
+
+def _numbers(step: attncli.Step) -> Iterator[str]:
+    blank = getattr(step.operation, "is_blank", lambda row, column: False)
+    for at, number in zip(_places(step), step.value.ravel().tolist(), strict=True):
+        if not blank(*at):
+            yield f"{number:.3f}" if isfinite(number) else "-inf"
+
+
+def _places(step: attncli.Step) -> Iterator[tuple[int, int]]:
+    *_, rows, columns = (1, *step.value.shape)
+    for place in range(step.value.size):
+        yield place // columns % rows, place % columns
+
+
+@pytest.mark.parametrize("form", FORMATS)
+@pytest.mark.parametrize("name", NAMES)
+def test_a_filled_in_sheet_of_each_format_is_checked(name: str, form: str, tmp_path: Path) -> None:
+    problem = attncli.load(SAMPLES / f"{name}.yaml")
+    trace = attncli.compute(problem)
+    path = tmp_path / f"ada{FORMATS[form]}"
+    empty = attncli.worksheet(problem, form)
+    path.write_text(empty)
+    (sheet,) = attncli.load_answers(path)
+    assert attncli.check(problem, sheet).verdict == "empty"
+    path.write_text(filled(empty, form, trace))
+    (sheet,) = attncli.load_answers(path)
+    report = attncli.check(problem, sheet)
+    worked = {n: one.counts for n, one in report.steps.items() if one.status != "missing"}
+    assert report.verdict == "correct"
+    assert {*worked} == {*attncli_worked(trace)}
+    blank = report.counts["missing"] - sum(trace[n].value.size for n in {*report.steps} - {*worked})
+    assert blank == (3 if name == "recurrent" else 0)  # states that are yet to come
+
+
+def attncli_worked(trace: attncli.Trace) -> list[str]:
+    """Return the steps whose numbers are not those of an input."""
+    return [s.name for s in trace if not isinstance(s.operation, attncli.Step)]
+
+
+@pytest.mark.parametrize("form", FORMATS)
+def test_a_wrong_number_is_told_with_its_place_and_name(
+    form: str, attn: Attn, tmp_path: Path
+) -> None:
+    problem = SAMPLES / "integers_scaled.yaml"
+    sheet = attn("worksheet", problem, "-f", form, "--blank", "scores").out
+    trace = attncli.compute(attncli.load(problem))
+    text = filled(sheet, form, trace).replace(" 16.000 ", " 17 ")
+    name = {"markdown": ("Name:", "Name: Ada L."), "latex": (r"\attnname{}", r"\attnname{Ada L.}")}
+    old, new = name.get(form, ("student:", "student: Ada L."))
+    old, new = ("student,", "student,Ada L.") if form == "csv" else (old, new)
+    path = tmp_path / f"sheet{FORMATS[form]}"
+    path.write_text(text.replace(old, new))
+    result = attn("check", problem, path)
+    assert result.status == 1
+    assert "Ada L." in result.out
+    assert "scores[a2, a2] is wrong" in result.out
+    path.write_text(text.replace(" 17 ", " x7 "))
+    result = attn("check", problem, path)
+    assert result.status == 2
+    line, column = next(
+        (number, line.index("x7") + 1)
+        for number, line in enumerate(path.read_text().splitlines(), 1)
+        if "x7" in line
+    )
+    assert f"{path}:{line}:{column}: row 2, column 2 of scores: x7 is not a number" in result.err
+
+
+def test_numbers_may_be_written_as_latex_and_markdown_have_them(tmp_path: Path) -> None:
+    problem = attncli.Problem(X=[[1, 0], [0, 1]], score="dot", tokens=["a", "b"])
+    cells = {"latex": (r"\frac{1}{2}", r"14\%", r"0{,}5", r"\sqrt{2}")}
+    cells["markdown"] = ("1/2", "14%", "$0,5$", "**√2**")
+    for form, texts in cells.items():
+        sheet = attncli.worksheet(problem, form, blank=["scores"])
+        start = sheet.index("Write the numbers")
+        for text in texts:
+            room = re.search(ROOM[form], sheet[start:])
+            assert room is not None
+            sheet = f"{sheet[: start + room.start()]} {text} {sheet[start + room.end() :]}"
+        path = tmp_path / f"sheet{FORMATS[form]}"
+        path.write_text(sheet)
+        (found,) = attncli.load_answers(path)
+        written = attncli.check(problem, found).steps["scores"]
+        assert written.written.texts.ravel().tolist()[1:3] == ["0.14", "0.5"]  # type: ignore[attr-defined]
+        values = written.written.values.ravel().tolist()  # type: ignore[attr-defined]
+        assert values == pytest.approx([0.5, 0.14, 0.5, 2**0.5])
+
+
+def test_which_steps_are_open(attn: Attn) -> None:
+    problem = SAMPLES / "integers_scaled.yaml"
+
+    def keys(*flags: str) -> list[str]:
+        out = attn("worksheet", problem, "-f", "csv", *flags).out
+        return [line for line in out.splitlines() if line[:1].isalpha() and "," not in line]
+
+    everything = ["Q", "K", "V", "scores", "scaled", "exp", "sum", "weights", "output"]
+    assert keys() == everything
+    assert keys("--blank", "output,scores") == ["scores", "output"]
+    assert keys("--give", "Q,K,V") == everything[3:]
+    assert keys("--blank", "attention weights, A") == ["weights"]
+
+
+def test_what_is_given_is_shown_and_what_is_open_is_not(attn: Attn) -> None:
+    page = attn("worksheet", SAMPLES / "i_am_good.yaml", "-f", "markdown", "--give", "scores").out
+    assert "| I | 14 | 10 | 9 |" in page
+    assert "exp" in page
+    shown = attn("compute", SAMPLES / "i_am_good.yaml", "-f", "markdown", "--only", "weights").out
+    number = re.findall(r"0\.\d{4}", shown)[0]
+    assert number not in page
+    assert "z_I" not in page  # a sum of values with its weights put in
+
+
+@pytest.mark.parametrize(
+    ("flags", "message"),
+    [
+        (("--blank", "wei"), "there is no step wei in this calculation\n  did you mean weights?"),
+        (("--blank", "Q", "--give", "Q"), "Q cannot be blank and given at once"),
+        (("--blank", "X"), "there is no step X"),
+        (("--give", "scores,exp,sum,weights,output"), "nothing is left to be written"),
+        (("-f", "npz"), "unknown format npz"),
+        (("-f", "html", "--standalone"), "--standalone is for the format latex, not html"),
+    ],
+)
+def test_what_cannot_be_is_told_in_a_sentence(
+    flags: tuple[str, ...], message: str, attn: Attn
+) -> None:
+    result = attn("worksheet", SAMPLES / "i_am_good.yaml", "-f", "yaml", *flags)
+    assert result.status == 2
+    assert message in result.err
+    assert result.out == ""
+
+
+def test_no_worksheet_has_more_numbers_than_anybody_writes(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "large.csv"
+    path.write_text("\n".join(["1,0"] * 120) + "\n")
+    result = attn("worksheet", path, "-o", tmp_path / "large.html")
+    assert result.status == 2
+    assert "numbers would be to write on this worksheet; 10000 is the most" in result.err
+    assert not (tmp_path / "large.html").exists()
+
+
+def test_several_problems_go_to_files_by_a_pattern_and_one_document(
+    attn: Attn, tmp_path: Path
+) -> None:
+    given = [SAMPLES / "i_am_good.yaml", SAMPLES / "mask_causal.yaml"]
+    done = attn("worksheet", *given, "-f", "latex", "-o", tmp_path / "{number}-{title}.tex")
+    assert done.status == 0
+    assert len([*tmp_path.glob("*.tex")]) == 2
+    both = tmp_path / "both.md"
+    assert attn("worksheet", *given, "-o", both).status == 0
+    both.write_text(both.read_text().replace("Name:", "Name: Ada", 1))
+    first, second = attncli.load_answers(both)
+    assert first.name == "Ada"
+    assert second.name.endswith("both.md, 2")
+    assert "masked" not in first.matrices
+    assert "masked" in second.matrices
+    bad = tmp_path / "bad.yaml"
+    bad.write_text("X: [[1, 0]]\n---\nX: [[one]]\n---\nX: [[1, 2]]\n")
+    result = attn("worksheet", bad, "-f", "yaml", "--keep-going")
+    assert result.status == 2
+    assert result.out.count("student:") == 2
+
+
+def test_no_sheet_or_no_matrix_below_a_mark_is_told(attn: Attn, tmp_path: Path) -> None:
+    problem = SAMPLES / "i_am_good.yaml"
+    path = tmp_path / "notes.md"
+    path.write_text("# Some notes\n")
+    assert "this is not a worksheet: no answers are marked" in attn("check", problem, path).err
+    path.write_text("Name: Ada\n\n<!-- answer: scores -->\n\ngone\n")
+    result = attn("check", problem, path)
+    assert result.status == 2
+    assert f"{path}:3:1: there is no matrix below the mark of scores" in result.err
+    path = tmp_path / "page.html"
+    path.write_text(attncli.worksheet(attncli.load(problem)))
+    result = attn("check", problem, path)
+    assert "this is a web page" in result.err
+    assert "a practice page saves what was typed: give that file" in result.err
+
+
+HOSTILE = ["-->", "a|b", r"\end{array}", "{", "50%", "<b>", "你好"]
+
+
+def test_names_that_mean_something_to_a_format_come_back(tmp_path: Path) -> None:
+    """`hidden` has a matrix for each query, which is named by its label."""
+    problem = attncli.Problem(
+        tokens=HOSTILE,
+        X=[[i, 1] for i in range(len(HOSTILE))],
+        score={"name": "additive", "W": [[1, 0]], "U": [[0, 1]], "v": [1]},
+    )
+    trace = attncli.compute(problem)
+    for form, suffix in FORMATS.items():
+        path = tmp_path / f"sheet{suffix}"
+        path.write_text(filled(attncli.worksheet(problem, form), form, trace))
+        (sheet,) = attncli.load_answers(path)
+        report = attncli.check(problem, sheet)
+        assert report.verdict == "correct", form
+        assert report.steps["hidden"].counts["correct"] == len(HOSTILE) ** 2, form
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="pdflatex is not installed")
+def test_a_worksheet_compiles_with_pdflatex(attn: Attn, tmp_path: Path) -> None:
+    names = ("heads_cut", "score_additive", "integers_columns", "mask_causal")
+    given = [SAMPLES / f"{name}.yaml" for name in names]
+    path = tmp_path / "sheet.tex"
+    assert attn("worksheet", *given, "--standalone", "-o", path).status == 0
+    command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout[-2000:]
+    assert "Overfull" not in done.stdout
+
+
+def test_the_page_is_whole_and_its_numbers_are_not_read_in_passing(attn: Attn) -> None:
+    page = attn("worksheet", SAMPLES / "integers_scaled.yaml", "-f", "html").out
+    tree = ElementTree.fromstring(page.partition("\n")[2])
+    inputs = [one for one in tree.iter("input") if one.get("class") == "n"]
+    assert len(inputs) == 8 * 9 + 3
+    assert inputs[0].get("aria-label") == "Q[a1, 1]"
+    assert len({one.get("aria-label") for one in inputs}) == len(inputs)
+    shown = attn("compute", SAMPLES / "integers_scaled.yaml", "-f", "markdown").out
+    numbers = {*re.findall(r"\d+\.\d{4}", shown)} - {"1.7321"}  # √3 stands in a formula
+    assert len(numbers) > 10
+    assert not [number for number in numbers if number in page]
+    assert "http" not in re.sub(r"http://www\.w3\.org/\S+", "", page)
+    buttons = [one for one in tree.iter("button") if one.get("class") == "save"]
+    assert buttons[0].get("hidden") == "hidden"  # until there is a script
+
+
+def test_what_is_asked_is_said(attn: Attn, tmp_path: Path) -> None:
+    problem: dict[str, Any] = {"X": [[1, 0], [0, 1]], "score": "dot"}
+    marking = {"ask": ["weights", "output"], "decimals": 2, "points": {"weights": 3, "output": 1.5}}
+    given = attncli.Problem(**problem, marking=marking)
+    asked = "Write the numbers that are missing, with 2 decimals where they have more; what counts "
+    asked += "is weights and output. Points: weights 3, output 1.5."
+    for form in ("markdown", "html", "latex", "yaml"):
+        assert asked in attncli.worksheet(given, form)
