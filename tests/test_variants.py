@@ -17,7 +17,7 @@ from attncli.mechanisms.flaws import alike, saturated, small_flaws
 from attncli.teaching.drawing import Drawing, own_values, read_values
 from attncli.teaching.effects import Effects, Question
 from attncli.teaching.work import work_of
-from benchmarks.variants import MISNAMED, MISSED, survey
+from benchmarks.variants import MISNAMED, MISSED, Tally, survey
 from tests.conftest import SAMPLES, Attn
 
 GIVEN: dict[str, Any] = {
@@ -126,7 +126,9 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
 
 def test_students_who_make_mistakes_in_variants_are_told() -> None:
     """A small version of `benchmarks/variants.py`; the students share no code with the program."""
-    tally = survey(np.random.default_rng(3), 4)
+    tally = Tally()
+    for one in survey(3, range(4)):
+        tally.add(one)
     sheets = sum(tally.counts.values())
     assert sheets > 200
     assert [one for one in tally.failures if one["why"] == MISSED] == []
