@@ -189,6 +189,18 @@ class Tally:
         every = sum(n for (_, outcome), n in self.counts.items() if outcome != SAID)
         return found / max(every, 1)
 
+    @property
+    def shares(self) -> str:
+        """Which shares of the sheets were called wrong and named, in words."""
+        return (
+            f"{sum(self.counts.values())} sheets, wrong: {1 - self.share(MISSED):.2%}, "
+            f"named: {self.share(NAMED):.2%}, or told by the shape: "
+            f"{self.share(NAMED, SHAPE):.2%}, or by another mistake that gives the same numbers: "
+            f"{self.share(NAMED, SHAPE, OTHER):.2%}"
+        )
+
+
+FAIRNESS = ("fair", "not fair")
 
 NAMED, SHAPE, OTHER, MISNAMED, MISSED, SAID = (
     "named",
@@ -223,7 +235,7 @@ def tally_of(seed: int, number: int) -> Tally:
     started = time.process_time()
     (variant,) = attncli.vary(given, 1, int(rng.integers(1000)), ask=ask, decimals=decimals)
     tally.variants["milliseconds"] += round(1000 * (time.process_time() - started))
-    tally.variants["fair" if variant.is_fair else "not fair"] += 1
+    tally.variants[FAIRNESS[not variant.is_fair]] += 1
     tally.variants[given.kind] += 1
     if variant.is_fair:
         own = exercise.like(variant.problem)
@@ -387,16 +399,14 @@ def main() -> None:
             for failure in one.failures:
                 failures.write(f"{json.dumps(failure, default=lambda x: x.tolist())}\n")
             failures.flush()
+            print(f"{sum(tally.variants[f] for f in FAIRNESS)}: {tally.shares}", file=sys.stderr)
     outcomes = (NAMED, SHAPE, OTHER, MISNAMED, MISSED, SAID)
     width = max(len(id_) for id_, _ in tally.counts)
     print(f"{'':{width}}", *(f"{outcome:>28}" for outcome in outcomes))
     for id_ in dict.fromkeys(id_ for id_, _ in tally.counts):
         print(f"{id_:{width}}", *(f"{tally.counts[id_, o]:>28}" for o in outcomes))
     print(dict(tally.variants))
-    print(f"wrong: {1 - tally.share(MISSED):.2%}")
-    print(f"named, of all: {tally.share(NAMED):.2%}")
-    print("named, or another that gives the same numbers in every draw: ", end="")
-    print(f"{tally.share(NAMED, OTHER):.2%}")
+    print(tally.shares)
 
 
 if __name__ == "__main__":

@@ -103,10 +103,10 @@ def test_a_variant_depends_on_its_number_not_on_how_many_there_are(
 def test_the_numbers_of_a_seed_stay_the_same(three: list[attncli.Variant]) -> None:
     """On any machine and version of NumPy: a change here changes every teacher's files."""
     assert numbers_of(three[0]) == {
-        "X": [[1, 1, 1], [1, 0, 0], [2, 1, 1]],
-        "W_q": [[0, 1], [0, 0], [1, 0]],
-        "W_k": [[0, 1], [0, 1], [1, 0]],
-        "W_v": [[2, 1], [0, 2], [1, 2]],
+        "X": [[0, 0, 2], [2, 1, 1], [2, 0, 1]],
+        "W_q": [[0, 0], [0, 1], [1, 1]],
+        "W_k": [[0, 1], [0, 0], [1, 0]],
+        "W_v": [[2, 0], [2, 2], [1, 0]],
     }
 
 

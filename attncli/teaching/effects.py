@@ -26,9 +26,10 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.possible import is_possible
 from attncli.checking.ranged import together
 from attncli.mechanisms.trace import Trace
+from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
 from attncli.tape.step import Step
-from attncli.tape.walk import sources
+from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 
 SEEN = ROUNDED + CUT_OFF
@@ -90,10 +91,10 @@ class Effect:
     Attributes:
         key: which mistake, where, and in which way.
         seen: in how many numbers it is, at most `TELLING`: where it was made, and in the first
-            asked step after that. Whoever hands in everything is told by the one, whoever hands in
-            what is asked by the other; there, one wrong number alone could be any slip. Powers and
-            their sums do not tell alone, as it is right to subtract a number from all scores first;
-            the weights must be seen to be wrong, too.
+            asked step after that; 0 where nobody can go on. Whoever hands in everything is told by
+            the one, whoever hands in what is asked by the other; there, one wrong number alone
+            could be any slip. Powers and their sums do not tell alone, as it is right to subtract
+            a number from all scores first; the weights must be seen to be wrong, too.
         is_asked: whether an asked step is made from it at all.
     """
 
@@ -179,6 +180,8 @@ class Effects:
                 for step in first:
                     count = self._seen(replay(step), step)
                     seen = min(seen, TELLING if count and step in made else count)
+            if any(self._divides_by_nothing(replay, step, change) for step in steps):
+                seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
         return Effect(key, seen, asked, replay)
@@ -197,6 +200,20 @@ class Effects:
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
         return self._seen(found, step) > 0
+
+    def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
+        """Return whether a step would have to be divided by what is written as 0.
+
+        Scores may cancel where their powers did not; what comes of that is anything.
+        """
+        made = change.get(step.name, step.operation)
+        for node in walk(made) if made is not None else ():
+            if isinstance(node, Divide):
+                parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
+                dividend, divisor = (np.abs(part) >= self._question.unit for part in parts)
+                if (dividend & ~divisor).any():
+                    return True
+        return False
 
     def _seen(self, found: Array, step: Step) -> int:
         """Return how many numbers are wrong, at most `TELLING`; a matrix of another shape is."""

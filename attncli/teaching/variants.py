@@ -140,8 +140,8 @@ def vary(
 ) -> Iterator[Variant]:
     """Return problems like a given one, of the same shapes, options and labels.
 
-    In each, as far as that can be had, every mistake of the catalogue changes an asked number in
-    the digits that are asked, no two give the same numbers, no row of weights is saturated and no
+    In each, as far as that can be had, every mistake of the catalogue changes asked numbers, more
+    than one, in the digits that are asked, no two give the same numbers, no row of weights is saturated and no
     number is 1000 or more.
 
     Args:
@@ -160,8 +160,8 @@ def vary(
     >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(given, 2, seed=7, ask="weights"):
     ...     print(one.problem.written["X"], one.is_fair, one.work)
-    [[2, 0], [1, 1], [2, 1]] True Work(products=19, exponentials=9, digits=122)
-    [[2, 1], [1, 1], [1, 0]] True Work(products=13, exponentials=6, digits=116)
+    [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
+    [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
