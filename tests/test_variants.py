@@ -316,6 +316,11 @@ ROSTERS = {
     "parts": ("Surname,First name,Email\nLovelace,Ada,a@b\nKo,Bo,\n", ["Ada Lovelace", "Bo Ko"]),
     "lines": ("Ada Lovelace\n\n  Bo   Ko \n", ["Ada Lovelace", "Bo Ko"]),
     "headed lines": ("\ufeffName\nAda\nBo\n", ["Ada", "Bo"]),
+    "quotes": (
+        '\ufeffName,Mail\r\n"Lovelace, Ada",a\r\n"Bo ""B"" Ko",b\r\n',
+        ["Lovelace, Ada", 'Bo "B" Ko'],
+    ),
+    "many": ("Name\n" + "\n".join(f"N{i}" for i in range(2000)), [f"N{i}" for i in range(2000)]),
 }
 
 
@@ -373,6 +378,8 @@ NONSENSE = [
     (("--values", "x..y"), "--values: x is no number to draw"),
     (("-n", "0"), "-n: count must be a whole number of at least 1, not 0"),
     (("-n", "many"), "-n: "),
+    (("--values", ""), "--values:  names no values, and numbers are drawn from several"),
+    (("-o", "hw.yaml"), "hw.yaml is read here, and would be overwritten"),
     (("-n", "5000"), "-n: 5,000 variants are asked for; 1,000 is the most"),
     (("--seed", "lucky"), "--seed: "),
     (("--seed", "1.5"), "--seed: seed must be a whole number, not 1.5"),

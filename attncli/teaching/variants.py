@@ -141,8 +141,8 @@ def vary(
     """Return problems like a given one, of the same shapes, options and labels.
 
     In each, as far as that can be had, every mistake of the catalogue changes asked numbers, more
-    than one, in the digits that are asked, no two give the same numbers, no row of weights is saturated and no
-    number is 1000 or more.
+    than one, in the digits that are asked, no two give the same numbers, no row of weights is
+    saturated and no number is 1000 or more.
 
     Args:
         problem: the given problem.
