@@ -10,11 +10,14 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -174,12 +177,30 @@ class Tally:
     failures: list[dict[str, Any]] = field(default_factory=list)
     variants: Counter[str] = field(default_factory=Counter)
 
+    def add(self, other: Tally) -> None:
+        """Add what was seen elsewhere."""
+        self.counts += other.counts
+        self.failures += other.failures
+        self.variants += other.variants
+
     def share(self, *outcomes: str) -> float:
         """Return the share of some outcomes among all sheets."""
         found = sum(n for (_, outcome), n in self.counts.items() if outcome in outcomes)
         every = sum(n for (_, outcome), n in self.counts.items() if outcome != SAID)
         return found / max(every, 1)
 
+    @property
+    def shares(self) -> str:
+        """Which shares of the sheets were called wrong and named, in words."""
+        return (
+            f"{sum(self.counts.values())} sheets, wrong: {1 - self.share(MISSED):.2%}, "
+            f"named: {self.share(NAMED):.2%}, or told by the shape: "
+            f"{self.share(NAMED, SHAPE):.2%}, or by another mistake that gives the same numbers: "
+            f"{self.share(NAMED, SHAPE, OTHER):.2%}"
+        )
+
+
+FAIRNESS = ("fair", "not fair")
 
 NAMED, SHAPE, OTHER, MISNAMED, MISSED, SAID = (
     "named",
@@ -191,35 +212,49 @@ NAMED, SHAPE, OTHER, MISNAMED, MISSED, SAID = (
 )
 
 
-def survey(rng: np.random.Generator, count: int) -> Tally:
-    """Vary random problems, and judge every mistake that can be made in a variant."""
-    tally = Tally()
-    for _ in range(count):
-        exercise = an_exercise(rng)
-        given = attncli.Problem(**exercise.keys)
-        ask = asked_of(rng, attncli.compute(given))
-        decimals = int(rng.choice([2, 3]))
-        started = time.process_time()
-        (variant,) = attncli.vary(given, 1, int(rng.integers(1000)), ask=ask, decimals=decimals)
-        tally.variants["seconds"] += round(1000 * (time.process_time() - started))
-        tally.variants["fair" if variant.is_fair else "not fair"] += 1
-        tally.variants[given.kind] += 1
-        if not variant.is_fair:
-            tally.failures.append(
-                {
-                    "why": "not fair",
-                    "hidden": variant.hidden,
-                    "alike": variant.alike,
-                    "flaws": variant.flaws,
-                    "problem": exercise.keys,
-                    "marking": {"ask": ask, "decimals": decimals},
-                }
-            )
-        if variant.is_fair:
-            own = exercise.like(variant.problem)
-            for made in possible(exercise, given):
-                if can_be_made(made, variant.trace):
-                    judge(tally, own, variant, made)
+def survey(seed: int, numbers: range, processes: int = 1) -> Iterator[Tally]:
+    """Vary random problems, and judge every mistake that can be made in a variant; one after one.
+
+    A problem depends on the seed and its own number alone, so it is the same in any process.
+    """
+    work = partial(tally_of, seed)
+    if processes == 1:
+        yield from map(work, numbers)
+        return
+    with ProcessPoolExecutor(processes) as pool:
+        yield from pool.map(work, numbers)
+
+
+def tally_of(seed: int, number: int) -> Tally:
+    """Vary one random problem, and judge every mistake that can be made in the variant."""
+    tally, rng = Tally(), np.random.default_rng([seed, number])
+    exercise = an_exercise(rng)
+    given = attncli.Problem(**exercise.keys)
+    ask = asked_of(rng, attncli.compute(given))
+    decimals = int(rng.choice([2, 3]))
+    started = time.process_time()
+    (variant,) = attncli.vary(given, 1, int(rng.integers(1000)), ask=ask, decimals=decimals)
+    tally.variants["milliseconds"] += round(1000 * (time.process_time() - started))
+    tally.variants[FAIRNESS[not variant.is_fair]] += 1
+    tally.variants[given.kind] += 1
+    if variant.is_fair:
+        own = exercise.like(variant.problem)
+        for made in possible(exercise, given):
+            if can_be_made(made, variant.trace):
+                judge(tally, own, variant, made)
+    else:
+        about = {
+            "hidden": variant.hidden,
+            "faint": variant.faint,
+            "alike": variant.alike,
+            "flaws": variant.flaws,
+        }
+        marking = {"ask": ask, "decimals": decimals}
+        tally.failures.append(
+            {"why": "not fair", **about, "problem": exercise.keys, "marking": marking}
+        )
+    for failure in tally.failures:
+        failure["number"] = number
     return tally
 
 
@@ -260,15 +295,21 @@ def differs(exercise: Exercise, made: Made) -> bool:
 
 
 def judge(tally: Tally, exercise: Exercise, variant: Variant, made: Made) -> None:
-    """Hand in a mistake in a variant, in all its steps and in those that are asked alone."""
+    """Hand in a mistake in a variant, in all its steps and in those that are asked alone.
+
+    All steps are handed in twice: by who goes on with every digit, and by who goes on from what is
+    written.
+    """
     decimals = variant.problem.marking.decimals or 2
     steps = list(variant.trace.steps)
     asked = list(variant.form.asked)
     key = AnswerKey(variant.problem)
-    for habit, wanted in (
-        (Habit(decimals), steps),
-        (Habit(decimals, early=True), steps),
-        (Habit(decimals), asked),
+    for habit, wanted in dict.fromkeys(
+        (
+            (Habit(decimals), tuple(steps)),
+            (Habit(decimals, early=True), tuple(steps)),
+            (Habit(decimals), tuple(asked)),
+        )
     ):
         try:
             known = exercise.work(made, habit)
@@ -346,22 +387,26 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("count", type=int, nargs="?", default=300)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, help="the number of the first problem")
+    parser.add_argument("--processes", type=int, default=1)
     parser.add_argument("--failures", help="a file for what was unfair, a line of JSON each")
     arguments = parser.parse_args()
-    tally = survey(np.random.default_rng(arguments.seed), arguments.count)
+    numbers = range(arguments.first, arguments.first + arguments.count)
+    tally = Tally()
+    with Path(arguments.failures or os.devnull).open("w") as failures:
+        for one in survey(arguments.seed, numbers, arguments.processes):
+            tally.add(one)
+            for failure in one.failures:
+                failures.write(f"{json.dumps(failure, default=lambda x: x.tolist())}\n")
+            failures.flush()
+            print(f"{sum(tally.variants[f] for f in FAIRNESS)}: {tally.shares}", file=sys.stderr)
     outcomes = (NAMED, SHAPE, OTHER, MISNAMED, MISSED, SAID)
     width = max(len(id_) for id_, _ in tally.counts)
     print(f"{'':{width}}", *(f"{outcome:>28}" for outcome in outcomes))
     for id_ in dict.fromkeys(id_ for id_, _ in tally.counts):
         print(f"{id_:{width}}", *(f"{tally.counts[id_, o]:>28}" for o in outcomes))
     print(dict(tally.variants))
-    print(f"wrong: {1 - tally.share(MISSED):.2%}")
-    print(f"named, of all: {tally.share(NAMED):.2%}")
-    print("named, or another that gives the same numbers in every draw: ", end="")
-    print(f"{tally.share(NAMED, OTHER):.2%}")
-    if arguments.failures:
-        lines = (json.dumps(one, default=lambda x: x.tolist()) for one in tally.failures)
-        Path(arguments.failures).write_text("".join(f"{line}\n" for line in lines))
+    print(tally.shares)
 
 
 if __name__ == "__main__":

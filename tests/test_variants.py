@@ -17,7 +17,7 @@ from attncli.mechanisms.flaws import alike, saturated, small_flaws
 from attncli.teaching.drawing import Drawing, own_values, read_values
 from attncli.teaching.effects import Effects, Question
 from attncli.teaching.work import work_of
-from benchmarks.variants import MISNAMED, MISSED, survey
+from benchmarks.variants import MISNAMED, MISSED, Tally, survey
 from tests.conftest import SAMPLES, Attn
 
 GIVEN: dict[str, Any] = {
@@ -103,10 +103,10 @@ def test_a_variant_depends_on_its_number_not_on_how_many_there_are(
 def test_the_numbers_of_a_seed_stay_the_same(three: list[attncli.Variant]) -> None:
     """On any machine and version of NumPy: a change here changes every teacher's files."""
     assert numbers_of(three[0]) == {
-        "X": [[1, 1, 1], [1, 0, 0], [2, 1, 1]],
-        "W_q": [[0, 1], [0, 0], [1, 0]],
-        "W_k": [[0, 1], [0, 1], [1, 0]],
-        "W_v": [[2, 1], [0, 2], [1, 2]],
+        "X": [[0, 0, 2], [2, 1, 1], [2, 0, 1]],
+        "W_q": [[0, 0], [0, 1], [1, 1]],
+        "W_k": [[0, 1], [0, 0], [1, 0]],
+        "W_v": [[2, 0], [2, 2], [1, 0]],
     }
 
 
@@ -126,7 +126,9 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
 
 def test_students_who_make_mistakes_in_variants_are_told() -> None:
     """A small version of `benchmarks/variants.py`; the students share no code with the program."""
-    tally = survey(np.random.default_rng(3), 4)
+    tally = Tally()
+    for one in survey(3, range(4)):
+        tally.add(one)
     sheets = sum(tally.counts.values())
     assert sheets > 200
     assert [one for one in tally.failures if one["why"] == MISSED] == []
@@ -314,6 +316,11 @@ ROSTERS = {
     "parts": ("Surname,First name,Email\nLovelace,Ada,a@b\nKo,Bo,\n", ["Ada Lovelace", "Bo Ko"]),
     "lines": ("Ada Lovelace\n\n  Bo   Ko \n", ["Ada Lovelace", "Bo Ko"]),
     "headed lines": ("\ufeffName\nAda\nBo\n", ["Ada", "Bo"]),
+    "quotes": (
+        '\ufeffName,Mail\r\n"Lovelace, Ada",a\r\n"Bo ""B"" Ko",b\r\n',
+        ["Lovelace, Ada", 'Bo "B" Ko'],
+    ),
+    "many": ("Name\n" + "\n".join(f"N{i}" for i in range(2000)), [f"N{i}" for i in range(2000)]),
 }
 
 
@@ -371,6 +378,8 @@ NONSENSE = [
     (("--values", "x..y"), "--values: x is no number to draw"),
     (("-n", "0"), "-n: count must be a whole number of at least 1, not 0"),
     (("-n", "many"), "-n: "),
+    (("--values", ""), "--values:  names no values, and numbers are drawn from several"),
+    (("-o", "hw.yaml"), "hw.yaml is read here, and would be overwritten"),
     (("-n", "5000"), "-n: 5,000 variants are asked for; 1,000 is the most"),
     (("--seed", "lucky"), "--seed: "),
     (("--seed", "1.5"), "--seed: seed must be a whole number, not 1.5"),

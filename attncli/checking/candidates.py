@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import takewhile
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.judged import CORRECT, Finding
+from attncli.checking.judged import CORRECT, FOLLOWS, ROUNDED_EARLY, WRONG, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake
@@ -22,7 +23,7 @@ SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": 
 SKIPPED = "earlier_step_used"
 """Who skips a step takes the one before it."""
 
-MOST_KEPT = 10_000
+MOST_KEPT = 1_000
 """Of larger steps the numbers that mistakes give are not kept from sheet to sheet."""
 
 ALIKE = (
@@ -89,7 +90,7 @@ class Conceivable:
         return self._found[place.name]
 
     def numbers(self, step: Step, candidate: Candidate) -> Array | None:
-        """Return what a step becomes if nothing before it was handed in, and so was otherwise."""
+        """Return what a step becomes by a mistake if every number before it is the right one."""
         if (step, candidate) in self._numbers:
             return self._numbers[step, candidate]
         found = self._replay.changed(step, candidate.change)
@@ -111,6 +112,19 @@ def by_mistake(judge: Judge, step: Step) -> Callable[[Candidate], Array | None]:
         conceivable = _conceivable(judge.trace)
         return lambda candidate: conceivable.numbers(step, candidate)
     return lambda candidate: judge.midpoints.changed(step, candidate.change)
+
+
+def without_rounding(judge: Judge, step: Step) -> Callable[[Candidate], Array | None]:
+    """Return what tells the numbers that a step becomes by a mistake when nothing was rounded.
+
+    It gives None for a mistake that cannot be made, and where a number before the step is not
+    right: nobody knows of what it is a rounding.
+    """
+    before = takewhile(lambda judged: judged.step is not step, judge.judged.values())
+    if any(other.has(code) for other in before for code in (ROUNDED_EARLY, FOLLOWS, WRONG)):
+        return lambda candidate: None
+    conceivable = _conceivable(judge.trace)
+    return lambda candidate: conceivable.numbers(step, candidate)
 
 
 def is_like(one: str, other: str) -> bool:

@@ -6,7 +6,7 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from attncli.checking.candidates import (
     is_spoken_against,
     once_each,
     with_others,
+    without_rounding,
 )
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
@@ -39,6 +40,9 @@ from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of, small
+
+TELLING_CELLS = 2
+"""So many wrong numbers, or more, are not given by chance with all their digits."""
 
 NEAR = 1
 """By so many times what blurs the right numbers those of a mistake are off at most, as a rule."""
@@ -85,22 +89,25 @@ def _named(judge: Judge, judged: Compared, is_alone: bool) -> Iterator[tuple[Fin
     """Yield the mistakes that fit the whole step, then those that fit whole rows or heads of it.
 
     First of all comes what is also seen in another step that was given, and last what numbers that
-    are right speak against. One number that is wrong alone tells nothing of steps that were left
-    out.
+    are right speak against. Of those that fit the whole step, the ones that give its very digits
+    come before those that do so only if something on the way was rounded. One number that is wrong
+    alone tells nothing of steps that were left out.
     """
     seen: list[tuple[Finding, Candidate]] = []
     whole: list[tuple[Finding, Candidate]] = []
+    blurred: list[tuple[Finding, Candidate]] = []
     partly: list[tuple[Finding, Candidate]] = []
-    for candidate, fits in _fitting(judge, judged, is_alone):
+    for candidate, fits, is_exact in _fitting(judge, judged, is_alone):
         is_seen = _is_seen_elsewhere(judge, judged.step, candidate.change)
         if is_seen is False:
             continue
         if fits.all():
-            kept = seen if is_seen else whole
+            kept = seen if is_seen else (whole if is_exact else blurred)
             kept.append((candidate.finding(judged.step), candidate))
         elif where := _whole_lines(judged, fits):
             partly.append((candidate.finding(judged.step, where), candidate))
-    yield from sorted((*seen, *whole, *partly), key=lambda one: is_spoken_against(judge, one[1]))
+    found = (*seen, *whole, *blurred, *partly)
+    yield from sorted(found, key=lambda one: is_spoken_against(judge, one[1]))
 
 
 def _named_again(
@@ -126,28 +133,49 @@ def _is_same_work(judge: Judge, step: Step, one: Candidate, other: Candidate) ->
     return left is not None and right is not None and bool(np.allclose(left, right, rtol=1e-9))
 
 
-def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> list[tuple[Candidate, Array]]:
-    """Return what gives every wrong cell, each with the cells that it gives.
+def _fitting(judge: Judge, judged: Compared, is_alone: bool) -> list[tuple[Candidate, Array, bool]]:
+    """Return what gives every wrong cell, with the cells that it gives, and whether exactly.
 
     Only where nothing gives them nearly is it asked what does from afar, as ranges may be wide: it
     takes most of the time to work them out.
     """
-    step, reach, numbers = judged.step, Reach(judged), by_mistake(judge, judged.step)
+    step, reach = judged.step, Reach(judged)
+    numbers, unrounded = by_mistake(judge, step), without_rounding(judge, step)
+    exact: list[Candidate] = []
     near: list[Candidate] = []
     far: list[Candidate] = []
     for candidate in candidates(judge, step, is_alone):
         made = numbers(candidate)
         midpoints = fitted(made, step)
-        if made is None or midpoints is None or not reach.may_hold(midpoints):
+        if made is None or midpoints is None:
+            continue
+        if _gives_the_digits(judged, (midpoints, fitted(unrounded(candidate), step))):
+            kept = exact
+        elif reach.may_hold(midpoints):
+            kept = near if reach.is_near(midpoints) else far
+        else:
             continue
         if is_possible(judge.trace, judge.midpoints, step, candidate.change, made):
-            (near if reach.is_near(midpoints) else far).append(candidate)
-    wrong, found = judged.codes == WRONG, list[tuple[Candidate, Array]]()
+            kept.append(candidate)
+    wrong, everything = judged.codes == WRONG, np.ones(judged.codes.shape, bool)
+    found = [(one, everything, True) for one in exact]
     for tried in (near, far):
-        if not found:
+        if tried is near or not found:
             fitting = ((one, _fits(judge, judged, one.change)) for one in tried)
-            found = [(one, fits) for one, fits in fitting if fits[wrong].all()]
+            found += [(one, fits, False) for one, fits in fitting if fits[wrong].all()]
     return found
+
+
+def _gives_the_digits(judged: Compared, ways: Iterable[Array | None]) -> bool:
+    """Return whether a change gives every number of a step, in all digits that were written.
+
+    Ranges, which allow for what was rounded in between, may be too wide to tell anything of these
+    numbers; but no change gives the digits of several by chance.
+    """
+    if (judged.codes == WRONG).sum() < TELLING_CELLS:
+        return False
+    missing = judged.codes == MISSING
+    return any(made is not None and (judged.agrees(made) | missing).all() for made in ways)
 
 
 def _fits(judge: Judge, judged: Compared, change: Change) -> Array:

@@ -23,6 +23,7 @@ class Row(Record):
     student: str
     file: str
     hidden: tuple[tuple[str, str], ...]
+    faint: tuple[tuple[str, str], ...]
     alike: tuple[tuple[str, str], ...]
     flaws: int
     shown: tuple[str, ...]
@@ -33,6 +34,7 @@ class Row(Record):
     def words(self) -> str:
         """What it hides, in words; nothing where it is fair."""
         found = [f"hides {id_} in {at}" for id_, at in self.hidden]
+        found += [f"shows {id_} in {at} by one number alone" for id_, at in self.faint]
         found += [f"does not tell {one} from {other}" for one, other in self.alike]
         if self.flaws:
             found.append("has saturated weights, large numbers or warnings")
@@ -63,7 +65,7 @@ class Summary(Record):
 
 def row_of(variant: Variant, student: str, file: str) -> Row:
     """Return what is said of a variant."""
-    about = (variant.hidden, variant.alike, variant.flaws, variant.shown)
+    about = (variant.hidden, variant.faint, variant.alike, variant.flaws, variant.shown)
     return Row(variant.number, student, file, *about, variant.work, variant.form)
 
 
@@ -94,7 +96,12 @@ def table(summary: Summary) -> Iterator[Line]:
         yield [("Mistakes that no variant could be made to show:", "title")]
         yield from _listed(form.unseen)
     if form.partly:
-        yield [("Mistakes that show, but not where they are made in these steps:", "title")]
+        yield [
+            (
+                "Mistakes that show, but not wherever, or however, they are made in these steps:",
+                "title",
+            )
+        ]
         yield from _listed({id_: all_of(steps) for id_, steps in form.partly.items()})
     if form.never_apart:
         yield [
@@ -116,6 +123,7 @@ def record(summary: Summary) -> bytes:
             "student": row.student or None,
             "file": row.file or None,
             "hidden": [{"mistake": id_, "step": at} for id_, at in row.hidden],
+            "faint": [{"mistake": id_, "step": at} for id_, at in row.faint],
             "alike": row.alike,
             "flaws": row.flaws,
             "work": _as_dict(row.work),

@@ -20,7 +20,8 @@ from attncli.forms.matrices import to_number
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
-from attncli.records import Record
+from attncli.records import Record, replace
+from attncli.tape.replay import Replay
 from attncli.text.escapes import visible
 
 MOST_NUMBERS = 2_000
@@ -191,6 +192,28 @@ def calculated(problem: Problem) -> Trace:
     0.3 − 0.3 is not 0, and of two largest scores either may come first.
     """
     return compute(problem, settle=tidy(problem))
+
+
+def sketched(problem: Problem, drawn: Container[str], given: Trace) -> Trace:
+    """Return the numbers of a problem's steps, worked out by the operations of one of its form.
+
+    This takes a part of the time of `calculated`, but does not tell how the steps are made, nor
+    whether they can be: another problem of the form may need other operations.
+
+    Args:
+        problem: the problem.
+        drawn: the keys of its matrices that are not those of the given one.
+        given: the calculation of the given one.
+    """
+    settle = tidy(problem)
+    replay: Replay[Array] = Replay(
+        given,
+        settle=lambda step, numbers: settle(step.name, numbers),
+        of_input=lambda step: problem.array(step.key) if step.key in drawn else step.array,
+    )
+    inputs = {name: replace(step, array=replay(step)) for name, step in given.inputs.items()}
+    steps = {step.name: replace(step, array=replay(step)) for step in given}
+    return Trace(problem, inputs, steps, given.labels)
 
 
 def tidy(problem: Problem) -> Callable[[str, Array], Array]:

@@ -26,9 +26,10 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.possible import is_possible
 from attncli.checking.ranged import together
 from attncli.mechanisms.trace import Trace
+from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
 from attncli.tape.step import Step
-from attncli.tape.walk import sources
+from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 
 SEEN = ROUNDED + CUT_OFF
@@ -36,6 +37,9 @@ SEEN = ROUNDED + CUT_OFF
 
 It may have been rounded itself, and a right number may be off by one.
 """
+
+TELLING = 2
+"""So many wrong numbers are not wrong by a slip in one of them."""
 
 Key = tuple[str, str, int]
 """A mistake's id, the step in which it is made, and which of the ways to make it there."""
@@ -86,21 +90,25 @@ class Effect:
 
     Attributes:
         key: which mistake, where, and in which way.
-        is_seen: whether it is: where it was made, and in the first asked step after that. Whoever
-            hands in everything is told by the one, whoever hands in what is asked by the other.
-            Powers and their sums do not tell alone, as it is right to subtract a number from all
-            scores first; the weights must be seen to be wrong, too.
+        seen: in how many numbers it is, at most `TELLING`: where it was made, and in the first
+            asked step after that; 0 where nobody can go on. Whoever hands in everything is told by
+            the one, whoever hands in what is asked by the other; there, one wrong number alone
+            could be any slip. Powers and their sums do not tell alone, as it is right to subtract
+            a number from all scores first; the weights must be seen to be wrong, too.
         is_asked: whether an asked step is made from it at all.
     """
 
-    def __init__(
-        self, key: Key, is_seen: bool, asked: Sequence[Step], replay: Replay[Array]
-    ) -> None:
+    def __init__(self, key: Key, seen: int, asked: Sequence[Step], replay: Replay[Array]) -> None:
         self.key = key
-        self.is_seen = is_seen
+        self.seen = seen
         self.is_asked = bool(asked)
         self._asked = asked
         self._replay = replay
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether it is at all."""
+        return self.seen > 0
 
     def numbers(self) -> dict[str, Array]:
         """Return what the asked steps become, as far as they can be worked."""
@@ -139,11 +147,6 @@ class Effects:
         """Return one effect; None where it cannot be had."""
         return self.at(*key[:2]).get(key)
 
-    def is_hidden(self, key: Key) -> bool:
-        """Return whether a mistake can be made and is not seen."""
-        effect = self.of(key)
-        return effect is not None and not effect.is_seen
-
     def are_alike(self, one: Key, other: Key) -> bool:
         """Return whether two mistakes give the same asked numbers."""
         effects = [effect for effect in map(self.of, (one, other)) if effect is not None]
@@ -172,12 +175,16 @@ class Effects:
             is_made = [self._is_made(replay, step, change) for step in made]
             if None in is_made:
                 return None
-            is_shown = any(is_made)
+            seen = TELLING if any(is_made) else 0
             for first in (asked[:1], telling[:1] if (made[0] not in telling) else ()):
-                is_shown &= all(self._is_seen(replay(step), step) for step in first)
+                for step in first:
+                    count = self._seen(replay(step), step)
+                    seen = min(seen, TELLING if count and step in made else count)
+            if any(self._divides_by_nothing(replay, step, change) for step in steps):
+                seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Effect(key, is_shown, asked, replay)
+        return Effect(key, seen, asked, replay)
 
     def _is_made(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
         """Return whether a changed step is seen to be another; None where nobody can have made it.
@@ -192,12 +199,28 @@ class Effects:
         is_as_large = fitted(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
-        return self._is_seen(found, step)
+        return self._seen(found, step) > 0
 
-    def _is_seen(self, found: Array, step: Step) -> bool:
-        """Return whether numbers are wrong; a matrix of another shape is."""
+    def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
+        """Return whether a step would have to be divided by what is written as 0.
+
+        Scores may cancel where their powers did not; what comes of that is anything.
+        """
+        made = change.get(step.name, step.operation)
+        for node in walk(made) if made is not None else ():
+            if isinstance(node, Divide):
+                parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
+                dividend, divisor = (np.abs(part) >= self._question.unit for part in parts)
+                if (dividend & ~divisor).any():
+                    return True
+        return False
+
+    def _seen(self, found: Array, step: Step) -> int:
+        """Return how many numbers are wrong, at most `TELLING`; a matrix of another shape is."""
         made = fitted(found, step)
-        return made is None or not is_within(made, self._may_be(step)).all()
+        if made is None:
+            return TELLING
+        return min(int((~is_within(made, self._may_be(step))).sum()), TELLING)
 
     def _may_be(self, step: Step) -> Interval:
         """Return the numbers that are right: steps before are written as is asked, or rounded."""

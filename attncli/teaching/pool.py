@@ -27,6 +27,7 @@ class Pool:
         places: the mistakes, each with a step in which it can be made.
         made: what can be made before, or in, a step that is asked.
         shown: what is seen in at least one calculation.
+        best: in how many numbers it is seen there at most, as `Effect.seen` counts them.
         unasked: what can be made where no asked step is made from it.
     """
 
@@ -35,6 +36,7 @@ class Pool:
         self.places: dict[tuple[str, str], None] = {}
         self.made: dict[Key, None] = {}
         self.shown: dict[Key, int] = {}
+        self.best: dict[Key, int] = {}
         self.unasked: dict[Key, None] = {}
         self._met: list[tuple[Array, Array]] = []
 
@@ -48,8 +50,13 @@ class Pool:
                 group[effect.key] = None
                 if effect.is_asked and effect.is_seen:
                     self.shown.setdefault(effect.key, len(self.shown))
+                    self.best[effect.key] = max(effect.seen, self.best.get(effect.key, 0))
                     seen.append(effect)
         self._met.append((self.indexes(seen), close(seen, effects.right, self.question.unit)))
+
+    def is_hidden(self, effect: Effect | None) -> bool:
+        """Return whether a mistake can be made and is seen in fewer numbers than it could be."""
+        return effect is not None and effect.seen < self.best.get(effect.key, 0)
 
     def indexes(self, effects: Sequence[Effect]) -> Array:
         """Return the places of effects among all that is shown."""
@@ -105,11 +112,13 @@ class Pool:
 
     @property
     def partly(self) -> dict[str, tuple[str, ...]]:
-        """The mistakes that no calculation shows where they are made in some steps, and these."""
-        shown = {key[:2] for key in self.shown}
-        ids = {id_ for id_, _ in shown}
-        found: dict[str, list[str]] = {}
-        for id_, at in dict.fromkeys(key[:2] for key in (*self.made, *self.unasked)):
-            if id_ in ids and (id_, at) not in shown:
-                found.setdefault(id_, []).append(at)
+        """The mistakes that no calculation shows in some step in which, or way as, they are made.
+
+        With them stand these steps.
+        """
+        ids = {key[0] for key in self.shown}
+        found: dict[str, dict[str, None]] = {}
+        for key in (*self.made, *self.unasked):
+            if key[0] in ids and key not in self.shown:
+                found.setdefault(key[0], {})[key[1]] = None
         return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}

@@ -1,9 +1,9 @@
 """Problems like a given one, with other numbers, in which every mistake shows.
 
-A problem is drawn, and as long as it hides something one of its matrices after the other is drawn
-anew; what hides no more than before is kept. What can be shown at all is learned from a pool of
-draws. The same seed gives the same variants on every machine; a variant depends on its own number
-and on those before it, not on how many are asked for.
+The best of some draws is taken, and as long as it hides something one of its matrices after the
+other is drawn anew; what hides no more than before is kept. What can be shown at all is learned
+from a pool of draws. The same seed gives the same variants on every machine; a variant depends on
+its own number and on those before it, not on how many are asked for.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.tape.walk import walk
-from attncli.teaching.drawing import Drawing, Matrices, calculated, read_values
+from attncli.teaching.drawing import Drawing, Matrices, calculated, read_values, sketched
 from attncli.teaching.effects import Effect, Effects, Key, Question
 from attncli.teaching.pool import Pool
 from attncli.teaching.work import Work, rough_work, work_of
@@ -51,6 +51,9 @@ DRAWS = 400
 LEARNING_DRAWS = 60
 """After so many draws a draw of the pool is taken as it is."""
 
+FRESH = 6
+"""The best of so many draws is that with which the search begins."""
+
 STALE = 60
 """After so many draws in a row that are no better, the search begins again."""
 
@@ -70,6 +73,8 @@ class Variant(Record):
         trace: its calculation, to 12 decimals.
         hidden: mistakes that leave the asked numbers as they are, though others show them, each
             with the step in which it is made.
+        faint: mistakes that change a single one of the asked numbers, as a slip would, though
+            others show them in several.
         alike: pairs of mistakes that give the same asked numbers, though others tell them apart.
         flaws: how many flaws it has beyond those that every draw has: rows of weights that give one
             key nearly all or every key the same, numbers of 1000 and more, warnings.
@@ -81,6 +86,7 @@ class Variant(Record):
     problem: Problem
     trace: Trace
     hidden: tuple[tuple[str, str], ...]
+    faint: tuple[tuple[str, str], ...]
     alike: tuple[tuple[str, str], ...]
     flaws: int
     shown: tuple[str, ...]
@@ -89,7 +95,7 @@ class Variant(Record):
     @property
     def is_fair(self) -> bool:
         """Whether it has all that is to be had."""
-        return not (self.hidden or self.alike or self.flaws)
+        return not (self.hidden or self.faint or self.alike or self.flaws)
 
     @cached_property
     def work(self) -> Work:
@@ -106,7 +112,8 @@ class Form(Record):
         decimals: in so many decimals.
         shown: the mistakes that some draw shows.
         unseen: the mistakes that can be made and that no draw shows, and why.
-        partly: those that no draw shows where they are made in some of their steps, and these.
+        partly: those that no draw shows in some of the steps in which they are made, or in some way
+            to make them there, and these steps.
         never_apart: the pairs of mistakes that give the same numbers in every draw.
         fewest: how many grave flaws every draw has at least.
         work: how much work the given problem is.
@@ -133,9 +140,9 @@ def vary(
 ) -> Iterator[Variant]:
     """Return problems like a given one, of the same shapes, options and labels.
 
-    In each, as far as that can be had, every mistake of the catalogue changes an asked number in
-    the digits that are asked, no two give the same numbers, no row of weights is saturated and no
-    number is 1000 or more.
+    In each, as far as that can be had, every mistake of the catalogue changes asked numbers, more
+    than one, in the digits that are asked, no two give the same numbers, no row of weights is
+    saturated and no number is 1000 or more.
 
     Args:
         problem: the given problem.
@@ -153,8 +160,8 @@ def vary(
     >>> given = Problem(X=[[1, 0], [0, 2], [2, 1]], W_q=[[1, 2], [0, 1]], score="dot")
     >>> for one in vary(given, 2, seed=7, ask="weights"):
     ...     print(one.problem.written["X"], one.is_fair, one.work)
-    [[2, 0], [1, 1], [2, 1]] True Work(products=19, exponentials=9, digits=122)
-    [[2, 1], [1, 1], [1, 0]] True Work(products=13, exponentials=6, digits=116)
+    [[1, 2], [1, 1], [2, 1]] True Work(products=16, exponentials=5, digits=112)
+    [[1, 0], [1, 1], [2, 0]] True Work(products=14, exponentials=7, digits=117)
     """
     if not isinstance(problem, Problem):
         raise fail(f"a problem is taken here, not {type(problem).__name__}")
@@ -171,28 +178,67 @@ def vary(
 class Draw:
     """One draw: its numbers, and what is wrong with them.
 
-    Attributes:
+    Args:
         matrices: the drawn numbers.
-        trace: the calculation.
-        effects: what mistakes make of it.
-        saturated: how many rows of weights are.
-        grave: how many flaws it has that no variant should have.
-        hidden: mistakes that are not seen and could be; None where nobody has looked.
+        problem: the problem with them.
+        question: what is asked.
+        given: the calculation of the given problem.
+
+    Attributes:
+        matrices: as given.
+        rough: how many flaws it has that no variant should have, but for warnings.
+        saturated: how many of them are saturated rows of weights.
+        hidden: mistakes that are not seen, or in fewer numbers than could be; None where nobody
+            has looked.
         alike: pairs of mistakes that are not told apart and could be.
         seen: what is seen.
     """
 
-    def __init__(self, matrices: Matrices, trace: Trace, question: Question) -> None:
+    def __init__(
+        self, matrices: Matrices, problem: Problem, question: Question, given: Trace
+    ) -> None:
         self.matrices = matrices
-        self.trace = trace
-        self.effects = Effects(trace, question)
-        self.saturated = saturated(trace)
-        sizes = np.concatenate([np.abs(step.array).ravel() for step in trace])
+        self._problem = problem
+        self._question = question
+        self._given = given
+        self._sketch = sketched(problem, matrices, given)
+        self.saturated = saturated(self._sketch)
+        sizes = np.concatenate([np.abs(step.array).ravel() for step in self._sketch])
         large = int(((sizes >= LARGE) & (sizes < inf)).sum())
-        self.grave = self.saturated + large + len(trace.warnings)
+        self.rough = self.saturated + large
         self.hidden: list[Key] | None = None
         self.alike: list[tuple[Key, Key]] = []
         self.seen: list[Effect] = []
+
+    @cached_property
+    def is_whole(self) -> bool:
+        """Whether it can be calculated, in the steps of the given problem."""
+        try:
+            return tuple(self.trace.steps) == self._question.steps
+        except InputError:  # such as for the cosine of a row of zeros
+            return False
+
+    @cached_property
+    def trace(self) -> Trace:
+        """The calculation."""
+        return calculated(self._problem)
+
+    @cached_property
+    def effects(self) -> Effects:
+        """What mistakes make of it."""
+        return Effects(self.trace, self._question)
+
+    @cached_property
+    def grave(self) -> int:
+        """How many flaws it has that no variant should have."""
+        return self.rough + self._warnings
+
+    @property
+    def _warnings(self) -> int:
+        """How many warnings it has: those of the given problem, but for ties of a hardmax."""
+        if self._problem.normalize["name"] != "hardmax":
+            return len(self._given.warnings)
+        return len(self.trace.warnings) if self.is_whole else GRAVE
 
     @property
     def faults(self) -> float:
@@ -202,7 +248,12 @@ class Draw:
     @cached_property
     def small(self) -> int:
         """How often it hides a little."""
-        return small_flaws(self.trace) + GRAVE * alike(self.trace)
+        return small_flaws(self._sketch) + GRAVE * alike(self._sketch)
+
+    @cached_property
+    def rough_work(self) -> int:
+        """About how much work it is."""
+        return rough_work(self._sketch)
 
 
 def numbers_of(matrices: Matrices) -> bytes:
@@ -294,27 +345,38 @@ class Search:
         The more turns are over, the more small flaws are let pass.
         """
         current: Draw | None = None
-        stale = 0
+        fresh = stale = 0
         for turn in turns:
-            draw = self._redrawn(random, current, turn)
+            draw = self._redrawn(random, None if fresh < FRESH else current, turn)
+            fresh += 1
             stale += 1
-            if draw is not None and (current is None or self._has_less(draw, current)):
-                current, stale = draw, 0
+            if draw is not None and self._is_as_good(draw, current):
+                if current is None or self._flaws(draw) < self._flaws(current):
+                    stale = 0
+                current = draw  # one that is no better, too, or the search ends in a corner
             if current is None:
                 continue
             is_good = current.grave <= fewest and self._small(current) <= turn // PATIENCE
             if is_good or stale >= STALE:
-                return current
-        return current
+                if current.is_whole:
+                    return current
+                current, fresh, stale = None, 0, 0
+        return current if current is not None and current.is_whole else None
 
-    def _has_less(self, draw: Draw, current: Draw) -> bool:
-        """Return whether a draw has fewer flaws than the current one."""
-        if draw.grave != current.grave:
-            return draw.grave < current.grave
-        return self._small(draw) < self._small(current)
+    def _is_as_good(self, draw: Draw, current: Draw | None) -> bool:
+        """Return whether a draw has no more flaws than the current one."""
+        if current is None:
+            return True
+        most = self._flaws(current)
+        # Most draws have more grave ones, which is seen before others are counted.
+        return draw.rough <= most[0] and self._flaws(draw) <= most
+
+    def _flaws(self, draw: Draw) -> tuple[int, int]:
+        """Return how many flaws a draw has, grave and small ones."""
+        return draw.grave, self._small(draw)
 
     def _small(self, draw: Draw) -> int:
-        unlike = abs(rough_work(draw.trace) - self._usual_work) / self._usual_work
+        unlike = abs(draw.rough_work - self._usual_work) / self._usual_work
         return draw.small + int(unlike / UNLIKE)
 
     def _with_few_faults(self, random: Random, turns: Iterator[int], current: Draw) -> Draw:
@@ -324,7 +386,10 @@ class Search:
         while current.faults and stale < STALE and (turn := next(turns, None)) is not None:
             draw = self._redrawn(random, current, turn)
             stale += 1
-            if draw is None or draw.grave > self._fewest or not self._may_hide_less(draw, current):
+            is_good = draw is not None and draw.rough <= self._fewest and draw.is_whole
+            if draw is None or not is_good or draw.grave > self._fewest:
+                continue
+            if not self._may_hide_less(draw, current):
                 continue
             self._look_for_mistakes(draw, current.faults - 1)
             if draw.faults < current.faults:
@@ -333,34 +398,24 @@ class Search:
 
     def _may_hide_less(self, draw: Draw, current: Draw) -> bool:
         """Return whether a draw hides less of what the current one does."""
-        hidden = sum(draw.effects.is_hidden(key) for key in current.hidden or ())
+        hidden = sum(self.pool.is_hidden(draw.effects.of(key)) for key in current.hidden or ())
         alike = sum(draw.effects.are_alike(*pair) for pair in current.alike)
         return hidden + alike < current.faults
 
     def _redrawn(self, random: Random, current: Draw | None, turn: int) -> Draw | None:
-        """Return the current draw with some numbers drawn anew, or a fresh one.
-
-        Returns:
-            None where it is not new, or cannot be calculated, or has other steps.
-        """
+        """Return the current draw with some numbers drawn anew, or a fresh one; None if taken."""
         if current is None:
             matrices = self.drawing.draw(random)
         else:
             among = self._weighing if current.saturated else ()
             matrices = self.drawing.redrawn(random, current.matrices, turn, among)
-        return self._drawn(matrices)
-
-    def _drawn(self, matrices: Matrices) -> Draw | None:
-        """Return a draw; None where it is not new, or cannot be calculated, or has other steps."""
         if numbers_of(matrices) in self._taken:
             return None
         try:
-            trace = calculated(self.drawing.problem(matrices, as_lists=False))
+            problem = self.drawing.problem(matrices, as_lists=False)
+            return Draw(matrices, problem, self.question, self.given)
         except InputError:  # such as for the cosine of a row of zeros
             return None
-        if tuple(trace.steps) != self.question.steps:
-            return None
-        return Draw(matrices, trace, self.question)
 
     def _look_for_mistakes(self, draw: Draw, most: float = inf) -> None:
         """Find what a draw hides; stop when it is more than `most`."""
@@ -371,6 +426,7 @@ class Search:
                     continue
                 if effect.is_seen:
                     draw.seen.append(effect)
+                if not self.pool.is_hidden(effect):
                     continue
                 draw.hidden.append(effect.key)
                 self._order.remove(place)
@@ -382,7 +438,9 @@ class Search:
     def _variant(self, number: int, draw: Draw) -> Variant:
         if draw.hidden is None:  # it was never good enough to be asked for mistakes
             self._look_for_mistakes(draw)
-        hidden = {(id_, at) for id_, at, _ in draw.hidden or ()}
+        missed = [draw.effects.at(*key[:2])[key] for key in draw.hidden or ()]
+        hidden = {effect.key[:2] for effect in missed if not effect.is_seen}
+        faint = {effect.key[:2] for effect in missed} - hidden
         ids = [sorted((one[0], other[0])) for one, other in draw.alike]
         problem = self.drawing.problem(draw.matrices, self._marking())
         shown = {effect.key[0] for effect in draw.seen}
@@ -391,6 +449,7 @@ class Search:
             problem,
             calculated(problem),
             tuple(sorted(hidden)),
+            tuple(sorted(faint)),
             tuple(sorted({(one, other) for one, other in ids})),
             max(draw.grave - self._fewest, 0),
             tuple(id_ for id_ in MISTAKES if id_ in shown),

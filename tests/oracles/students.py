@@ -239,7 +239,10 @@ class Paper:
         found = MORE[wrong.id](self, name, known, wrong) if wrong.id in MORE else None
         base, _, side = name.partition("_")
         if found is None and base == "weights" and self.normalizer != "softmax":
-            return normalized(self, self.normalizer, self.chain(name, wrong, known))
+            weights = normalized(self, self.normalizer, self.chain(name, wrong, known))
+            if wrong.id == "scaled_after_softmax":
+                weights = weights / np.sqrt(self.d_k)
+            return weights
         work: Callable[..., Numbers] = getattr(self, f"_{base.lower()}")
         return work(name, known, wrong, side) if found is None else found
 
@@ -333,6 +336,8 @@ class Paper:
     def shared(self, numbers: Numbers, wrong: Wrong) -> Numbers:
         """Return the numbers of the key/value head that each query head reads."""
         times = self.heads // self.kv_heads
+        if len(numbers) != self.kv_heads:
+            raise ImpossibleError  # who takes queries for keys has one for each head
         if wrong.id == "shared_heads_alternate":
             return np.array([numbers[h % self.kv_heads] for h in range(self.heads)])
         return np.array([numbers[h // times] for h in range(self.heads)])

@@ -13,7 +13,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import rewritten, transform, walk
+from attncli.tape.walk import array_of, rewritten, transform, walk
 
 
 @step_mistake(
@@ -73,7 +73,8 @@ def _other_values(step: Step, *names: str) -> Changes:
         for other in walk(node.left, into_steps=True):
             if isinstance(other, Step) and other.name == name:
                 shared = node.right if isinstance(node.right, RepeatHeads) else None
-                right = replace(shared, operand=other) if shared else other
+                is_whole = shared and other.array.shape[1] == array_of(shared).shape[1]
+                right = replace(shared, operand=other) if shared and not is_whole else other
                 yield {step.name: replace(node, right=right)}, {"used": name}
 
 
@@ -116,6 +117,8 @@ def input_added(step: Step, trace: Trace) -> Changes:
     "A token keeps its place through every step.",
 )
 def step_transposed(step: Step, trace: Trace) -> Changes:
-    is_matrix = len(step.trailing) == 2 and max(step.array.shape[-2:]) > 1
+    # A vector may stand as a row or a column; but each row is divided by its own sum.
+    least = 1 if step.name.startswith("sum") else 2
+    is_matrix = len(step.trailing) == 2 and min(step.array.shape[-2:]) >= least
     if is_matrix and not step.name.startswith(("scores", "weights")):
         yield {step.name: Transposed(made_of(step))}, {}

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.attention.heads import SplitHeads
+from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake, wrong
 from attncli.checking.mistakes.nodes import is_input, is_named, is_projection, is_w_o, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, MatMul, Transposed
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import transform
+from attncli.tape.walk import rewritten, transform
 
 PROJECTED = ("Q", "K", "V")
 
@@ -102,7 +102,25 @@ def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
         exchange = {one: trace[other], other: trace[one]}
         made = transform(made_of(step), lambda part: exchange.get(part.name, part))
         if made is not step.operation:
-            yield {step.name: made}, {}
+            yield {step.name: _shared_again(made, trace)}, {}
+
+
+def _shared_again(made: Expression, trace: Trace) -> Expression:
+    """Return scores in which the heads are shared that are fewer, whichever side they stand on."""
+    times = trace.problem.heads // trace.problem.kv_heads
+    if times == 1:
+        return made
+
+    def shared(part: Step) -> Expression:
+        return RepeatHeads(part, times) if part.name in ("K", "V") else part
+
+    return transform(_unshared(made), shared)
+
+
+def _unshared(made: Expression) -> Expression:
+    for other in rewritten(made, lambda n: (n.operand,) if isinstance(n, RepeatHeads) else ()):
+        return _unshared(other)
+    return made
 
 
 @step_mistake(
