@@ -18,6 +18,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.notation.text import text
+from attncli.tape.operations import added
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of
 from tests.conftest import Attn
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
@@ -418,6 +422,14 @@ def test_the_loss_begins_at_the_last_step() -> None:
     trace = of("sum", X=[[1, 0], [0, 1]], W_c=[[1, 0, 1, 0]])
     names = [step.name for step in trace if step.backward]
     assert names[:3] == ["d_attentional", "d_net_attentional", "d_W_c"]
+
+
+def test_what_was_used_a_thousand_times_is_added_up() -> None:
+    """A sum of so many parts is no chain, in which every reader would go astray."""
+    used = Tape().given("A", np.ones((1, 1, 1, 2)), ("row", "column"), key="A")
+    total = added([used] * 3000)
+    assert array_of(total).tolist() == [[[[3000, 3000]]]]
+    assert text(total.notation(columns=False)).count("A") == 3000
 
 
 def test_files_have_a_gradient_by_a_flag(attn: Attn) -> None:
