@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.notation.text import text
 from attncli.tape.operations import added
+from attncli.tape.step import notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from tests.conftest import Attn
@@ -429,7 +430,7 @@ def test_what_was_used_a_thousand_times_is_added_up() -> None:
     used = Tape().given("A", np.ones((1, 1, 1, 2)), ("row", "column"), key="A")
     total = added([used] * 3000)
     assert array_of(total).tolist() == [[[[3000, 3000]]]]
-    assert text(total.notation(columns=False)).count("A") == 3000
+    assert text(notation_of(total)).count("A") == 3000
 
 
 def test_files_have_a_gradient_by_a_flag(attn: Attn) -> None:
