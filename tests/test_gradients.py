@@ -18,6 +18,29 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.attention import heads, masks, normalizers, scores
+from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
+from attncli.attention.masks import Masked
+from attncli.attention.normalizers import Exp, Sparsemax, Sum, Unblocked
+from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
+from attncli.mechanisms import co_attention, gradient, recurrent, streaming
+from attncli.notation.text import text
+from attncli.tape import operations
+from attncli.tape.derivatives import fitted
+from attncli.tape.operations import (
+    Add,
+    Concatenate,
+    Divide,
+    MatMul,
+    Scale,
+    SoftCap,
+    Tanh,
+    Transposed,
+    added,
+)
+from attncli.tape.step import Operation, Step, notation_of
+from attncli.tape.tape import Tape
+from attncli.tape.walk import array_of, evaluate
 from tests.conftest import Attn
 from tests.oracles import gradients as oracle
 from tests.oracles.reference import exact as exact_numbers
@@ -285,6 +308,105 @@ def test_gradients_of_random_problems(seed: int) -> None:
         assert abs(along - float(exact)) <= ALLOWED * max(size, 1e-6), (key, keys)
 
 
+# Each operation by itself, also those that a hand passes over.
+
+
+def value(name: str, *shape: int) -> Step:
+    """A matrix on a tape, of numbers that are not 0."""
+    numbers = np.random.default_rng(len(name)).uniform(0.5, 1.5, shape or (1, 1, 2, 3))
+    return Tape().given(name, numbers, ("query", "key", "hidden")[: numbers.ndim - 2], key=name)
+
+
+def vector(name: str) -> Step:
+    """A vector of three numbers, held as a row."""
+    return Tape().given(name, np.array([[[[0.5, -1, 2]]]]), ("state",), key=name)
+
+
+OPERATIONS: list[Operation] = [
+    MatMul(value("a"), value("bb", 1, 1, 3, 2)),
+    Transposed(value("a")),
+    Add(value("a"), vector("bb")),
+    Divide(value("a"), value("bb", 1, 1, 2, 1)),
+    Scale(value("a"), times=3.0, over=2.0),
+    Tanh(value("a")),
+    SoftCap(value("a"), 2.0),
+    Concatenate(value("a"), value("bb", 1, 1, 2, 2)),
+    SplitHeads(value("a", 1, 1, 2, 4), 2),
+    RepeatHeads(value("a", 1, 2, 2, 2), 2),
+    MergeHeads(value("a", 1, 2, 2, 2)),
+    Masked(
+        value("a"), Tape().given("mask", np.array([[[[1, 0, 1], [1, 1, 1]]]]), ("query", "key"))
+    ),
+    Exp(value("a"), 3.0, 2.0),
+    Sum(value("a"), -1),
+    Sum(value("a"), -2),
+    Unblocked(value("a")),
+    Sparsemax(value("a"), -1, 2.0),
+    Cosine(value("a"), value("bb")),
+    GaussianExponent(value("a"), value("bb", 1, 1, 4, 3), 2.0),
+    EachPair(value("a"), value("bb", 1, 1, 4, 3)),
+    ConcatenatePairs(value("a"), value("bb", 1, 1, 4, 2)),
+    PairDot(value("a", 1, 1, 2, 4, 3), vector("bb")),
+    recurrent.Row(value("a"), 1),
+    recurrent.AsRow(vector("a")),
+    recurrent.MatVec(value("a"), vector("bb")),
+    recurrent.Stacked((vector("a"), vector("bb"))),
+    recurrent.Below((vector("a"), vector("bb"))),
+    recurrent.Triangle((value("a", 1, 1, 1, 2), value("bb", 1, 1, 1, 3))),
+    gradient.Total(value("a")),
+    gradient.SquaredError(
+        value("a"), Tape().given("t", np.ones((1, 1, 2, 3)), ("query", "key")), 3.0
+    ),
+]
+
+OTHERS = {
+    "Hardmax": "has none",
+    "Shares": "takes its sum for granted; every problem with a softmax tries it",
+    "Enhanced": "is of co_attention, which has no gradient",
+    "Streamed": "keeps no steps to go back through",
+    "AsColumn": "only stands on a page",
+    "Pairs": "is a base",
+    "Parts": "is a base",
+}
+"""The operations of the forward pass that are not tried by themselves, and why."""
+
+
+@pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: type(one).__name__)
+def test_derivative_of_an_operation(operation: Operation) -> None:
+    """Against differences of Σ g · f(a), with g drawn at random."""
+    result = array_of(operation)
+    is_loss = isinstance(operation, gradient.Total | gradient.SquaredError)
+    numbers = np.random.default_rng(7).uniform(-1, 1, result.shape)
+    upstream = Tape().given("g", np.ones(result.shape) if is_loss else numbers, operation.trailing)
+    weights = np.where(np.isinf(result), 0, array_of(upstream))
+    pairs = [(a, array_of(fitted(d, a))) for a, d in operation.derivative(operation, upstream)]
+    assert pairs
+    for operand, found in pairs:
+
+        def loss(array: Any, operand: Any = operand) -> float:
+            made = evaluate(operation, lambda step: array if step is operand else step.array)
+            return float((weights * np.where(np.isinf(made), 0, made)).sum())
+
+        assert found.shape == array_of(operand).shape
+        for place in np.ndindex(found.shape):
+            moved = np.zeros(found.shape)
+            moved[place] = 1e-6
+            ends = loss(array_of(operand) + moved), loss(array_of(operand) - moved)
+            assert found[place] == pytest.approx((ends[0] - ends[1]) / 2e-6, abs=1e-7)
+
+
+def test_every_operation_of_the_forward_pass_is_tried() -> None:
+    rooms = (operations, heads, masks, normalizers, scores, recurrent, co_attention, streaming)
+    own = {
+        name: kind
+        for room in (*rooms, gradient)
+        for name, kind in vars(room).items()
+        if isinstance(kind, type) and issubclass(kind, Operation) and kind is not Operation
+    }
+    forward = {name for name, kind in own.items() if "derivative" in vars(kind)}
+    assert forward - set(OTHERS) == {type(one).__name__ for one in OPERATIONS}
+
+
 # Laws.
 
 NUMBERS = st.floats(-2, 2).map(lambda x: round(x, 2))
@@ -418,6 +540,14 @@ def test_the_loss_begins_at_the_last_step() -> None:
     trace = of("sum", X=[[1, 0], [0, 1]], W_c=[[1, 0, 1, 0]])
     names = [step.name for step in trace if step.backward]
     assert names[:3] == ["d_attentional", "d_net_attentional", "d_W_c"]
+
+
+def test_what_was_used_a_thousand_times_is_added_up() -> None:
+    """A sum of so many parts is no chain, in which every reader would go astray."""
+    used = Tape().given("A", np.ones((1, 1, 1, 2)), ("row", "column"), key="A")
+    total = added([used] * 3000)
+    assert array_of(total).tolist() == [[[[3000, 3000]]]]
+    assert text(notation_of(total)).count("A") == 3000
 
 
 def test_files_have_a_gradient_by_a_flag(attn: Attn) -> None:

@@ -90,6 +90,14 @@ def equal_steps(trace: Trace) -> dict[str, str]:
 
 def _equal_steps(trace: Trace) -> Iterator[tuple[str, str, bool]]:
     """Yield a name that is left out, the step that it equals, and whether it stands before that."""
+    for name, known, is_before in _equal_values(trace):
+        yield name, known, is_before
+        if f"d_{known}" in trace:  # the way back has them in the other order
+            yield f"d_{name}", f"d_{known}", not is_before
+
+
+def _equal_values(trace: Trace) -> Iterator[tuple[str, str, bool]]:
+    """Yield the same for the steps of the forward pass."""
     for scores in [step.name for step in trace if step.name.startswith("scores")]:
         suffix = scores.removeprefix("scores")
         before = scores

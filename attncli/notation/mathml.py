@@ -36,6 +36,8 @@ class MathML(Printer):
     def name(self, node: tree.Name, first: bool) -> str:
         if (by := tree.derived(node)) is not None:
             over, under = "<mi>∂</mi><mi>L</mi>", f"<mi>∂</mi>{self(by)}"
+            if self.small:
+                return f"<mrow>{over}<mo>/</mo>{under}</mrow>"
             return f"<mfrac><mrow>{over}</mrow><mrow>{under}</mrow></mfrac>"
         if node.base == "new":
             return f"<msup>{self(tree.named(node.below))}<mtext>new</mtext></msup>"
@@ -89,14 +91,16 @@ NARROW = '<mspace width="0.17em"/>'
 """Between factors that no sign parts."""
 
 
-def mathml(formula: tree.Formula, block: bool = False) -> str:
+def mathml(formula: tree.Formula, block: bool = False, small: bool = False) -> str:
     """Return a formula as one `math` element; as a `block` fractions have their full size.
+
+    Where it is `small`, they stand in one line.
 
     >>> mathml(tree.Name("W", "q"))
     '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
     """
     style = ' display="block"' if block else ""
-    return f"<math{style}>{MathML()(formula)}</math>"
+    return f"<math{style}>{MathML(small)(formula)}</math>"
 
 
 def digits(number: tree.Number) -> str:

@@ -207,8 +207,9 @@ def derived(name: Name) -> Name | None:
 
 
 def plus(left: Formula, right: Formula) -> Plus:
-    """Return left + right, where left may be a sum already."""
-    return Plus((*(left.terms if isinstance(left, Plus) else (left,)), right))
+    """Return left + right, each of which may be a sum already."""
+    sides = (side.terms if isinstance(side, Plus) else (side,) for side in (left, right))
+    return Plus(tuple(term for terms in sides for term in terms))
 
 
 def minus(left: Formula, right: Formula) -> Plus:

@@ -231,7 +231,7 @@ class _Writer:
 
     def panel(self, panel: Panel, caption: bool) -> str:
         words = f", {text(panel.words)}" if panel.words else ""
-        title = f"{mathml(panel.name)}{words}" if caption else ""
+        title = f"{mathml(panel.name, small=True)}{words}" if caption else ""
         name = ", ".join(filter(None, (as_text(panel.name), panel.words)))
         return matrix_table(
             *(panel.matrix, title, name),

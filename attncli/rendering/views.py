@@ -15,6 +15,7 @@ from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
+from attncli.tape.by_hand import by_hand
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
@@ -232,7 +233,7 @@ class Views:
         joined: bool = False,
         is_cut: bool = True,
     ) -> Panel:
-        array = array_of(part)
+        array = self._numbers(part)
         on_page = partial(_on_page, place=place, joined=joined, turned=turned)
         size = array.shape[-1]
         axes = ("", *part.trailing)[-2:]
@@ -287,6 +288,11 @@ class Views:
             weight = float(row[places[index]])
             word = self.word(axis, places[index])
             yield WeightedTerm(weight < 0, write(abs(weight)), VALUES[axis], word)
+
+    def _numbers(self, part: Expression) -> Array:
+        """Return the array of an operand: of rounded steps, what a hand gets."""
+        is_rounded = isinstance(part, Operation) and self.trace.problem.round is not None
+        return by_hand(part) if is_rounded else array_of(part)
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""

@@ -12,7 +12,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.tape.derivatives import fitted
-from attncli.tape.operations import Add
+from attncli.tape.operations import added
 from attncli.tape.step import Derivatives, Expression, Operation, Step
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
@@ -121,12 +121,9 @@ class _Reader:
 
     def record(self, value: Step) -> Step:
         """Record the derivative with regard to a step or an input."""
-        first, *rest = self.parts[value]
-        for part in rest:
-            first = Add(first, part)
-        name = value.key or value.name
-        why = SUM if rest else f"How much the loss grows with each number of {name}."
-        return self.tape.record(f"d_{name}", first, why=why, like=value)
+        parts, name = self.parts[value], value.key or value.name
+        why = SUM if parts[1:] else f"How much the loss grows with each number of {name}."
+        return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
     def through(self, step: Step, upstream: Step) -> None:
         """Keep what a step hands back to what it is made of."""

@@ -7,6 +7,9 @@ in their own rooms.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import reduce
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array, because
@@ -155,6 +158,17 @@ class Add(Operation):
             before = self.left.layout(columns)
             return (*before, "+", self.right) if before else ()
         return (self.left, "+", self.right)
+
+
+def added(parts: Sequence[Expression]) -> Expression:
+    """Return the sum of one or more matrices; of many, one as deep as a tree, not as a chain."""
+    if len(parts) <= FEW:
+        return reduce(Add, parts)
+    middle = len(parts) // 2
+    return Add(added(parts[:middle]), added(parts[middle:]))
+
+
+FEW = 8
 
 
 class Divide(Operation):

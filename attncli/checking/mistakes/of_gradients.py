@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import reduce
-
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Delta, Exp, Shares, Sum
@@ -14,7 +12,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
 from attncli.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract, ThroughTanh
-from attncli.tape.operations import Add, MatMul, Scale, Transposed, turned
+from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, turned
 from attncli.tape.step import Expression, Step, notation_of
 
 CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
@@ -162,9 +160,13 @@ class OneMinus(OneMinusSquare):
 )
 def path_forgotten(step: Step, trace: Trace) -> Changes:
     parts = summands(step.operation)
-    for place, part in enumerate(parts if parts[1:] else ()):
+    for place, part in enumerate(parts if 1 < len(parts) <= MOST_PATHS else ()):
         others = [*parts[:place], *parts[place + 1 :]]
-        yield {step.name: reduce(Add, others)}, {"part": text(notation_of(part, step.columns))}
+        yield {step.name: added(others)}, {"part": text(notation_of(part, step.columns))}
+
+
+MOST_PATHS = 12
+"""Of more parts nobody is told which one is missing."""
 
 
 def summands(made: Expression | None) -> list[Expression]:
