@@ -75,6 +75,14 @@ def test_what_is_exact_needs_no_more_digits() -> None:
         assert "too_few_digits" not in {one.id for one in asked_report.findings.values()}
 
 
+def test_a_mask_of_large_negative_numbers_has_digits_enough() -> None:
+    keys: dict[str, Any] = {"X": [[1, 0], [0, 1]], "score": "dot", "mask": "causal"}
+    problem = attncli.Problem(**keys, marking={"decimals": 2})
+    report = attncli.check(problem, {"masked": [["1", "-1e9"], ["0", "1"]]})
+    assert report.verdict == "correct"
+    assert report.counts["wrong"] == 0
+
+
 def test_what_follows_needs_the_digits_too() -> None:
     e = np.exp([12.0, 10, 9])
     row = [f"{x:.1f}" for x in e / e.sum()]

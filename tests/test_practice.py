@@ -67,7 +67,12 @@ JUNK = (
 """What is hardly a number, or none."""
 
 BLANK = ("", "~", "?", "_", "  ")
-OUT_OF_REACH = {"follows": ("wrong",), "rounded_early": ("wrong", "last_digit", "short")}
+EARLY_OTHERWISE = "rounded_early_in_another_way"
+OUT_OF_REACH = {
+    "follows": ("wrong",),
+    "rounded_early": ("wrong", "last_digit", "short"),
+    EARLY_OTHERWISE: ("correct", "wrong", "last_digit", "short"),
+}
 """What `check` says of numbers by others before them, and what the page may say in its place."""
 
 ASKED: tuple[dict[str, Any], ...] = ({}, {}, {}, {"decimals": 2}, {"tolerance": 0.01})
@@ -163,6 +168,9 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
         judged = next((one for one in report.steps.values() if one.status != "missing"), judged)
     names = attncli.checking.judged.STATUSES
     found = [names[code] for code in judged.step.on_paper(judged.codes).ravel().tolist()]
+    if report.said and any(one in OUT_OF_REACH for one in found):
+        # It is another right way of working only if what was rounded early is right.
+        found = [one if one == "missing" else EARLY_OTHERWISE for one in found]
     short = getattr(judged, "short", None)
     if short is not None:
         marks = judged.step.on_paper(short).ravel().tolist()

@@ -30,6 +30,7 @@ def refuse_short(judged: Judged, decimals: int, standing: Standing) -> Judged:
         return judged
     unit, codes = judged.written.unit, judged.codes
     is_short = (unit > 10.0**-decimals * SLACK) & (codes != MISSING) & (codes != WRONG)
+    is_short &= np.isfinite(judged.written.values)  # −1e9 in a blocked cell stands for −∞
     if not is_short.any():
         return judged
     yours, follows = standing.from_earlier(judged.step)

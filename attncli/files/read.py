@@ -135,7 +135,7 @@ def _documents(
         if of_class and suffix in WORKSHEETS:
             from attncli.files import worksheets
 
-            yield from worksheets.sheets("".join(texts), name, folder, suffix)
+            yield from worksheets.sheets(_whole(texts), name, folder, suffix)
             return
         parts = stream.chunks(texts, name, as_arrays is not None)
         is_empty = True
@@ -170,6 +170,17 @@ def _of_text(
     found = _of_class(whole.text, name, folder) if of_class else []
     reader = partial(_csv, folder=folder, options=options, named=of_class)
     yield from found or _documents_of(whole, reader, as_arrays)
+
+
+def _whole(texts: Iterator[str]) -> str:
+    """Return a text that is read as one, and is no longer than that may be."""
+    found: list[str] = []
+    length = 0
+    for text in texts:
+        found.append(text)
+        length += len(text)
+        stream.check_length(length)
+    return "".join(found)
 
 
 def _joined(parts: Iterator[Chunk]) -> Chunk:

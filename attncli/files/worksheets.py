@@ -110,7 +110,7 @@ def _document(
 def _key(name: str, is_tex: bool) -> str:
     """Return the name of an answer; a mark cannot hold every sign."""
     if is_tex:
-        return re.sub(r"!([0-9A-F]+)!", lambda m: chr(int(m[1], 16)), name)
+        return re.sub(r"!([0-9A-F]{2,5})!", lambda m: chr(int(m[1], 16)), name)
     return unescape(name)
 
 

@@ -145,7 +145,9 @@ def _to_write(figure: Figure) -> Iterator[str]:
 
 def mark_of(name: str) -> str:
     """Return the mark above the matrix of an answer, a comment that ends at no sign of the name."""
-    return f"<!-- answer: {name.replace('--', '- -').replace('>', '&gt;')} -->"
+    for sign, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
+        name = name.replace(sign, instead)
+    return f"<!-- answer: {name} -->"
 
 
 def _named(panel: Panel) -> Iterator[str]:

@@ -138,7 +138,7 @@ var attnJudging = (function () {
       return exactCells(values, units, rules);
     });
     return codes.map(function (code, i) {
-      var isShort = units[i] > power(-marking.decimals) * rules.shortSlack;
+      var isShort = units[i] > power(-marking.decimals) * rules.shortSlack && isFinite(given[i].value);
       if (!isShort || code === "missing" || code === "wrong") return code;
       return exact.every(function (cells) { return cells[i]; }) ? code : "short";
     });
