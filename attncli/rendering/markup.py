@@ -25,27 +25,32 @@ ISOLATED = re.compile("\u2068([^\u2066-\u2069]*)\u2069")
 """A right-to-left word that is kept apart from the numbers of its line."""
 
 
-def whole_page(title: str, body: str, told: Mapping[str, object]) -> str:
+def whole_page(title: str, body: str, told: Mapping[str, object], more: str = "") -> str:
     """Return a whole page from its title, which is text, and its body, which is markup.
 
-    `told` says how numbered cells were made, for the script of the page.
+    `told` says how numbered cells were made, for the script of the page, which is left out where
+    nothing is told; `more` is the name of another file of rules.
     """
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
     for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
         data = data.replace(sign, f"\\u{ord(sign):04x}")
-    rules = (FOLDER / "style.css").read_text(encoding="utf-8").splitlines()
+    files = filter(None, ("style.css", more))
+    rules = "\n".join((FOLDER / file).read_text(encoding="utf-8") for file in files).splitlines()
     style = "\n".join(line.strip() for line in rules if line.strip())
     script = (FOLDER / "script.js").read_text(encoding="utf-8")
+    explained = (
+        '<aside id="why" aria-label="How a number was made" hidden="hidden">'
+        '<button type="button" hidden="hidden">← Back</button>'
+        '<div aria-live="polite"></div><p class="sources"></p></aside>\n'
+        f'<script id="made" type="application/json">{data}</script>\n'
+        f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n"
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
         f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
-        '<aside id="why" aria-label="How a number was made" hidden="hidden">'
-        '<button type="button" hidden="hidden">← Back</button>'
-        '<div aria-live="polite"></div><p class="sources"></p></aside>\n'
-        f'<script id="made" type="application/json">{data}</script>\n'
-        f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
+        f"{explained if told else ''}</body>\n</html>\n"
     )
 
 
