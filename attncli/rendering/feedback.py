@@ -138,6 +138,8 @@ def row(graded: Sequence[Graded], page: str) -> Row:
     else:
         total = sum(one.total for one in reports)
         points = f"{short(total)} of {short(possible)}" if possible else ""
+    if errors and points:
+        points += " + ?"
     marks = tuple(
         {name: _mark(one, name) for name in one.steps} if isinstance(one, Report) else {}
         for one in graded
@@ -189,21 +191,22 @@ def _heat_map(rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> Iterator
     yield '<div class="scroll"><table class="class">\n'
     yield "<caption>each student in each step</caption>\n<thead>\n"
     if len(columns) > 1:
-        yield "<tr><td></td>"
+        yield "<tr><td></td>" + ("<td></td>" if has_points else "")
         for place, names in enumerate(columns):
             titles = {one.titles[place] for one in rows if place < len(one.titles)} - {""}
             title = titles.pop() if len(titles) == 1 else f"problem {place + 1}"
             yield f'<th scope="colgroup" colspan="{max(1, len(names))}">{text(title)}</th>'
         yield "</tr>\n"
     yield '<tr><th scope="col">student</th>'
+    yield '<th scope="col">points</th>' if has_points else ""
     for names in columns:
         yield from (f'<th scope="col"{_edge(n)}>{text(x)}</th>' for n, x in enumerate(names))
         yield "" if names else "<td></td>"
-    yield '<th scope="col">points</th>' if has_points else ""
     yield "</tr>\n</thead>\n<tbody>\n"
     for one in rows:
         link = f'<a href="{text(quote(one.page))}">{text(one.name)}</a>'
         yield f'<tr><th scope="row" dir="auto">{link}</th>'
+        yield f"<td>{text(one.points)}</td>" if has_points else ""
         for place, names in enumerate(columns):
             marks = one.marks[place] if place < len(one.marks) else {}
             if not marks:
@@ -211,7 +214,6 @@ def _heat_map(rows: Sequence[Row], columns: Sequence[Sequence[str]]) -> Iterator
                 continue
             yield from (_cell(marks.get(name, Mark("–")), n) for n, name in enumerate(names))
             yield "" if names else "<td>–</td>"
-        yield f"<td>{text(one.points)}</td>" if has_points else ""
         yield "</tr>\n"
     yield "</tbody>\n</table></div>\n"
 
