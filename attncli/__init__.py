@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
     from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
+    from attncli.files.assignment import Assignment, load_assignment
+    from attncli.files.grading import Unread, grade_all
     from attncli.files.load import load, load_all, load_answers
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
@@ -39,6 +41,7 @@ __version__ = "0.1.0"
 
 __all__ = [
     "AnswerKey",
+    "Assignment",
     "Compared",
     "Explanation",
     "Fault",
@@ -56,14 +59,17 @@ __all__ = [
     "Step",
     "Submission",
     "Trace",
+    "Unread",
     "Variant",
     "check",
     "compute",
     "explain",
     "explain_all",
+    "grade_all",
     "load",
     "load_all",
     "load_answers",
+    "load_assignment",
     "render",
     "schema",
     "vary",
@@ -76,6 +82,8 @@ _HOMES = {
     "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
     "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
+    "files.assignment": ("Assignment", "load_assignment"),
+    "files.grading": ("Unread", "grade_all"),
     "files.load": ("load", "load_all", "load_answers"),
     "mechanisms.compute": ("compute",),
     "mechanisms.trace": ("Trace",),

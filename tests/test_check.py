@@ -427,7 +427,7 @@ def test_several_problems_and_their_answers(attn: Attn, tmp_path: Path) -> None:
     answers.write_text("scores: [[1, 0], [0, 4]]\n---\nscores: [[6]]\n")
     result = attn("check", both, answers, "-q")
     assert result.status == 1
-    assert "answers.yaml, 1: correct: 4 numbers" in result.out
+    assert "answers.yaml, problem 1: correct: 4 numbers" in result.out
     answers.write_text("scores: [[1, 0], [0, 4]]\n")
     result = attn("check", both, answers)
     assert result.status == 2

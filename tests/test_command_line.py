@@ -23,7 +23,7 @@ import numpy as np
 import pytest
 
 from attncli.cli.commands import SUMMARIES
-from attncli.rendering.formats import FORMATS, formats_of
+from attncli.rendering.formats import formats_of
 from attncli.text.widths import cell_width
 from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_terminal
 
@@ -56,7 +56,7 @@ def test_a_call_leaves_nothing_behind(arguments: list[str], attn: Attn, tmp_path
 
 
 RUNS: list[list[str]] = [
-    *(["compute", GOOD, "-f", form] for form in FORMATS),
+    *(["compute", GOOD, "-f", form] for form in formats_of("traces")),
     *(["check", GOOD, ANSWERS, "--strict", "-f", form] for form in formats_of("reports")),
     *(["explain", GOOD, "weights", "-f", form] for form in ("table", "json", "markdown", "latex")),
     *([command] for command in ("scores", "schema", "new", "samples", "--help", "--version")),

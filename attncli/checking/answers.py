@@ -42,9 +42,15 @@ NAMES = ("student", "name", "title")
 COMMENTS = ("comment", "comments", "remark", "remarks", "note", "notes")
 """Keys beside the matrices for what a student, or whoever read the sheet, has to say."""
 
-ABOUT = (*NAMES, *COMMENTS)
+PROBLEM = "problem"
+"""A key beside the matrices that tells which of several problems was worked."""
+
+ABOUT = (*NAMES, *COMMENTS, PROBLEM)
 
 NO_LABELS: Mapping[str, Labels] = {}
+
+PLAIN = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
+"""A number of one cell that can be read without asking what else it might be."""
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 
@@ -63,6 +69,8 @@ class Submission(Record):
         labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
         comment: what was said beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
+        problem: the number or the title of the problem, where the sheet tells it; or nothing.
+        is_named: whether the sheet itself says whose it is.
     """
 
     name: str
@@ -72,6 +80,8 @@ class Submission(Record):
     labels: Mapping[str, Labels] = NO_LABELS
     comment: str = ""
     heading: Locate = nowhere
+    problem: str = ""
+    is_named: bool = False
 
 
 class Written(Record):
@@ -127,12 +137,22 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     """
     faults: list[Fault] = []
     pieces: dict[str, list[Piece]] = {}
+    single: dict[str, list[tuple[str, At, str]]] = {}
     for word, raw in sheet.matrices.items():
         with collected(faults):
             if raw is not None and (word not in ABOUT or word in trace):
                 with located(sheet.heading):
                     step, at = find_answer(word, trace)
-                pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
+                if at and type(raw) is str and PLAIN.fullmatch(raw):
+                    single.setdefault(step.name, []).append((word, at, raw))
+                else:
+                    pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
+    for name, cells in single.items():
+        whole = None if name in pieces else _of_cells(trace[name], cells)
+        if whole is None:
+            pieces.setdefault(name, []).extend(_piece(sheet, *cell) for cell in cells)
+        else:
+            pieces[name] = [whole]
     found: dict[str, Written | ShapeMismatch] = {}
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
@@ -155,6 +175,21 @@ def _of_one_computer(
         if dtype in kinds:
             found[name] = replace(one, dtype=dtype, share=SHARES[dtype])
     return found
+
+
+def _of_cells(step: Step, cells: Sequence[tuple[str, At, str]]) -> Piece | None:
+    """Return plain numbers of single cells as one matrix, in which the others are left out.
+
+    So a table with a column a cell is read faster than cell by cell. None where one is no single
+    cell, or stands twice.
+    """
+    texts = np.full(step.value.shape, "", object)
+    for _, at, raw in cells:
+        is_one = len(at) == texts.ndim and all(np.size(i) == 1 for i in at)
+        if not is_one or any(isinstance(i, slice) for i in at) or texts[at] != "":
+            return None
+        texts[at] = raw
+    return Piece(step.name, (), texts)
 
 
 def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
@@ -310,8 +345,12 @@ def submission_of(
     said = matrices if prefix == ("steps",) else {**values, **matrices}
     comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
     names = (_said(values.get(key)) for key in NAMES)
-    student = next(filter(None, names), name)
-    return Submission(student, plain, place, ragged, own, comment, heading or nowhere)
+    student = next(filter(None, names), "")
+    return Submission(
+        *(student or name, plain, place, ragged, own, comment, heading or nowhere),
+        problem=_said(values.get(PROBLEM)),
+        is_named=bool(student),
+    )
 
 
 def _said(raw: object) -> str:

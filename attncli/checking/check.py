@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from functools import cached_property, partial
 
@@ -19,6 +20,7 @@ from attncli.checking.judged import (
     WRONG,
     Finding,
     Judged,
+    Misshapen,
 )
 from attncli.checking.judging import Judge
 from attncli.checking.names import named_steps
@@ -31,13 +33,20 @@ from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.text.notebook import Shown
 
 NO_ANSWERS: Mapping[str, str] = {}
 
 MOST_NAMED = 8
 """For so many sets of steps that change nothing, and that sheets name, calculations are kept."""
+
+
+MOST_REPORTS = 64
+"""So many reports are kept: those who make the same mistake write the same numbers."""
+
+MOST_CHARACTERS = 10_000
+"""And only those of sheets with no more characters."""
 
 
 class Report(Record, Shown):
@@ -54,6 +63,7 @@ class Report(Record, Shown):
         marking: what was asked.
         answers: the step whose numbers count for each that is asked or has points: itself, or one
             that equals it.
+        title: what the problem is called.
     """
 
     name: str
@@ -65,6 +75,7 @@ class Report(Record, Shown):
     comment: str = ""
     marking: Marking = Marking()
     answers: Mapping[str, str] = NO_ANSWERS
+    title: str = ""
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""
@@ -108,9 +119,12 @@ class Report(Record, Shown):
 
     @property
     def points(self) -> dict[str, float]:
-        """What each step that has points earns: the share of its cells that are right."""
+        """What each step that has points earns: the share of its cells that are right.
+
+        A cell that only follows from a slip before it counts as much as `marking.follow` says.
+        """
         return {
-            name: round(points * self._share(self.steps[self.answers[name]]) + 1e-9, 2)
+            name: round(points * self.share(name) + 1e-9, 2)
             for name, points in self.marking.points.items()
         }
 
@@ -119,10 +133,13 @@ class Report(Record, Shown):
         """The points of all steps together."""
         return round(sum(self.points.values()), 2)
 
-    def _share(self, judged: Judged) -> float:
+    def share(self, name: str) -> float:
+        """Return which share of its points a step earns that is asked, or has points."""
+        judged = self.steps[self.answers.get(name, name)]
         near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
-        right = sum(judged.counts[STATUSES[code]] for code in (CORRECT, FOLLOWS, *near))
-        return right / judged.codes.size if judged.codes.size else 0.0
+        right = sum(judged.counts[STATUSES[code]] for code in (CORRECT, *near))
+        earned = right + self.marking.follow * judged.counts[STATUSES[FOLLOWS]]
+        return earned / judged.codes.size if judged.codes.size else 0.0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -144,6 +161,7 @@ class AnswerKey:
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
         self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
+        self._reports: dict[str, Report] = {}
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
@@ -156,6 +174,16 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
+        said = contents(sheet)
+        report = self._reports.pop(said, None) or self._judged(sheet)
+        if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
+            self._reports[said] = report  # the last one that was asked for
+            if len(self._reports) > MOST_REPORTS:
+                del self._reports[next(iter(self._reports))]
+        return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
+
+    def _judged(self, sheet: Submission) -> Report:
+        """Judge a sheet; the name, the comment and strictness are the caller's."""
         right = self._right_with(named_steps(sheet.matrices, self.trace))
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
@@ -173,11 +201,10 @@ class AnswerKey:
             judge.trace,
             steps,
             findings,
-            strict,
-            way.said,
-            sheet.comment,
-            self.marking,
-            answered_by(wanted, self.trace, way.given, renamed),
+            said=way.said,
+            marking=self.marking,
+            answers=answered_by(wanted, self.trace, way.given, renamed),
+            title=self.problem.title,
         )
 
     def _right_with(self, names: tuple[str, ...]) -> Right:
@@ -201,6 +228,24 @@ class AnswerKey:
             if finding:
                 findings[name] = finding
         return steps, findings
+
+
+def contents(sheet: Submission) -> str:
+    """Return all that tells a sheet's numbers from those of another; "" for many, and for arrays.
+
+    A name, a comment and the places in a file do not matter.
+    """
+    try:
+        said = json.dumps([sheet.matrices, sheet.labels, sheet.ragged], default=_words)
+    except (TypeError, ValueError, RecursionError):
+        return ""
+    return said if len(said) <= MOST_CHARACTERS else ""
+
+
+def _words(value: object) -> object:
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise TypeError
 
 
 def check(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
+from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -22,6 +23,9 @@ from attncli.text.escapes import visible
 LONGEST = 500
 """No key that means something is longer, and no message quotes one that is."""
 
+MOST_WORDS = 4096
+"""The meanings of so many words are kept."""
+
 At: TypeAlias = tuple[Any, ...]
 """An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
 
@@ -37,6 +41,23 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
     """
     if word in trace:  # as nearly all are
         return trace[word], ()
+    known = _known(trace)
+    if word not in known:
+        if len(known) >= MOST_WORDS:
+            known.clear()
+        known[word] = _found(word, trace)
+    return known[word]
+
+
+@lru_cache(maxsize=8)
+def _known(trace: Trace) -> dict[str, tuple[Step, At]]:
+    """Return what words were found to mean: the rows of a class's table have the same headings."""
+    del trace
+    return {}
+
+
+def _found(word: str, trace: Trace) -> tuple[Step, At]:
+    """Return what a word means that is not the name of a step."""
     if len(word) > LONGEST:
         raise fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     base = word.partition("[")[0].strip()

@@ -7,15 +7,25 @@ from typing import Any
 from typer.core import TyperCommand
 
 GROUPS = {
-    "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance"},
+    "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance", "follow", "map_"},
     "What is drawn": {"count", "seed", "values", "roster", "key"},
     "What is open": {"blank", "give"},
     "What is shown": {
         *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
-        *("problem_only", "verbose"),
+        *("problem_only", "verbose", "solution"),
     },
     "Where it goes": {
-        *("format_", "out", "standalone", "reveal", "color", "theme", "no_pager", "keep_going")
+        *(
+            "format_",
+            "out",
+            "feedback",
+            "standalone",
+            "reveal",
+            "color",
+            "theme",
+            "no_pager",
+            "keep_going",
+        )
     },
 }
 """The groups of options, with the names of those in each."""

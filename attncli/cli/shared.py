@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterable, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
 
@@ -18,6 +19,7 @@ from attncli.files import opened
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
+    from attncli.files.grading import Student
     from attncli.rendering.formats import Kind, Write
     from attncli.rendering.selection import Selection
 
@@ -126,12 +128,34 @@ def write_format(
         write_bytes(write(shown, selection), None if out is None else Path(out), row.binary)
         return
     targets = Targets(out, kind, row.suffixes[0])
-    for place, one in enumerate(shown, 1):
-        values = {"student": one.name} if kind == "reports" else {}
-        trace = getattr(one, "trace", one)  # a sheet that could not be read has none
-        values["title"] = trace.problem.title if hasattr(trace, "problem") else ""
-        number = place if kind == "reports" else one.problem.number
-        write_bytes(write([one], selection), targets.path(number, values), row.binary)
+    for one in shown:
+        path = targets.path(one.problem.number, {"title": one.problem.title})
+        write_bytes(write([one], selection), path, row.binary)
+
+
+def write_reports(
+    name: str, students: Iterable[Student], selection: Selection, out: str | None
+) -> None:
+    """Write what was found in answers, as `write_format` does; in many files, one a student.
+
+    Where the pattern of their names has a title, it is one a problem of a student.
+
+    Raises:
+        InputError: for a file that cannot be written, or two of one name.
+    """
+    from attncli.cli.targets import Targets, is_many
+    from attncli.rendering.formats import FORMATS
+
+    if out is None or not is_many(out):
+        write_format("reports", name, chain.from_iterable(students), selection, out)
+        return
+    row = FORMATS[name]
+    assert row.reports is not None
+    targets = Targets(out, "reports", row.suffixes[0])
+    parts = ((one,) for student in students for one in student) if "{title" in out else students
+    for number, some in enumerate(parts, 1):
+        path = targets.path(number, {"student": some[0].name, "title": some[0].title})
+        write_bytes(row.reports(some, selection), path, row.binary)
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:

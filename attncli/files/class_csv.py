@@ -1,7 +1,8 @@
 """The answers of a class in one CSV table: a row a student, or a row a number.
 
-Wide: `name, "scores[1,1]", "scores[1,2]", …`, whose header names cells as attn prints them. Long:
-`student, step, head, row, column, value`, its columns in any order.
+Wide: `name, "scores[1,1]", "scores[1,2]", …`, whose header names cells as attn prints them; or has
+other words, and a mapping says which cell each is. With several problems, `2: scores[1,1]` is a
+cell of the second. Long: `student, problem, step, head, row, column, value`, in any order.
 """
 
 from __future__ import annotations
@@ -14,8 +15,21 @@ from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows
 from attncli.files.document import Raw, error_at
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
 
 STUDENT = ("student", "name", "title")
+FIRST = ("first name", "firstname", "given name", "forename")
+LAST = ("last name", "lastname", "surname", "family name")
+OTHERWISE = (
+    "full name",
+    "student name",
+    "your name",
+    "username",
+    "email address",
+    "email",
+    "e-mail",
+)
+"""What names a student where no column is called Name or Student, the first of them first."""
 COMMENT = ("comment", "comments", "remark", "remarks", "note", "notes")
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
@@ -27,6 +41,8 @@ LONG = {
 
 NEEDED = {"step", "row", "value"}
 CELL = re.compile(r"\w.*\[.*\]")
+
+NO_MEANINGS: Mapping[str, str] = {}
 
 
 class Sheet(Record):
@@ -58,22 +74,59 @@ class Entry(Record):
     fault: Fault | None = None
 
 
-def sheets(text: str, name: str) -> list[Sheet]:
+def name_columns(words: Sequence[str]) -> list[int]:
+    """Return the columns of a table that hold a name, or the parts of it in their order.
+
+    `words` are the headings in small letters.
+    """
+    for names in ((word,) for word in STUDENT):
+        if names[0] in words:
+            return [words.index(names[0])]
+    parts = (next((words.index(w) for w in group if w in words), None) for group in (FIRST, LAST))
+    found = [index for index in parts if index is not None]
+    return found or [words.index(word) for word in OTHERWISE if word in words][:1]
+
+
+def plain(heading: str) -> str:
+    """Return a heading without what does not tell it from another: capitals and blanks."""
+    return " ".join(heading.casefold().split())
+
+
+def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> list[Sheet]:
     """Return the sheets of a table of a class; none where the CSV text of a file is no such table.
 
+    Args:
+        text: what stands in the file.
+        name: the name of the file.
+        meanings: what columns of a wide table hold, by their headings: the name of a cell or a
+            step, `name` or `comment`.
+
     Raises:
-        InputError: for a heading that stands twice. What is wrong with a line stands in its sheet.
+        InputError: for a heading that stands twice, or a meaning of one that does not stand there.
+            What is wrong with a line stands in its sheet.
     """
     delimiter, skip = delimiter_of(text)
     header, *rest = rows_of(text, name, delimiter, skip) or [Row(1, [])]
+    mapped = {plain(heading): cell for heading, cell in meanings.items()}
     cells = _whole(header.cells)
-    words = [" ".join(cell.casefold().split()) for cell in cells]
+    if unknown := [word for word in meanings if plain(word) not in map(plain, cells)]:
+        message = f"no column is headed {visible(unknown[0])}"
+        hint = did_you_mean(unknown[0], map(visible, cells))
+        raise error_at(place_of(text, name, header.line), message, hint)
+    cells = [mapped.get(plain(cell), cell) for cell in cells]
+    words = list(map(plain, cells))
     meant = [LONG.get(word, "") for word in words]
     if set(meant) >= NEEDED:
         return _sheets(_long(meant, rest), text, name)
-    if not set(words) & set(STUDENT) or not any(map(CELL.fullmatch, cells)):
+    names = name_columns(words)
+    is_cell = [cell in meanings.values() or CELL.fullmatch(cell) for cell in cells]
+    if not names or not any(is_cell):
         return []
-    columns = _columns(cells, words)
+    columns = {
+        index: word if word in COMMENT else cell
+        for index, (cell, word) in enumerate(zip(cells, words, strict=True))
+        if index not in names and word not in STUDENT and (word in COMMENT or is_cell[index])
+    }
     headings = {key: Entry(None, key, "", header.line, i) for i, key in columns.items()}
     if twice := [i for i, key in columns.items() if headings[key].column != i]:
         heading = Entry(None, "", "", header.line, twice[0])
@@ -84,21 +137,8 @@ def sheets(text: str, name: str) -> list[Sheet]:
         heading = headings.get(str(path[0])) if path else None
         return _place(text, name, heading) if heading else Place("")
 
-    found = _sheets(_wide(columns, len(cells), rest), text, name)
+    found = _sheets(_wide(names, columns, len(cells), rest), text, name)
     return [replace(sheet, heading=place) for sheet in found]
-
-
-def _columns(cells: Sequence[str], words: Sequence[str]) -> dict[int, str]:
-    """Return the keys of the columns of a wide table that say something, by their numbers.
-
-    The exports of forms begin with such as the time and an address.
-    """
-    names = [index for index, word in enumerate(words) if word in STUDENT][:1]
-    columns = dict.fromkeys(names, "student")
-    for index, (cell, word) in enumerate(zip(cells, words, strict=True)):
-        if word in COMMENT or (index not in names and CELL.fullmatch(cell)):
-            columns[index] = word if word in COMMENT else cell
-    return columns
 
 
 def _sheets(entries: Iterator[Entry], text: str, name: str) -> list[Sheet]:
@@ -109,7 +149,11 @@ def _sheets(entries: Iterator[Entry], text: str, name: str) -> list[Sheet]:
         fault = entry.fault
         if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
             message = f"{visible(entry.key)} stands twice; it stood in line {known.line} already"
-            fault = None if entry.key in STUDENT else Fault(message, hint="keep one of them")
+            fault = (
+                None
+                if entry.key in (*STUDENT, "problem")
+                else Fault(message, hint="keep one of them")
+            )
         if fault:
             place = _place(text, name, entry)
             errors.setdefault(entry.group, []).append(replace(fault, place=place))
@@ -137,15 +181,20 @@ def _place(text: str, name: str, entry: Entry) -> Place:
     return place_of(text, name, entry.line, column)
 
 
-def _wide(columns: Mapping[int, str], headings: int, rows: Sequence[Row]) -> Iterator[Entry]:
+def _wide(
+    names: Sequence[int], columns: Mapping[int, str], headings: int, rows: Sequence[Row]
+) -> Iterator[Entry]:
     """Yield the cells of a table with a row a student; columns that are no cells are passed over.
 
-    The columns are keys by number; there are so many headings.
+    The exports of forms begin with such as the time and an address. The columns are keys by number,
+    those of the name apart; there are so many headings.
     """
     for row in rows:
+        padded = [*row.cells, *[""] * (headings - len(row.cells))]
+        student = " ".join(" ".join(padded[index] for index in names).split())
+        yield Entry(row.line, "student", student, row.line, names[0])
         for index, key in columns.items():
-            written = row.cells[index] if index < len(row.cells) else ""
-            yield Entry(row.line, key, written, row.line, index)
+            yield Entry(row.line, key, padded[index], row.line, index)
         if len(row.cells) > headings:
             message = f"this row has {len(row.cells)} cells, the headings {headings}"
             fault = Fault(message, hint='quote numbers with a comma: "0,14"')
@@ -161,8 +210,9 @@ def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
     with_rows = {own["step"] for own in lines if own["row"]}
     for row, own in zip(rows, lines, strict=True):
         group = (own.get("student", ""), own.get("problem", ""))
-        if group[0]:
-            yield Entry(group, "student", group[0], row.line, meant.index("student"))
+        for word, said in zip(("student", "problem"), group, strict=True):
+            if said:
+                yield Entry(group, word, said, row.line, meant.index(word))
         key, wrong = own["step"], None
         if not key:
             message = "this line does not tell of which step its number is"
@@ -173,13 +223,19 @@ def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
         if wrong:
             yield Entry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
             continue
-        for axis in ("batch", "head"):
-            if place := own.get(axis, ""):
-                key += f"[{axis} {place.removeprefix(axis).strip()}]"
-        places = [own["row"], own.get("column", "")]
-        if named := [_quoted(place) for place in places if place and place != "sum"]:
-            key += f"[{', '.join(named)}]"
-        yield Entry(group, key, own["value"], row.line, meant.index("value"))
+        yield Entry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+
+
+def _cell_of(own: Mapping[str, str]) -> str:
+    """Return the name of the cell that a line of a long table is about."""
+    key = own["step"]
+    for axis in ("batch", "head"):
+        if place := own.get(axis, ""):
+            key += f"[{axis} {place.removeprefix(axis).strip()}]"
+    places = [own["row"], own.get("column", "")]
+    if named := [_quoted(place) for place in places if place and place != "sum"]:
+        key += f"[{', '.join(named)}]"
+    return key
 
 
 def _quoted(label: str) -> str:

@@ -25,6 +25,9 @@ Source: TypeAlias = str | os.PathLike[str]
 Options: TypeAlias = Mapping[str, bool]
 """Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
 
+Headings: TypeAlias = Mapping[str, str]
+"""What columns of a table of a class hold, by their headings: {"Question 1": "weights[1,1]"}."""
+
 ArrayKeys: TypeAlias = Callable[[str], bool]
 """Tells under which keys of a file a large matrix may be read as an array."""
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
+from attncli.files.document import Document, Headings, Labels, Raw, Source, assign, error_at
 from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, TEXT, ArrayForm
@@ -147,16 +147,21 @@ def load_answers(
 
 
 def load_each_sheet(
-    source: Source, stdin: BinaryIO | None = None, allow_outside: bool = False
+    source: Source,
+    stdin: BinaryIO | None = None,
+    allow_outside: bool = False,
+    headings: Headings = NOTHING,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield every sheet of a file with its name: one that is wrong stands for its error.
+
+    `headings` tell what columns of a table of a class hold.
 
     Raises:
         InputError: for a file that cannot be read at all.
     """
     from attncli.checking.answers import ABOUT, submission_of
 
-    found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=True)
+    found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
     documents = (one for document in found for one in _sheets_of(document))
     first, second = next(documents, None), next(documents, None)
     several = second is not None

@@ -17,7 +17,16 @@ from typing import BinaryIO
 
 from attncli.errors import InputError, KeyPath, Place, fail, located
 from attncli.files import opened, stream
-from attncli.files.document import ArrayKeys, Chunk, Document, Options, Raw, Source, error_at
+from attncli.files.document import (
+    ArrayKeys,
+    Chunk,
+    Document,
+    Headings,
+    Options,
+    Raw,
+    Source,
+    error_at,
+)
 from attncli.files.folder import unreadable
 from attncli.files.foreign import refused
 from attncli.records import replace
@@ -39,14 +48,15 @@ def read(
     source: Source,
     stdin: BinaryIO | None = None,
     options: Options | None = None,
-    of_class: bool = False,
+    of_class: Headings | None = None,
     as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes; some words are options in a CSV file.
 
     One that cannot be read holds its error. With `of_class`, for answers, a CSV table may hold
-    those of a class, each of which is a document; and a document may be empty. A large matrix of
-    plain numbers is an array under such a key as `as_arrays` allows.
+    those of a class, each of which is a document, and columns that it names have other headings;
+    and a document may be empty. A large matrix of plain numbers is an array under such a key as
+    `as_arrays` allows.
 
     Raises:
         InputError: for a file that cannot be read, with its place.
@@ -85,7 +95,7 @@ def _read_file(
     path: Path,
     name: str,
     options: Options | None = None,
-    of_class: bool = False,
+    of_class: Headings | None = None,
     as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     with located(lambda _: Place(name)), _opened(path) as file:
@@ -110,7 +120,7 @@ def _documents(
     folder: Path,
     suffix: str = "",
     options: Options | None = None,
-    of_class: bool = False,
+    of_class: Headings | None = None,
     as_arrays: ArrayKeys | None = None,
 ) -> Iterator[Document]:
     place = Place(name)
@@ -142,7 +152,7 @@ def _documents(
         for one in _of_text(parts, name, folder, suffix, options or {}, of_class, as_arrays):
             is_empty = False
             yield one
-        if is_empty and of_class:
+        if is_empty and of_class is not None:
             yield Document(name, folder, {}, lambda _: place)
         elif is_empty:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
@@ -155,7 +165,7 @@ def _of_text(
     folder: Path,
     suffix: str,
     options: Options,
-    of_class: bool,
+    of_class: Headings | None,
     as_arrays: ArrayKeys | None,
 ) -> Iterator[Document]:
     first = next((part for part in parts if part.text.strip()), None)
@@ -167,8 +177,8 @@ def _of_text(
         return
     # What a column means can only be told from the whole of a table.
     whole = _joined(chain([first], parts))
-    found = _of_class(whole.text, name, folder) if of_class else []
-    reader = partial(_csv, folder=folder, options=options, named=of_class)
+    found = [] if of_class is None else _of_class(whole.text, name, folder, of_class)
+    reader = partial(_csv, folder=folder, options=options, named=of_class is not None)
     yield from found or _documents_of(whole, reader, as_arrays)
 
 
@@ -364,12 +374,12 @@ def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> l
     return [document(table) for table in tables(text, name, options)]
 
 
-def _of_class(text: str, name: str, folder: Path) -> list[Document]:
+def _of_class(text: str, name: str, folder: Path, meanings: Headings) -> list[Document]:
     from attncli.files.class_csv import sheets
 
     return [
         Document(name, folder, one.values, one.locate, heading=one.heading, error=one.error)
-        for one in sheets(text, name)
+        for one in sheets(text, name, meanings)
     ]
 
 

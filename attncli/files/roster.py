@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import BinaryIO
 
 from attncli.errors import Place
-from attncli.files.class_csv import STUDENT
+from attncli.files.class_csv import STUDENT, name_columns, plain
 from attncli.files.csv_cells import delimiter_of, rows_of
 from attncli.files.document import Source, error_at
 from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
 
-FIRST = ("first name", "firstname", "given name", "forename")
-LAST = ("last name", "lastname", "surname", "family name")
 HINT = "head the column of the names by Name, or write one name a line"
 
 
@@ -44,7 +42,7 @@ def _names(text: str, name: str) -> Iterator[str]:
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
     header, *rows = rows_of(text, name, delimiter, skip)
-    columns = _columns([" ".join(cell.casefold().split()) for cell in header.cells])
+    columns = name_columns(list(map(plain, header.cells)))
     if not columns:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
@@ -52,12 +50,3 @@ def _names(text: str, name: str) -> Iterator[str]:
     for row in rows:
         parts = (row.cells[index] for index in columns if index < len(row.cells))
         yield " ".join(" ".join(parts).split())
-
-
-def _columns(words: Sequence[str]) -> list[int]:
-    """Return the columns that hold a name, or the parts of it in their order."""
-    for names in ((word,) for word in STUDENT):
-        if names[0] in words:
-            return [words.index(names[0])]
-    parts = (next((words.index(w) for w in group if w in words), None) for group in (FIRST, LAST))
-    return [index for index in parts if index is not None]

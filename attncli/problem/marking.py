@@ -9,8 +9,10 @@ from attncli.errors import KeyPath, fail, needing
 from attncli.forms.form import (
     STRING,
     WORDS,
+    WRITTEN,
     Form,
     Schema,
+    any_of,
     as_text,
     known_parts,
     number,
@@ -19,7 +21,7 @@ from attncli.forms.form import (
     read_parts,
     whole_number,
 )
-from attncli.forms.matrices import dotted, to_count
+from attncli.forms.matrices import dotted, to_count, to_number
 from attncli.records import Record
 from attncli.text.escapes import visible
 
@@ -33,6 +35,7 @@ FLAGS = {
     "tolerance": "--tolerance",
     "ask": "--ask",
     "points": "--points",
+    "follow": "--follow",
 }
 """The flag that sets each part."""
 
@@ -45,12 +48,14 @@ class Marking(Record):
         tolerance: how far a right number may be off.
         ask: the names of the steps that count; all of them where there is none.
         points: what a right step earns, by its name.
+        follow: which share of its points a number earns that only follows from a slip before it.
     """
 
     decimals: int | None = None
     tolerance: float = 0.0
     ask: tuple[str, ...] = ()
     points: Mapping[str, float] = NO_POINTS
+    follow: float = 1.0
 
     @property
     def possible(self) -> float:
@@ -115,6 +120,13 @@ def _decimals(raw: object, path: KeyPath) -> int:
     return decimals
 
 
+def _share(raw: object, path: KeyPath) -> float:
+    share = to_number(raw, path)
+    if not 0 <= share <= 1:
+        raise fail(f"{dotted(path)} must be from 0 to 1", *path, hint="0.5", needs="values")
+    return share
+
+
 def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
     name, sign, value = part.rpartition(":")
     if not sign:
@@ -128,6 +140,7 @@ def _parts() -> dict[str, Form]:
         "tolerance": NUMBER,
         "ask": Form(_ask, STEPS),
         "points": Form(_points, POINTS),
+        "follow": Form(_share, SHARE),
     }
 
 
@@ -152,5 +165,6 @@ POINTS: tuple[Schema, ...] = (
     {"type": "object", "additionalProperties": or_nothing(number_above(0, MOST_POINTS))},
     STRING,
 )
+SHARE: tuple[Schema, ...] = (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),)
 NUMBER = number()
 MARKING = Form(read_marking, parts=_parts)

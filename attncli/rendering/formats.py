@@ -15,6 +15,7 @@ from attncli.text.suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from attncli.checking.check import Report
+    from attncli.files.grading import Graded
     from attncli.mechanisms.trace import Trace
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
@@ -39,13 +40,18 @@ def _in(place: str) -> Write:
     return write
 
 
+def nothing(*_: object) -> Iterator[bytes]:
+    """Stand for the writer of traces that a format has not."""
+    return iter(())
+
+
 class Format(Record):
     """One row of the table.
 
     Attributes:
         suffixes: which file names mean the format.
         meaning: what it is for.
-        traces: writes what `attn compute` shows.
+        traces: writes what `attn compute` shows, or is `nothing`.
         reports: writes what `attn check` shows, or None.
         explanations: writes what `attn explain` shows, or None.
         worksheets: writes what `attn worksheet` does, or None.
@@ -113,6 +119,13 @@ FORMATS: dict[str, Format] = {
         _in("explanations.as_markdown"),
         _in("markdown.traces"),
     ),
+    "gradescope": Format(
+        (".results.json",),
+        "results.json of an autograder, of one student",
+        nothing,
+        _in("gradescope.reports"),
+        is_page=False,
+    ),
     "html": Format(
         (".html", ".htm"),
         "one page that explains each number",
@@ -132,7 +145,7 @@ FORMATS: dict[str, Format] = {
 
 def formats_of(kind: Kind) -> Mapping[str, Format]:
     """Return the formats that have a writer of a kind."""
-    return {name: row for name, row in FORMATS.items() if getattr(row, kind) is not None}
+    return {name: row for name, row in FORMATS.items() if getattr(row, kind) not in (None, nothing)}
 
 
 def format_named(name: str, kind: Kind, binary: bool = True) -> str:
@@ -157,7 +170,7 @@ def format_of_file(name: str, kind: Kind) -> str | None:
 
 
 def render(
-    shown: Trace | Report | Sequence[Trace] | Sequence[Report],
+    shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
     only: Sequence[str] = (),
     decimals: int | None = None,
@@ -166,6 +179,7 @@ def render(
     standalone: bool = False,
     why: bool = False,
     reveal: bool = False,
+    solution: bool = False,
 ) -> str:
     """Return traces or reports as a page or a file's text.
 
@@ -180,6 +194,7 @@ def render(
         standalone: whether LaTeX is a complete document.
         why: whether each step says in a sentence why it is done.
         reveal: whether the steps of an HTML page of traces are folded until they are asked for.
+        solution: whether results for Gradescope tell the right numbers.
 
     Raises:
         InputError: for a format that is not there, or is no text.
@@ -198,12 +213,13 @@ def render(
     kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
     names = tuple(map(key_of, only))
-    points = any(isinstance(one, Report) and one.marking.points for one in several)
+    points = [name for one in several if isinstance(one, Report) for name in one.marking.points]
     selection = Selection(
         *(names, decimals, full, quiet, why),
         standalone=standalone,
         reveal=reveal and kind == "traces",
-        points=bool(points),
+        points=tuple(dict.fromkeys(points)),
+        solution=solution,
     )
     pieces: Iterator[bytes] = getattr(row, kind)(several, selection)
     return b"".join(pieces).decode()

@@ -1,8 +1,8 @@
-"""Reports for programs and teachers: JSON, and the grade book's CSV with a line a student."""
+"""Reports for programs and teachers: JSON, and a grade book with a line a student and problem."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,13 @@ from attncli.rendering.record import json_lines
 from attncli.rendering.remarks import places, written_texts
 from attncli.rendering.report import label_at
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import reason, short
+from attncli.rendering.verdicts import short, why
 from attncli.text.escapes import lines_of, visible
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
 
-COLUMNS = ("name", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
+COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
 POINTS = ("points", "of")
 WORDS = ("said", "comment")
 FORMULA = tuple("=+-@＝＋－＠")
@@ -35,7 +35,7 @@ def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
 
 
 def as_csv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
-    """Yield the grade book: a line a student, with points where some problem has them."""
+    """Yield the grade book: a line a student and problem, with points where there are any."""
     return _book(graded, selection, ",")
 
 
@@ -45,17 +45,21 @@ def as_tsv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
 
 
 def _book(graded: Iterable[Graded], selection: Selection, delimiter: str) -> Iterator[bytes]:
-    header = [*COLUMNS, *(POINTS if selection.points else ()), *WORDS]
+    steps = [f"points_{name}" for name in selection.points]
+    header = [*COLUMNS, *steps, *(POINTS if steps else ()), *WORDS]
     yield csv_text([header], delimiter).encode()
     for one in graded:
-        row = (*grade(one), *(_points(one) if selection.points else ()), *_words(one))
+        row = (*grade(one), *(_points(one, selection.points) if steps else ()), *_words(one))
         yield csv_text([map(_as_text, row)], delimiter).encode()
 
 
-def _points(graded: Graded) -> tuple[str, ...]:
+def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
+    """Return the points of each step, of all together, and how many there might be."""
     if isinstance(graded, Unread) or not graded.marking.points:
-        return "", ""
-    return short(graded.total), short(graded.marking.possible)
+        return [""] * (len(steps) + len(POINTS))
+    earned = graded.points
+    by_step = [short(earned[name]) if name in earned else "" for name in steps]
+    return [*by_step, short(graded.total), short(graded.marking.possible)]
 
 
 def _words(graded: Graded) -> tuple[str, ...]:
@@ -70,28 +74,26 @@ def grade(graded: Graded) -> list[str]:
     """Return a student's line: one word or number for each of `COLUMNS`."""
     if isinstance(graded, Unread):
         message = str(graded.error).partition("\n")[0]
-        return [graded.name, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
+        return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
     first = graded.first_wrong_step or ""
     finding = graded.findings.get(first)
-    words = (finding.id, finding.message) if finding else ("", _reason(graded))
-    return [graded.name, graded.verdict, first, *words, *map(str, graded.counts.values())]
-
-
-def _reason(report: Report) -> str:
-    first = report.first_wrong_step
-    return reason(report.steps[first]) if first else ""
+    words = (finding.id, finding.message) if finding else ("", why(graded))
+    counts = map(str, graded.counts.values())
+    return [graded.name, graded.title, graded.verdict, first, *words, *counts]
 
 
 def report_record(graded: Graded) -> dict[str, Any]:
     """Return a report as a plain mapping."""
     if isinstance(graded, Unread):
-        return {"name": graded.name, "verdict": UNREADABLE, "message": str(graded.error)}
+        named = {"name": graded.name, "problem": graded.title}
+        return named | {"verdict": UNREADABLE, "message": str(graded.error)}
     points = {
         graded.answers[name]: {"points": earned, "of": graded.marking.points[name]}
         for name, earned in graded.points.items()
     }
     return {
         "name": graded.name,
+        "problem": graded.title,
         "verdict": graded.verdict,
         "strict": graded.strict,
         "first_wrong_step": graded.first_wrong_step,

@@ -53,7 +53,8 @@ def whole_page(
 ) -> str:
     """Return a whole page from its title, which is text, and its body, which is markup.
 
-    `told` is what the script of the page reads: how numbered cells were made, by default.
+    `told` is what the script of the page reads: how numbered cells were made, by default. Where
+    nothing is told, there is no script.
     """
     made_by = made_by or Script()
     data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
@@ -62,13 +63,16 @@ def whole_page(
     rules = [line for name in made_by.styles for line in _file(name).splitlines()]
     style = "\n".join(line.strip() for line in rules if line.strip())
     script = "".join(map(_file, made_by.files))
+    explained = (
+        f'{made_by.box}<script id="made" type="application/json">{data}</script>\n'
+        f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n"
+    )
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
-        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n{made_by.box}"
-        f'<script id="made" type="application/json">{data}</script>\n'
-        f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n</body>\n</html>\n"
+        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
+        f"{explained if told else ''}</body>\n</html>\n"
     )
 
 

@@ -121,7 +121,7 @@ def report_page(report: Report, selection: Selection) -> ReportPage:
     given = [judged for judged in report.steps.values() if judged.status != "missing"]
     return ReportPage(
         visible(report.name),
-        visible(report.trace.problem.title),
+        visible(report.title),
         VERDICTS[report.verdict],
         verdict(report),
         points_by_step(report),

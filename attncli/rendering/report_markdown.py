@@ -62,17 +62,20 @@ def _remark(remark: Remark) -> Iterator[str]:
 
 
 def _class(graded: Iterable[Graded], selection: Selection) -> Iterator[str]:
-    heads, rows = ["student", "verdict", "first wrong step", "mistake"], []
+    heads = ["student", "problem", "verdict", "first wrong step", "mistake"]
     heads += ["points"] if selection.points else []
+    rows = list[list[str]]()
     tally, comments = Tally(), list[str]()
     for one in graded:
         tally.add(one)
         comments += _comment(one)
         whole, *words = grade(one)
-        name, said, first, id_, message, *_ = map(visible, (shortened(whole), *words))
+        name, title, said, first, id_, message, *_ = map(visible, (shortened(whole), *words))
         told = f"{escaped(message)} (`{id_}`)" if id_ else escaped(message)
         more = [escaped(points_of(one))] if selection.points else []
-        rows.append([escaped(name), escaped(said), escaped(first), told, *more])
+        rows.append([*map(escaped, (name, title, said, first)), told, *more])
+    if len({row[1] for row in rows}) == 1:  # what is the same for all says nothing of any
+        heads, *rows = (row[:1] + row[2:] for row in (heads, *rows))
     yield table(heads, ["---"] * len(heads), rows)
     yield "\n".join(f"- {escaped(text)}" for text in (*tally.lines(), *map(visible, comments)))
 

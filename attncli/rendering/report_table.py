@@ -32,7 +32,8 @@ def pages(
     first = list(islice(every, 2))
     several = len(first) > 1
     if selection.quiet:
-        yield (_verdict_line(one, several) for one in chain(first, every))
+        titled = len({one.title for one in first}) > 1
+        yield (_verdict_line(one, several, titled) for one in chain(first, every))
     elif several:
         yield _class_lines(chain(first, every), Layout(width))
     else:
@@ -118,18 +119,22 @@ def _sentences(finding: Finding) -> Iterator[Line]:
 def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
     """Yield a line a student, then the summary."""
     tally = verdicts.Tally()
-    names, points, verdict_lines, comments = list[str](), list[str](), list[Line](), list[str]()
+    names, titles, points = list[str](), list[str](), list[str]()
+    verdict_lines, comments = list[Line](), list[str]()
     for one in graded:
         tally.add(one)
         name = visible(shortened(one.name))
         names.append(name)
+        titles.append(visible(shortened(one.title)))
         points.append(verdicts.points_of(one))
         verdict_lines.append(_said_of(one))
         if not isinstance(one, Unread) and one.comment:
             comments.append(f"{name} says: “{' '.join(report.comment_lines(one))}”")
-    rows = zip(verdict_lines, _padded(names), _padded(points), strict=True)
-    for (sign, *said), name, earned in rows:
-        yield [sign, (f"{name}  {earned}" if earned else name, ""), *said]
+    if len(set(titles)) == 1:  # what is the same for all says nothing of any
+        titles = [""] * len(titles)
+    columns = [_padded(words) for words in (names, titles, points) if any(words)]
+    for (sign, *said), *parts in zip(verdict_lines, *columns, strict=True):
+        yield [sign, ("  ".join(parts), ""), *said]
     yield []
     for text in tally.lines():
         yield from layout.prose([(text, "")])
@@ -154,7 +159,10 @@ def _padded(words: Sequence[str]) -> list[str]:
     return [word + " " * (width - cell_width(word)) for word in words]
 
 
-def _verdict_line(graded: Graded, several: bool) -> Line:
-    """Return only what is said of a student, after the name where there are several."""
+def _verdict_line(graded: Graded, several: bool, titled: bool) -> Line:
+    """Return only what is said of a sheet, after the name and the problem if there are several."""
     said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
-    return [(f"{visible(graded.name)}: {said}" if several else said, "")]
+    name = ", ".join(
+        visible(word) for word in (graded.name, graded.title if titled else "") if word
+    )
+    return [(f"{name}: {said}" if several else said, "")]

@@ -26,7 +26,8 @@ class Selection(Record):
         exact: whether closed forms stand beside the numbers.
         standalone: whether LaTeX is a complete document.
         reveal: whether the steps of an HTML page are folded until they are asked for.
-        points: whether a grade book has columns for points.
+        points: the steps that have points in some problem, each a column of a grade book.
+        solution: whether what students are told has the right numbers.
         heads: the heads that pages show, such as `1,3-5`; all where it is empty.
         rows: the rows of queries that pages show, by labels or numbers; all where it is empty.
         blank: the names or symbols of the steps that a worksheet leaves open; by default all that
@@ -43,7 +44,8 @@ class Selection(Record):
     exact: bool = False
     standalone: bool = False
     reveal: bool = False
-    points: bool = False
+    points: tuple[str, ...] = ()
+    solution: bool = False
     heads: str = ""
     rows: str = ""
     blank: tuple[str, ...] = ()

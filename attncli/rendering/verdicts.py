@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from attncli.checking.check import Report
 from attncli.checking.judged import WRONG, Compared, Judged
 from attncli.files.grading import Graded, Unread
+from attncli.rendering.remarks import unexplained
 
 NEAR = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
 """What is said of numbers that are right, but not quite."""
@@ -48,6 +49,18 @@ def reason(judged: Judged) -> str:
     rounding = judged.rounding if isinstance(judged, Compared) else ""
     is_early = judged.status == "rounded_early" and rounding
     return f"{NEAR[judged.status]}{f': {rounding}' if is_early else ''}"
+
+
+def why(report: Report) -> str:
+    """Return in one sentence why an answer is not right, where no mistake says it; or nothing."""
+    if report.verdict == "empty":
+        return verdict(report).removeprefix("empty: ")
+    first = report.first_wrong_step
+    if first is None:
+        return f"not given: {', '.join(report.not_given)}" if report.not_given else ""
+    judged = report.steps[first]
+    told = unexplained(judged, report.findings.get(first), report.marking.decimals or 0)
+    return reason(judged) or next(told, "")
 
 
 def points_of(report: Graded) -> str:

@@ -459,8 +459,8 @@ class Search:
     def _marking(self) -> dict[str, Any]:
         """Return what is asked, as a file has it."""
         parts = {name: getattr(self.marking, name) for name in Marking.fields}
-        lists = {k: [*v] if isinstance(v, tuple) else v for k, v in parts.items()}
-        return {name: part for name, part in lists.items() if part}
+        own = {name: part for name, part in parts.items() if part != getattr(Marking(), name)}
+        return {k: [*v] if isinstance(v, tuple) else v for k, v in own.items()}
 
     def _form(self) -> Form:
         """Return what all variants have in common."""

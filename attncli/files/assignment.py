@@ -1,0 +1,248 @@
+"""What a class was given: the same problems for all, or for each student a variant of them."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from pathlib import Path
+
+from attncli.checking.check import AnswerKey
+from attncli.errors import Fault, InputError, Place, fail, refuse
+from attncli.files.document import Source, error_at
+from attncli.files.load import Overrides, load_each
+from attncli.problem.marking import Marking
+from attncli.problem.problem import Problem
+from attncli.records import Record
+from attncli.text.escapes import visible
+from attncli.text.filenames import safe
+
+SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz")
+"""How files end that are read in a folder."""
+
+SOLUTIONS = "keys"
+"""The folder in which `attn vary` writes the solutions, beside the variants."""
+
+MOST_KEPT = 32
+"""The right numbers of so many variants are kept, as one may be that of several students."""
+
+PLACE = re.compile(r"(?:problem|prob|p|question|q|exercise|ex|task|aufgabe|no|nr|part)? ?0*(\d+)")
+"""What people call a problem by its number."""
+
+
+def plain(name: str) -> str:
+    """Return a name as those of files and students are compared.
+
+    >>> plain("Ada_Lovelace"), plain("ada  lovelace")
+    ('ada lovelace', 'ada lovelace')
+    """
+    words = unicodedata.normalize("NFC", safe(name)).casefold()
+    return " ".join(re.sub(r"[\s_.-]+", " ", words).split())
+
+
+class Given(Record):
+    """The problems of a student, with what they are called.
+
+    Attributes:
+        keys: the right numbers of each.
+        words: other names of each problem: its title, that of its file.
+    """
+
+    keys: Sequence[AnswerKey]
+    words: Sequence[Sequence[str]]
+
+    def which(self, word: str) -> int | None:
+        """Return which problem a word means: its number, title, or file; from 0."""
+        said = plain(word)
+        for index, words in enumerate(self.words):
+            if said and said in words:
+                return index
+        match = PLACE.fullmatch(said)
+        number = int(match[1]) if match else 0
+        return number - 1 if 1 <= number <= len(self.keys) else None
+
+    def title(self, index: int) -> str:
+        """Return what a problem is called in a report: its title, or its number among several."""
+        several = len(self.keys) > 1
+        return self.keys[index].problem.title or (f"problem {index + 1}" if several else "")
+
+
+class Assignment:
+    """The problems of a class.
+
+    Args:
+        problems: those that everybody works; none where there are variants.
+        variants: the files of each variant, by its name, which is that of a student.
+        overrides: what flags set in each problem of the variants.
+        stems: the names of the problems' files without suffixes, where each has one.
+
+    Raises:
+        InputError: for problems that cannot be calculated, a marking that names no step, and
+            files of variants that cannot be read.
+    """
+
+    def __init__(
+        self,
+        problems: Sequence[Problem],
+        variants: Mapping[str, Sequence[str]] | None = None,
+        overrides: Overrides | None = None,
+        stems: Sequence[str] = (),
+    ) -> None:
+        self._overrides = overrides or Overrides()
+        self._variants = {plain(name): tuple(files) for name, files in (variants or {}).items()}
+        self._names = {plain(name): name for name in variants or {}}
+        self._of_variant = lru_cache(MOST_KEPT)(self._read)
+        markings: list[Marking] = []
+        if self._variants:
+            self._shared = None
+            self.first = self._of_variant(next(iter(self._variants)))
+            markings += self._markings()
+        else:
+            self._shared = self.first = given([AnswerKey(one) for one in problems], stems)
+        markings += [key.marking for key in self.first.keys]
+        steps = dict.fromkeys(name for marking in markings for name in marking.points)
+        self.points = tuple(steps)
+        """The steps that have points in some problem."""
+
+    @property
+    def names(self) -> list[str]:
+        """The names of the variants; none where everybody works the same."""
+        return list(self._names.values())
+
+    def has(self, name: str) -> bool:
+        """Whether there is a variant of that very name."""
+        return plain(name) in self._variants
+
+    def given_to(self, *names: str) -> Given:
+        """Return the problems of a student, who is called by one of some names.
+
+        Of a longer name, such as a learning platform makes of it, the start may be that of a
+        variant. The names are asked in their order.
+
+        Raises:
+            InputError: where no variant has such a name.
+        """
+        if self._shared is not None:
+            return self._shared
+        said = [plain(name) for name in names if name]
+        for name in said:
+            if name in self._variants:
+                return self._of_variant(name)
+        for name in said:
+            starts = [known for known in self._variants if name.startswith(f"{known} ")]
+            if starts:
+                return self._of_variant(max(starts, key=len))
+        known = ", ".join(map(visible, self.names[:5])) + (", …" if len(self.names) > 5 else "")
+        who = visible(next(iter(filter(None, names)), ""))
+        raise fail(f"no variant is called {who}", hint=f"the variants are {known}")
+
+    def _read(self, name: str) -> Given:
+        problems = list(_problems(self._variants[name], self._overrides))
+        stems = [Path(file).stem for file in self._variants[name]]
+        return given(
+            [AnswerKey(problem) for problem in problems],
+            stems if len(stems) == len(problems) > 1 else (),
+        )
+
+    def _markings(self) -> Iterator[Marking]:
+        """Yield the markings that some variants have, after each was read once."""
+        seen: set[str] = set()
+        for name, files in self._variants.items():
+            found = list(_problems(files, self._overrides))
+            said = repr([(one.marking.ask, one.marking.points) for one in found])
+            if said not in seen:
+                seen.add(said)
+                yield from (key.marking for key in self._of_variant(name).keys)
+
+
+def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> Given:
+    """Return the problems of a student, called by their titles and the stems of their files."""
+    titles = [key.problem.title for key in keys]
+    stems = stems or [""] * len(keys)
+    pairs = zip(titles, stems, strict=True)
+    return Given(keys, [[plain(word) for word in pair if word] for pair in pairs])
+
+
+def _problems(files: Sequence[str], overrides: Overrides) -> Iterator[Problem]:
+    number = 0
+    for file in files:
+        for found in load_each(file, overrides):
+            if isinstance(found, InputError):
+                raise found
+            number += 1
+            yield found.numbered(number)
+
+
+def load_assignment(source: Source, overrides: Overrides | None = None) -> Assignment:
+    """Return what a class was given: the problems of a file, or of a folder.
+
+    In a folder, files whose problems have titles of their own are the problems of everybody, in the
+    order of their names. All others are variants, each of the student whose name the file has; so
+    is each folder inside, with any number of problems. The solutions that `attn vary` writes are
+    left out.
+
+    Raises:
+        InputError: for a folder without problems, and for those of an `Assignment`.
+    """
+    overrides, folder = overrides or Overrides(), os.fspath(source)
+    if not Path(folder).is_dir():
+        return Assignment([*_problems([folder], overrides)])
+    flat, nested = list[str](), dict[str, list[str]]()
+    for path, parts in files_in(folder):
+        name = Path(path)
+        if is_hidden(name.name) or name.suffix.lower() not in SUFFIXES or SOLUTIONS in parts[:-1]:
+            continue
+        if len(parts) == 1:
+            flat.append(path)
+        else:
+            nested.setdefault("/".join(parts[:-1]), []).append(path)
+    if not flat and not nested:
+        hint = f"name a file, or put problems into it as {', '.join(SUFFIXES)}"
+        raise error_at(Place(folder), "there are no problems in this folder", hint)
+    variants = {Path(path).stem: [path] for path in flat}
+    variants |= {Path(name).name: files for name, files in nested.items()}
+    if not nested:
+        problems, faults = list[Problem](), list[Fault]()
+        for path in flat:
+            try:
+                problems += _problems([path], overrides)
+            except InputError as error:
+                faults += error.faults
+        refuse(faults)
+        titles = {problem.title for problem in problems} - {""}
+        if len(titles) == len(problems):
+            numbered = [one.numbered(place) for place, one in enumerate(problems, 1)]
+            stems = [Path(path).stem for path in flat]
+            return Assignment(numbered, stems=stems if len(stems) == len(problems) else ())
+    return Assignment((), variants, overrides)
+
+
+def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Yield every file of a folder and those below it: its path, and its parts without the suffix.
+
+    They come in the order of their names; of a hidden folder nothing but itself.
+    """
+    for at, folders, names in os.walk(folder):
+        hidden = [name for name in folders if is_hidden(name)]
+        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+        parts = Path(at).relative_to(folder).parts
+        for name in sorted([*names, *hidden], key=natural):
+            yield str(Path(at) / name), (*parts, Path(name).stem)
+
+
+def is_hidden(name: str) -> bool:
+    """Whether a file is one that systems make, and no person."""
+    others = ("__MACOSX", "Thumbs.db", "desktop.ini")
+    return name.startswith((".", "~$")) or name in others
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """Return a key that sorts names as people do: hw2 before hw10.
+
+    >>> sorted(["hw10", "hw2"], key=natural)
+    ['hw2', 'hw10']
+    """
+    parts = re.split(r"(\d+)", unicodedata.normalize("NFC", name).casefold())
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]

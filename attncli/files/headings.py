@@ -1,0 +1,63 @@
+"""What the columns of a class's table mean, as the flag `--map` says: pairs, or files of them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from attncli.errors import Place, fail, located
+from attncli.files.csv_cells import delimiter_of, rows_of
+from attncli.files.document import Headings, error_at
+from attncli.files.read import read, read_text
+from attncli.text.escapes import visible
+
+SUCH_AS = "write such as 'Question 1=weights[1,1]', or name a file of such pairs"
+
+
+def read_headings(flags: Sequence[str]) -> Headings:
+    """Return what each heading means: the name of a cell or a step, `name` or `comment`.
+
+    Args:
+        flags: each a pair `HEADING=CELL`, or a file: a mapping in YAML or JSON, or CSV with two
+            columns.
+
+    Raises:
+        InputError: for what is neither, a file that cannot be read, and a heading of two meanings.
+    """
+    found: dict[str, str] = {}
+    for flag in flags:
+        heading, sign, cell = flag.rpartition("=")
+        is_pair = bool(sign and heading.strip() and cell.strip())
+        pairs = [(heading, cell)] if is_pair and not os.path.isfile(flag) else _of_file(flag)  # noqa: PTH113
+        for known, meaning in pairs:
+            word = known.strip()
+            if found.setdefault(word, meaning.strip()) != meaning.strip():
+                message = f"--map gives {visible(word)} two meanings"
+                raise fail(message, hint="leave one of them out")
+    return found
+
+
+def _of_file(name: str) -> list[tuple[str, str]]:
+    if not Path(name).suffix:
+        raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=SUCH_AS)
+    if Path(name).suffix.lower() in (".csv", ".tsv"):
+        text = read_text(name)
+        delimiter, skip = delimiter_of(text)
+        rows = rows_of(text, name, delimiter, skip)
+        if wrong := [row.line for row in rows if len(row.cells) != 2]:
+            message = "a line of a map has two cells: the heading and what it means"
+            raise error_at(Place(name, wrong[0]), message, 'quote a comma: "weights[1,1]"')
+        return [(row.cells[0], row.cells[1]) for row in rows]
+    pairs: list[tuple[str, str]] = []
+    for document in read(name):
+        with located(document.locate):
+            if document.error:
+                raise document.error
+            for heading, cell in document.values.items():
+                if not isinstance(cell, str):
+                    raise fail(
+                        f"{visible(str(heading))} must mean a cell", str(heading), hint=SUCH_AS
+                    )
+                pairs.append((str(heading), cell))
+    return pairs

@@ -1,0 +1,406 @@
+"""Whole classes: folders of sheets, variants, tables of forms, pages for students, Gradescope."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from html import unescape
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+import attncli
+from attncli.checking.judged import Finding
+from attncli.rendering.report import report_page
+from attncli.rendering.selection import Selection
+from attncli.rendering.verdicts import verdict
+from attncli.rendering.withheld import sentence
+from tests.conftest import SAMPLES, Attn
+from tests.gradescope_fields import faults
+
+GOOD = "title: Good\nX: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"
+"""Its scores are [[14, 10, 9], [10, 11, 6], [9, 6, 6]]."""
+
+SMALL = "title: Small\nX: [[1, 0], [0, 2]]\nscore: dot\n"
+"""Its scores are [[1, 0], [0, 4]]."""
+
+RIGHT = {
+    "Good": "scores: [[14, 10, 9], [10, 11, 6], [9, 6, 6]]\n",
+    "Small": "scores: [[1, 0], [0, 4]]\n",
+}
+WRONG = {
+    "Good": "scores: [[14, 10, 9], [10, 11, 6], [9, 6, 7]]\n",
+    "Small": "scores: [[1, 0], [0, 5]]\n",
+}
+
+
+def write(folder: Path, files: Mapping[str, str]) -> Path:
+    for name, text in files.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder
+
+
+def book(attn: Attn, folder: Path, *arguments: str) -> list[tuple[str, str, str]]:
+    """Return the name, the problem and the verdict of each row of the grade book."""
+    out = attn("check", *arguments, "-f", "csv", cwd=folder).out
+    rows = csv.DictReader(io.StringIO(out))
+    return [(row["name"], row["problem"], row["verdict"]) for row in rows]
+
+
+BOTH = {"hw.yaml": f"{GOOD}---\n{SMALL}"}
+
+LAYOUTS = {
+    "a folder a student": {"ada/p1.yaml": "Good", "ada/p2.yaml": "Small", "bo/2.yaml": "Small!"},
+    "a folder a problem": {"p1/ada.yaml": "Good", "2/ada.yaml": "Small", "small/bo.yaml": "Small!"},
+    "groups": {
+        "mon/ada/good.yaml": "Good",
+        "mon/ada/small.yaml": "Small",
+        "tue/bo/q2.yaml": "Small!",
+    },
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_files_are_those_of_the_student_and_the_problem_that_they_are_called_by(
+    layout: str, attn: Attn, tmp_path: Path
+) -> None:
+    texts = {"Small!": WRONG["Small"], **RIGHT}
+    files = {f"in/{name}": texts[what] for name, what in LAYOUTS[layout].items()}
+    write(tmp_path, {**BOTH, **files})
+    ada = [("ada", "Good", "correct"), ("ada", "Small", "correct")]
+    bo = [("bo", "Good", "empty"), ("bo", "Small", "wrong")]
+    assert book(attn, tmp_path, "hw.yaml", "in") == [*ada, *bo]
+
+
+def test_a_file_a_student_with_a_sheet_a_problem(attn: Attn, tmp_path: Path) -> None:
+    told = f"problem: Small\n{WRONG['Small']}"
+    sheets = {
+        "in/ada.yaml": f"student: Ada L.\n{RIGHT['Good']}---\n{RIGHT['Small']}",
+        "in/bo.yaml": told,
+        "in/cy.yaml": f"{told}---\n{told}",
+        "in/di.yaml": RIGHT["Small"],
+        "in/ed.yaml": f"problem: 7\n{RIGHT['Good']}",
+    }
+    write(tmp_path, {**BOTH, **sheets})
+    rows = book(attn, tmp_path, "hw.yaml", "in")
+    assert rows == [
+        *[("Ada L.", "Good", "correct"), ("Ada L.", "Small", "correct")],
+        *[("bo", "Good", "empty"), ("bo", "Small", "wrong")],
+        *[("cy", "Good", "empty"), ("cy", "Small", "unreadable")],
+        *[("di", "Good", "unreadable"), ("di", "Small", "unreadable")],
+        *[("ed", "Good", "unreadable"), ("ed", "Small", "empty")],
+    ]
+    err = attn("check", "hw.yaml", "in", "-q", cwd=tmp_path).err
+    assert "problem 2 is answered twice" in err
+    assert "in/di.yaml: there are 1 set of answers, but 2 problems" in err
+    assert "in/ed.yaml:1:1: there is no problem 7" in err
+
+
+def test_what_is_no_sheet_is_passed_over_with_a_word(attn: Attn, tmp_path: Path) -> None:
+    files = dict.fromkeys(
+        ("in/.DS_Store", "in/._ada.yaml", "in/task.pdf", "in/a.log", "in/b.log"), "x"
+    )
+    own = {"in/ada.yaml": RIGHT["Small"], "in/bo/sheet.pdf": "%PDF-", "in/cy/hw.yaml": ""}
+    write(tmp_path, {"hw.yaml": SMALL, **files, **own})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        *[("ada", "Small", "correct"), ("cy", "Small", "empty"), ("bo", "Small", "unreadable")]
+    ]
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err.startswith("in: passed over a.log, b.log, task.pdf and 2 hidden files\n")
+    assert "in/bo/sheet.pdf: this is a PDF" in result.err
+    (tmp_path / "none").mkdir()
+    result = attn("check", "hw.yaml", "none", cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "none: there are no answers in this folder\n"
+
+
+def test_a_link_out_of_the_folder_is_not_read(attn: Attn, tmp_path: Path) -> None:
+    write(tmp_path, {"hw.yaml": SMALL, "in/ada.yaml": RIGHT["Small"], "bo.yaml": RIGHT["Small"]})
+    (tmp_path / "in" / "bo.yaml").symlink_to(tmp_path / "bo.yaml")
+    assert [name for name, *_ in book(attn, tmp_path, "hw.yaml", "in")] == ["ada"]
+
+
+def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -> None:
+    """The files are called as `attn vary --for` calls them, and as learning platforms do."""
+    own = {name: SMALL.replace("2", str(n)) for n, name in enumerate(("Ada Lovelace", "Bo"), 3)}
+    variants = {f"variants/{name}.yaml": text for name, text in own.items()}
+    sheets = {
+        "in/ada_lovelace_4711_assignment.yaml": "scores: [[1, 0], [0, 9]]\n",
+        "in/s2.yaml": "student: Bo\nscores: [[1, 0], [0, 16]]\n",
+        "in/Zoe.yaml": "scores: [[1, 0], [0, 9]]\n",
+    }
+    write(tmp_path, {**variants, "variants/keys/Bo.yaml": "scores: [[0]]\n", **sheets})
+    assert book(attn, tmp_path, "variants", "in") == [
+        ("ada_lovelace_4711_assignment", "Small", "correct"),
+        ("Bo", "Small", "correct"),
+        ("Zoe", "Small", "unreadable"),
+    ]
+    result = attn("check", "variants", "in", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err == "no variant is called Zoe\n  the variants are Ada Lovelace, Bo\n"
+    other = ("in/s2.yaml", "in/s2.yaml", "-q")
+    assert attn("check", "variants", *other, cwd=tmp_path).out.count("correct") == 2
+
+
+def test_problems_with_titles_of_their_own_are_a_set(attn: Attn, tmp_path: Path) -> None:
+    write(tmp_path, {"set/10.yaml": SMALL, "set/9.yaml": GOOD, "in/ada/10.yaml": RIGHT["Small"]})
+    rows = [("ada", "Good", "empty"), ("ada", "Small", "correct")]
+    assert book(attn, tmp_path, "set", "in") == rows
+    (tmp_path / "empty").mkdir()
+    result = attn("check", "empty", "in", cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert "empty: there are no problems in this folder" in result.err
+
+
+FORM = """\
+\ufeffTimestamp;First name;Surname;Question 1;"Question\n2";Question 3
+22.11.2026 20:14:07;Ada;Lovelace;1,00;0,0;4
+22.11.2026 20:15:00;Bo;;1;;5
+;Cy;Young;;;
+"""
+MEANINGS = {"question 1": "scores[1,1]", "Question 2": "scores[1,2]", "Question 3": "scores[2,2]"}
+
+
+def test_the_export_of_a_form_is_read_with_its_own_headings(attn: Attn, tmp_path: Path) -> None:
+    pairs = "".join(f'{heading},"{cell}"\n' for heading, cell in MEANINGS.items())
+    mapping = "".join(f"{heading}: {cell}\n" for heading, cell in MEANINGS.items())
+    write(tmp_path, {"hw.yaml": SMALL, "form.csv": FORM, "map.csv": pairs, "map.yaml": mapping})
+    flags = [text for pair in MEANINGS.items() for text in ("--map", "=".join(pair))]
+    expected = [("Ada Lovelace", "correct"), ("Bo", "wrong"), ("Cy Young", "empty")]
+    for said in (flags, ["--map", "map.csv"], ["--map", "map.yaml"]):
+        rows = book(attn, tmp_path, "hw.yaml", "form.csv", *said)
+        assert rows == [(name, "Small", verdict) for name, verdict in expected]
+    result = attn("check", "hw.yaml", "form.csv", "--map", "Question 4=scores[1,1]", cwd=tmp_path)
+    assert result.status == 2
+    assert "form.csv:1: no column is headed Question 4" in result.err
+    for wrong in (
+        ["--map", "scores"],
+        [*flags, "--map", "Question 1=V[1,1]", "--map", "Question 1=K"],
+    ):
+        result = attn("check", "hw.yaml", "form.csv", *wrong, cwd=tmp_path)
+        assert (result.status, result.out) == (2, "")
+        assert result.err.startswith("--map ")
+
+
+def test_a_table_of_several_problems(attn: Attn, tmp_path: Path) -> None:
+    wide = 'Name,"1: scores[1,1]","Small: scores[2,2]"\nAda,14,4\nBo,,5\n"=Cy",15,\n'
+    long = "student,problem,step,row,column,value\nAda,1,scores,1,1,14\nAda,2,scores,2,2,4\n"
+    long += "Bo,Small,scores,2,2,5\n=Cy,1,scores,1,1,15\n"
+    write(tmp_path, {**BOTH, "wide.csv": wide, "long.csv": long})
+    expected = [
+        *[("Ada", "Good", "correct"), ("Ada", "Small", "correct")],
+        *[("Bo", "Good", "empty"), ("Bo", "Small", "wrong")],
+        *[("'=Cy", "Good", "wrong"), ("'=Cy", "Small", "empty")],
+    ]
+    assert book(attn, tmp_path, "hw.yaml", "wide.csv") == expected
+    assert book(attn, tmp_path, "hw.yaml", "long.csv") == expected
+    (tmp_path / "wide.csv").write_text('Name,"1: scores[1,1]","scores[2,2]"\nAda,14,4\n')
+    result = attn("check", "hw.yaml", "wide.csv", cwd=tmp_path)
+    assert result.status == 2
+    assert "wide.csv:1:23: scores[2,2] does not tell of which problem it is" in result.err
+
+
+# Pages for students
+
+
+NUMBER = re.compile(r"\d+\.\d+|\d+")
+
+
+@pytest.mark.parametrize("name", ["bo.yaml", "cleo.csv", "dora.yaml", "published.yaml"])
+def test_a_page_holds_no_number_but_the_students_own(name: str, attn: Attn, tmp_path: Path) -> None:
+    """Neither what is shown nor the source; with --solution, the right ones stand in it."""
+    sheet = SAMPLES / "answers" / name
+    problem = SAMPLES / ("i_am_good.yaml" if name == "published.yaml" else "integers_scaled.yaml")
+    attn("check", problem, sheet, "--feedback", tmp_path / "pages")
+    (page,) = (path for path in (tmp_path / "pages").iterdir() if path.name != "index.html")
+    text = page.read_text()
+    ElementTree.fromstring(text.partition("\n")[2])  # it is well-formed
+    report = attncli.check(attncli.load(problem), attncli.load_answers(sheet)[0])
+    counted = set(NUMBER.findall(" ".join(report_page(report, Selection()).said)))
+    counted |= set(
+        NUMBER.findall(verdict(report) + "".join(report_page(report, Selection()).missing))
+    )
+    own = set(NUMBER.findall(sheet.read_text())) | set("0123")  # labels, and the 3 of √3
+    source = re.sub(r'(?s)<style>.*?</style>|<meta [^>]*>|</?h\d[^>]*>|width="[^"]*"', " ", text)
+    shown = set(NUMBER.findall(source))
+    counted |= set(re.findall(r"≈ (\d+) numbers", source)) | set(
+        re.findall(r"✗ (\d+) numbers", source)
+    )
+    assert shown <= own | counted, shown - own - counted
+    right = {
+        f"{value:.{decimals}f}"
+        for step in report.trace.steps.values()
+        for value in step.array.ravel().tolist()
+        for decimals in (1, 2, 3, 4)
+    }
+    assert not (right - own) & shown
+    assert attn("check", problem, sheet, "--feedback", tmp_path / "all", "--solution").status in (
+        0,
+        1,
+    )
+    whole = (tmp_path / "all" / page.name).read_text()
+    assert f"{report.trace['output'].array.flat[1]:.4f}".rstrip("0") in whole
+
+
+def test_a_page_tells_where_it_went_wrong_and_what_kind_of_mistake_it_is(
+    attn: Attn, tmp_path: Path
+) -> None:
+    answers = SAMPLES / "answers"
+    sheets = [answers / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
+    points = ("--points", "scores: 2, weights: 3")
+    attn("check", SAMPLES / "integers_scaled.yaml", *sheets, *points, "--feedback", tmp_path)
+    bo = (tmp_path / "Bo.html").read_text()
+    assert "The first wrong number is scaled[a1, a1]." in bo
+    assert "✗ The scores were divided by d_k, not by √d_k." in bo
+    assert "→ not the right numbers, but worked out correctly from your numbers" in bo
+    assert "points: 5 of 5 (scores 2 of 2, weights 3 of 3)" in bo
+    cleo = (tmp_path / "Cleo.html").read_text()
+    assert "scores[a2, a3] is wrong. Calculate it again." in cleo
+    index = (tmp_path / "index.html").read_text()
+    page = ElementTree.fromstring(index.partition("\n")[2])
+    links = [link.get("href") for link in page.iter("a")]
+    assert links == ["Ada.html", "Bo.html", "Cleo.html"]
+    rows = ["".join(row.itertext()) for row in page.iter("tr")]
+    assert rows[0] == "studentpointsQKVscoresscaledweightsoutput"
+    assert rows[2].startswith("Bo5 of 5–not given–not given–not given✓right✗wrong scaled_by_d_k→follows")
+    assert "3 answers: 1 correct, 2 wrong" in index
+
+
+def test_students_of_one_name_and_strange_ones_have_a_page_each(attn: Attn, tmp_path: Path) -> None:
+    names = ["Ada", "ADA", "index", "../x", "<b>&"]
+    rows = "".join(f'"{name}",1\n' for name in names)
+    write(tmp_path, {"hw.yaml": SMALL, "in.csv": f'Name,"scores[1,1]"\n{rows}'})
+    attn("check", "hw.yaml", "in.csv", "--feedback", "out", cwd=tmp_path)
+    found = sorted(path.name for path in (tmp_path / "out").iterdir())
+    assert found == ["ADA-2.html", "Ada.html", "_b_&.html", "_x.html", "index-2.html", "index.html"]
+    index = (tmp_path / "out" / "index.html").read_text()
+    page = ElementTree.fromstring(index.partition("\n")[2])
+    assert [link.text for link in page.iter("a")] == names
+    assert [link.get("href") for link in page.iter("a")][-1] == "_b_%26.html"
+
+
+def test_pages_of_several_problems_and_of_what_could_not_be_read(
+    attn: Attn, tmp_path: Path
+) -> None:
+    write(tmp_path, {**BOTH, "in/ada/1.yaml": RIGHT["Good"], "in/ada/2.yaml": "scores: [[1\n"})
+    attn("check", "hw.yaml", "in", "--feedback", "out", cwd=tmp_path)
+    ada = (tmp_path / "out" / "ada.html").read_text()
+    assert ada.count("<article>") == 2
+    assert "? could not be read: a bracket is not closed" in ada
+    index = (tmp_path / "out" / "index.html").read_text()
+    assert index.index('<th scope="colgroup" colspan="1">Good</th>') < index.index(">Small</th>")
+    assert "? could not be read</td>" in index
+
+
+FINDINGS = [
+    ("single_cell_slip", "Only Q[2, 3] is wrong: it is 10 too large.", "Only Q[2, 3] is wrong."),
+    ("sign_slip", "scores[a1, a2] is wrong: 3·2 was taken as -6.", "scores[a1, a2] is wrong."),
+    ("row_slip", "Only row 2 is wrong: it holds the numbers of row 1.", ""),
+    ("wrong_divisor", "All 3 numbers were divided by 2.5.",
+     "The numbers were divided by a wrong one."),
+    ("constant_factor", "Every number is 2 times too large.",
+     "All numbers are off by the same factor."),
+    ("few_cells_slip", "Only scores[1, 2] and scores[2, 2] are wrong.", ""),
+    ("too_few_digits", "weights[1, 1] has 1 decimal, but 2 are asked for.", ""),
+    ("scaled_by_d_k", "The scores were divided by d_k = 3, not by √d_k = √3 = 1.7321.",
+     "The scores were divided by d_k, not by √d_k."),
+    ("mask_as_zero", "Blocked scores were set to 0, but e^0 = 1 still counts.", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("id_", "message", "told"), FINDINGS)
+def test_a_sentence_is_told_without_the_numbers_that_tell_right_ones(
+    id_: str, message: str, told: str
+) -> None:
+    assert sentence(Finding(id_, message, "")) == (told or message)
+
+
+# Gradescope
+
+
+def test_results_for_gradescope_have_its_documented_fields(attn: Attn, tmp_path: Path) -> None:
+    scaled, points = SAMPLES / "integers_scaled.yaml", ("--points", "scores: 2, weights: 3")
+    runs = [
+        *[(points, 5.0, 2), (("--ask", "scaled,output"), 1.0, 2), ((), 0.0, 1)],
+        ((*points, "--follow", "0.5"), 3.5, 2),
+    ]
+    for flags, score, tests in runs:
+        out = attn("check", scaled, SAMPLES / "answers" / "bo.yaml", *flags, "-f", "gradescope").out
+        results = json.loads(out)
+        assert list(faults(results)) == []
+        assert (results["score"], len(results["tests"])) == (score, tests)
+        assert results["score"] == sum(test["score"] for test in results["tests"])
+        assert "1.7321" not in out
+    (tmp_path / "eva.yaml").write_text("scores: [[\n")
+    files = [SAMPLES / "answers" / "cleo.csv", tmp_path / "eva.yaml"]
+    refused = attn("check", scaled, *files, "-f", "gradescope")
+    assert (refused.status, refused.out) == (2, "")
+    assert "of one student, but there are several" in refused.err
+    folder = tmp_path / "results"
+    attn("check", scaled, *files, "-f", "gradescope", "-o", f"{folder}/{{number}}/results.json")
+    found = [json.loads((folder / str(n) / "results.json").read_text()) for n in (1, 2)]
+    assert [list(faults(one)) for one in found] == [[], []]
+    assert found[1]["score"] == 0
+    assert "could not be read" in found[1]["output"]
+    assert found[0]["tests"][0]["tags"] == ["single_cell_slip"]
+
+
+def test_the_results_of_a_student_hold_all_problems(attn: Attn, tmp_path: Path) -> None:
+    write(
+        tmp_path,
+        {**BOTH, "submission/p1.yaml": RIGHT["Good"], "submission/p2.yaml": WRONG["Small"]},
+    )
+    flags = ("--points", "scores: 4", "-f", "gradescope", "-o", "results.json")
+    assert attn("check", "hw.yaml", "submission", *flags, cwd=tmp_path).status == 1
+    results = json.loads((tmp_path / "results.json").read_text())
+    assert list(faults(results)) == []
+    assert [test["name"] for test in results["tests"]] == ["Good: scores", "Small: scores"]
+    assert [test["status"] for test in results["tests"]] == ["passed", "failed"]
+    assert results["score"] == 7
+    assert results["extra_data"] == {"student": "submission"}
+
+
+def test_the_validator_finds_what_the_documentation_does_not_have() -> None:
+    test = {"score": 1, "status": "ok", "tags": [1], "visible": True}
+    wrong = {"score": "1", "visibility": "never", "points": 3, "tests": [test]}
+    assert len(list(faults(wrong))) == 6
+    assert list(faults({"tests": [{"name": "a"}]})) == [
+        "score is required, of the whole or of each test"
+    ]
+    assert list(faults({"score": 44.0, "tests": []})) == []
+
+
+# A spreadsheet
+
+
+HOSTILE = ["=1+1", "+1+1", "-1+1", "@SUM(1;1)", "\t=1+1", "\r=1+1", "  =1+1", "＝1+1", "Ada"]
+
+
+@pytest.mark.skipif(shutil.which("soffice") is None, reason="LibreOffice is not installed")
+def test_no_name_is_a_formula_in_libreoffice(attn: Attn, tmp_path: Path) -> None:
+    rows = "".join(f'"{name}","1"\n' for name in HOSTILE)
+    write(tmp_path, {"hw.yaml": SMALL, "in.csv": f'Name,"scores[1,1]"\n{rows}'})
+    attn("check", "hw.yaml", "in.csv", "-o", "grades.csv", cwd=tmp_path)
+    names = [
+        row["name"] for row in csv.DictReader(io.StringIO((tmp_path / "grades.csv").read_text()))
+    ]
+    home = f"-env:UserInstallation=file://{tmp_path}/office"
+    read = "--infilter=CSV:44,34,76,1"  # commas, quotation marks, UTF-8, from the first line
+    convert = ["soffice", home, "--headless", read, "--convert-to", "fods", "grades.csv"]
+    subprocess.run(convert, cwd=tmp_path, check=True, capture_output=True, timeout=120)
+    sheet = (tmp_path / "grades.fods").read_text()
+    assert "table:formula" not in sheet
+    cells = [
+        unescape(re.sub("<[^>]*>", " ", x)) for x in re.findall(r"<text:p>.*?</text:p>", sheet)
+    ]
+    shown = [" ".join(cell.split()) for cell in cells]
+    assert [name for name in names if " ".join(name.split()) not in shown] == []
