@@ -313,7 +313,9 @@ USE = """
   found.tally = d.querySelector("#scores .tally").textContent;
   d.querySelector(".student").value = 'Ada "L." <b>';
   found.sheet = d.querySelector("article").attnSheet();
-  found.save = d.querySelector(".save").hidden;
+  w.URL.createObjectURL = function (blob) { found.size = blob.size; return "blob:"; };
+  w.HTMLAnchorElement.prototype.click = function () { found.file = this.download; };
+  d.querySelector(".save").click();
   found.requests = w.performance.getEntriesByType("resource").length;
   found.wide = d.documentElement.scrollWidth <= d.documentElement.clientWidth;
   found.stored = [w.localStorage.length, d.cookie];
@@ -346,7 +348,8 @@ def test_hints_keys_and_the_saved_sheet(tmp_path: Path) -> None:
     assert found["said"][2] == "This cannot be read: nine is not a number."
     assert found["signs"] == ["", "✗", "✗", ""]
     assert found["tally"] == "scores: 0 of 9 right, 2 wrong"
-    assert found["save"] is False
+    assert found["file"] == "Ada _L._ _b_.yaml"
+    assert found["size"] == len(found["sheet"].encode())
     assert found["requests"] == 0
     assert found["stored"] == [0, ""]
     assert found["wide"] is phone["wide"] is True
