@@ -271,7 +271,9 @@ def test_a_page_tells_where_it_went_wrong_and_what_kind_of_mistake_it_is(
     assert links == ["Ada.html", "Bo.html", "Cleo.html"]
     rows = ["".join(row.itertext()) for row in page.iter("tr")]
     assert rows[0] == "studentpointsQKVscoresscaledweightsoutput"
-    assert rows[2].startswith("Bo5 of 5–not given–not given–not given✓right✗wrong scaled_by_d_k→follows")
+    assert rows[2].startswith(
+        "Bo5 of 5–not given–not given–not given✓right✗wrong scaled_by_d_k→follows"
+    )
     assert "3 answers: 1 correct, 2 wrong" in index
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import Attn
+from tests.conftest import ROOT, Attn
 
 PROBLEM = """\
 title: Twelve points
@@ -121,6 +121,16 @@ def test_the_reason_stands_in_one_sentence(course: Path, attn: Attn) -> None:
 
 
 SWAPPED = "The scores stand transposed: queries and keys have changed places."
+
+
+def test_what_follows_from_rounding_alone_is_no_slip(attn: Attn) -> None:
+    """Ben rounded every step and went on, so that his output is not the right one rounded."""
+    folder = ROOT / "docs" / "teaching"
+    flags = ("--follow", "0", "-f", "csv")
+    for sheet, points in (("02-ben.csv", "10"), ("04-dora.yaml", "2")):
+        out = attn("check", folder / "variants", folder / "sheets" / sheet, *flags).out
+        (row,) = csv.DictReader(io.StringIO(out))
+        assert (int(row["follows"]) > 0, row["points"]) == (True, points)
 
 
 def test_the_share_is_refused_where_it_is_none(course: Path, attn: Attn) -> None:

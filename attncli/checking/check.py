@@ -121,7 +121,8 @@ class Report(Record, Shown):
     def points(self) -> dict[str, float]:
         """What each step that has points earns: the share of its cells that are right.
 
-        A cell that only follows from a slip before it counts as much as `marking.follow` says.
+        A cell that follows from a slip before it, and not only from rounding, counts as much as
+        `marking.follow` says.
         """
         return {
             name: round(points * self.share(name) + 1e-9, 2)
@@ -138,7 +139,10 @@ class Report(Record, Shown):
         judged = self.steps[self.answers.get(name, name)]
         near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
         right = sum(judged.counts[STATUSES[code]] for code in (CORRECT, *near))
-        earned = right + self.marking.follow * judged.counts[STATUSES[FOLLOWS]]
+        before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
+        is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
+        follow = self.marking.follow if is_from_slip else 1.0
+        earned = right + follow * judged.counts[STATUSES[FOLLOWS]]
         return earned / judged.codes.size if judged.codes.size else 0.0
 
     @property

@@ -92,8 +92,8 @@ def plain(heading: str) -> str:
     return " ".join(heading.casefold().split())
 
 
-def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> list[Sheet]:
-    """Return the sheets of a table of a class; none where the CSV text of a file is no such table.
+def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> Iterator[Sheet]:
+    """Yield the sheets of a table of a class; none where the CSV text of a file is no such table.
 
     Args:
         text: what stands in the file.
@@ -117,11 +117,12 @@ def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> l
     words = list(map(plain, cells))
     meant = [LONG.get(word, "") for word in words]
     if set(meant) >= NEEDED:
-        return _sheets(_long(meant, rest), text, name)
+        yield from _sheets(_long(meant, rest), text, name)
+        return
     names = name_columns(words)
     is_cell = [cell in meanings.values() or CELL.fullmatch(cell) for cell in cells]
     if not names or not any(is_cell):
-        return []
+        return
     columns = {
         index: word if word in COMMENT else cell
         for index, (cell, word) in enumerate(zip(cells, words, strict=True))
@@ -137,8 +138,9 @@ def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> l
         heading = headings.get(str(path[0])) if path else None
         return _place(text, name, heading) if heading else Place("")
 
-    found = _sheets(_wide(names, columns, len(cells), rest), text, name)
-    return [replace(sheet, heading=place) for sheet in found]
+    for row in rest:  # so that no more is kept of a large class than the rows
+        for sheet in _sheets(_wide(names, columns, len(cells), row), text, name):
+            yield replace(sheet, heading=place)
 
 
 def _sheets(entries: Iterator[Entry], text: str, name: str) -> list[Sheet]:
@@ -182,23 +184,22 @@ def _place(text: str, name: str, entry: Entry) -> Place:
 
 
 def _wide(
-    names: Sequence[int], columns: Mapping[int, str], headings: int, rows: Sequence[Row]
+    names: Sequence[int], columns: Mapping[int, str], headings: int, row: Row
 ) -> Iterator[Entry]:
-    """Yield the cells of a table with a row a student; columns that are no cells are passed over.
+    """Yield the cells of a row of a table, a student's; columns that are no cells are passed over.
 
     The exports of forms begin with such as the time and an address. The columns are keys by number,
     those of the name apart; there are so many headings.
     """
-    for row in rows:
-        padded = [*row.cells, *[""] * (headings - len(row.cells))]
-        student = " ".join(" ".join(padded[index] for index in names).split())
-        yield Entry(row.line, "student", student, row.line, names[0])
-        for index, key in columns.items():
-            yield Entry(row.line, key, padded[index], row.line, index)
-        if len(row.cells) > headings:
-            message = f"this row has {len(row.cells)} cells, the headings {headings}"
-            fault = Fault(message, hint='quote numbers with a comma: "0,14"')
-            yield Entry(row.line, "", "", row.line, headings, fault)
+    padded = [*row.cells, *[""] * (headings - len(row.cells))]
+    student = " ".join(" ".join(padded[index] for index in names).split())
+    yield Entry(row.line, "student", student, row.line, names[0])
+    for index, key in columns.items():
+        yield Entry(row.line, key, padded[index], row.line, index)
+    if len(row.cells) > headings:
+        message = f"this row has {len(row.cells)} cells, the headings {headings}"
+        fault = Fault(message, hint='quote numbers with a comma: "0,14"')
+        yield Entry(row.line, "", "", row.line, headings, fault)
 
 
 def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:

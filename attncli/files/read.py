@@ -177,9 +177,13 @@ def _of_text(
         return
     # What a column means can only be told from the whole of a table.
     whole = _joined(chain([first], parts))
-    found = [] if of_class is None else _of_class(whole.text, name, folder, of_class)
+    found = iter(()) if of_class is None else _of_class(whole.text, name, folder, of_class)
+    if (table := next(found, None)) is not None:
+        yield table
+        yield from found
+        return
     reader = partial(_csv, folder=folder, options=options, named=of_class is not None)
-    yield from found or _documents_of(whole, reader, as_arrays)
+    yield from _documents_of(whole, reader, as_arrays)
 
 
 def _whole(texts: Iterator[str]) -> str:
@@ -374,13 +378,11 @@ def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> l
     return [document(table) for table in tables(text, name, options)]
 
 
-def _of_class(text: str, name: str, folder: Path, meanings: Headings) -> list[Document]:
+def _of_class(text: str, name: str, folder: Path, meanings: Headings) -> Iterator[Document]:
     from attncli.files.class_csv import sheets
 
-    return [
-        Document(name, folder, one.values, one.locate, heading=one.heading, error=one.error)
-        for one in sheets(text, name, meanings)
-    ]
+    for one in sheets(text, name, meanings):
+        yield Document(name, folder, one.values, one.locate, heading=one.heading, error=one.error)
 
 
 def _looks_like_yaml(text: str) -> bool:
