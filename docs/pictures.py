@@ -1,6 +1,7 @@
-"""Make the pictures of the README from what the program writes: `python docs/pictures.py`.
+"""Make the pictures of the documents from what the program writes: `python docs/pictures.py`.
 
-Needs Chromium; its name or path may be given in the variable CHROMIUM.
+Needs Chromium, whose name or path may be given in the variable CHROMIUM, and for the printed sheet
+pdflatex and pdftoppm.
 """
 
 from __future__ import annotations
@@ -40,13 +41,7 @@ FIELD = "#weights input.n"
 # Name, command and sample, width and height, the cell that is pointed at, dark or not.
 PICTURES = (
     ("page", "compute i_am_good.yaml", (1200, 960), f"#scores {CELL}", ()),
-    (
-        "page-dark",
-        "compute mask_causal.yaml",
-        (960, 640),
-        "#weights tr:last-child td[data-c]",
-        DARK,
-    ),
+    ("page-dark", "compute mask_causal.yaml", (960, 640), CAUSAL, DARK),
     ("page-phone", "compute pooling_words.yaml", (400, 640), f"#scores {CELL}", ()),
     ("practice", "worksheet integers_scaled.yaml", (1200, 640), FIELD, ()),
     ("practice-phone", "worksheet integers_scaled.yaml", (400, 640), FIELD, DARK),
@@ -65,9 +60,40 @@ def main() -> None:
             page = Path(folder) / "page.html"
             word, sample = page_of.split()
             source = ROOT / "sample_inputs" / sample
-            command = [sys.executable, "-m", "attncli", word, str(source), "-o", str(page)]
-            subprocess.run(command, cwd=ROOT, check=True)
+            attn(word, str(source), "-o", str(page))
             picture(BROWSER, page, ROOT / "docs" / f"{name}.png", size, selector, flags)
+    with tempfile.TemporaryDirectory() as folder:
+        of_class(BROWSER, Path(folder))
+        of_sheet(Path(folder))
+
+
+def attn(*arguments: str, statuses: tuple[int, ...] = (0,)) -> None:
+    """Run the program, which ends with one of these statuses."""
+    command = [sys.executable, "-m", "attncli", *arguments]
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode not in statuses:
+        sys.exit(done.stderr)
+
+
+def of_class(browser: str, folder: Path) -> None:
+    """Take a picture of the page of the class of docs/teaching.md, some of whom are wrong."""
+    course = ROOT / "docs" / "teaching"
+    given = str(course / "variants"), str(course / "sheets")
+    attn("check", *given, "--feedback", str(folder / "class"), "-q", statuses=(1, 2))
+    page = folder / "class" / "index.html"
+    picture(browser, page, ROOT / "docs" / "class.png", (1000, 720), "", ())
+
+
+def of_sheet(folder: Path) -> None:
+    """Make a picture of the printed sheet of the first variant of docs/teaching.md."""
+    variant = ROOT / "docs" / "teaching" / "variants" / "01.yaml"
+    attn("worksheet", str(variant), "--standalone", "-o", str(folder / "sheet.tex"))
+    out = ROOT / "docs" / "sheet"
+    for command in (
+        ["pdflatex", "-halt-on-error", "-interaction=nonstopmode", "sheet.tex"],
+        ["pdftoppm", "-png", "-singlefile", "-r", "80", "sheet.pdf", str(out)],
+    ):
+        subprocess.run(command, cwd=folder, check=True, capture_output=True)
 
 
 def picture(
@@ -78,7 +104,7 @@ def picture(
     selector: str,
     flags: tuple[str, ...],
 ) -> None:
-    """Take a picture of a page with a cell in focus.
+    """Take a picture of a page, with a cell in focus if a selector of it is given.
 
     A window has a least width, so the page stands in a frame of the width that is asked for, and
     the picture is as wide as the frame.
@@ -92,7 +118,8 @@ def picture(
         "cell.scrollIntoView({block: 'center'}); cell.focus({preventScroll: true});"
         "if (cell.value) document.querySelector('#why button').click()</script>"
     )
-    page.write_text(page.read_text().replace("</body>", f"{focus}</body>"))
+    if selector:
+        page.write_text(page.read_text().replace("</body>", f"{focus}</body>"))
     frame = page.with_name("frame.html")
     frame.write_text(
         f'<body style="margin:0"><iframe src="{page.name}" '
