@@ -16,6 +16,7 @@ PARTS = {
     "startup.py": (["5"], ["31"]),
     "engine.py": (["--quick"], []),
     "files.py": (["--quick"], []),
+    "classes.py": (["30"], ["300"]),
     "streams.py": (["3", "500", "300"], ["5", "2000", "3000"]),
 }
 """What is run, with its arguments: quick, and whole."""

@@ -209,6 +209,20 @@ def test_a_table_of_several_problems(attn: Attn, tmp_path: Path) -> None:
     assert "wide.csv:1:23: scores[2,2] does not tell of which problem it is" in result.err
 
 
+def test_whoever_writes_the_same_numbers_has_the_same_report() -> None:
+    """It is found once; the name, the comment and strictness are each sheet's own."""
+    key = attncli.AnswerKey(attncli.Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot"))
+    weights = [["0.97", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
+    one = key.check({"student": "Ada", "weights": weights, "comment": "mine"})
+    two = key.check({"student": "Bo", "weights": weights}, strict=True)
+    assert one.steps is two.steps
+    assert [(r.name, r.comment, r.verdict) for r in (one, two)] == [
+        *[("Ada", "mine", "correct"), ("Bo", "", "wrong")]
+    ]
+    other = key.check({"student": "Cy", "weights": [["0.98", *weights[0][1:]], *weights[1:]]})
+    assert other.counts["correct"] == one.counts["correct"] + 1
+
+
 # Pages for students
 
 

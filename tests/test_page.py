@@ -197,7 +197,7 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
     refused = attn("check", sample, "-f", "latex")
     assert (refused.status, refused.err) == (
         2,
-        "unknown format latex\n  known: table, json, csv, tsv, markdown, html\n",
+        "unknown format latex\n  known: table, json, csv, tsv, markdown, gradescope, html\n",
     )
 
 

@@ -8,7 +8,7 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers import Submission, read_submission, submission_of
+from attncli.checking.answers import ABOUT, Submission, read_submission, submission_of
 from attncli.checking.asked import answered_by, behind, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import (
@@ -45,8 +45,8 @@ MOST_NAMED = 8
 MOST_REPORTS = 64
 """So many reports are kept: those who make the same mistake write the same numbers."""
 
-MOST_CHARACTERS = 10_000
-"""And only those of sheets with no more characters."""
+MOST_CHARACTERS, MOST_NUMBERS = 10_000, 5_000
+"""And only those of sheets with no more characters, to problems with no more numbers."""
 
 
 class Report(Record, Shown):
@@ -166,6 +166,7 @@ class AnswerKey:
         others = (compute(problem, rounded=False),) if problem.round else ()
         self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
         self._reports: dict[str, Report] = {}
+        self._is_small = sum(step.array.size for step in self.trace) <= MOST_NUMBERS
         with located(problem.source):
             self.marking = with_step_names(problem.marking, self.trace)
 
@@ -178,7 +179,7 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        said = contents(sheet)
+        said = contents(sheet) if self._is_small else ""
         report = self._reports.pop(said, None) or self._judged(sheet)
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for
@@ -239,8 +240,9 @@ def contents(sheet: Submission) -> str:
 
     A name, a comment and the places in a file do not matter.
     """
+    answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
     try:
-        said = json.dumps([sheet.matrices, sheet.labels, sheet.ragged], default=_words)
+        said = json.dumps([answers, sheet.labels, sheet.ragged], default=_words)
     except (TypeError, ValueError, RecursionError):
         return ""
     return said if len(said) <= MOST_CHARACTERS else ""

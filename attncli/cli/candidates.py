@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Words: TypeAlias = Mapping[str, str]
 """Words, each with what it means, or nothing."""
 
-FILES = {"inputs", "input_", "problem", "answers", "roster", "file", "out"}
+FILES = {"inputs", "input_", "problem", "answers", "roster", "file", "out", "map_", "feedback"}
 """The names of parameters that are files."""
 
 STEPS = {"only", "ask", "blank", "give"}

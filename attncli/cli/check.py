@@ -115,7 +115,7 @@ def check(
     matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
     shared.prepare([problem, *(answers or ()), *matrices.values()])
     from attncli.files.assignment import Assignment, load_assignment
-    from attncli.files.grading import Grading
+    from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides, for_problem
     from attncli.rendering.selection import Selection
 
@@ -146,7 +146,7 @@ def check(
     grading = Grading(
         *(assignment, strict, shared.standard_input(), given, allow_outside),
         headings=_headings(map_ or ()),
-        tell=tell,
+        tell=silent if quiet else tell,
     )
     is_table = chosen_format == "table" and out is None
     # A table of several students is printed when the last one is known.

@@ -9,12 +9,15 @@ from attncli.checking.check import Report
 from attncli.checking.judged import Finding
 from attncli.files.grading import Graded, Unread
 from attncli.rendering import report, verdicts
-from attncli.rendering.blocks import Layout, Line, heading_line, plain
+from attncli.rendering.blocks import Layout, Line, heading_line, plain, wrapped
 from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.selection import Selection
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
+
+HANGS = "    "
+"""What stands before the further lines of a student."""
 
 STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "✗": "wrong"}
 
@@ -134,12 +137,22 @@ def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
         titles = [""] * len(titles)
     columns = [_padded(words) for words in (names, titles, points) if any(words)]
     for (sign, *said), *parts in zip(verdict_lines, *columns, strict=True):
-        yield [sign, ("  ".join(parts), ""), *said]
+        yield from _hung([sign, ("  ".join(parts), ""), *said], layout)
     yield []
     for text in tally.lines():
         yield from layout.prose([(text, "")])
     for text in comments:
         yield from layout.prose([(text, "faint")])
+
+
+def _hung(line: Line, layout: Layout) -> Iterator[Line]:
+    """Yield a line of a student in as many as the terminal needs; below the first they stand in."""
+    if len(layout.prose(line)) == 1 or layout.width is None:
+        yield line
+        return
+    first, *rest = wrapped(line, layout.width - len(HANGS))
+    yield first
+    yield from ([(HANGS, ""), *more] for more in rest)
 
 
 def _said_of(one: Graded) -> Line:
