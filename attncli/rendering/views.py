@@ -15,7 +15,6 @@ from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix
 from attncli.rendering.provenance import Provenance
-from attncli.tape.by_hand import by_hand
 from attncli.tape.cells import VALUES, Index, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
@@ -269,8 +268,11 @@ class Views:
 
     def _numbers(self, part: Expression) -> Array:
         """Return the array of an operand: of rounded steps, what a hand gets."""
-        is_rounded = isinstance(part, Operation) and self.trace.problem.round is not None
-        return by_hand(part) if is_rounded else array_of(part)
+        if isinstance(part, Step) or self.trace.problem.round is None:
+            return array_of(part)
+        from attncli.tape.by_hand import by_hand  # which is there where steps were rounded
+
+        return by_hand(part)
 
     def _page_shape(self, part: Expression) -> tuple[int, ...]:
         """Return the shape of an operand as `of_operand` turns it, with its batches and heads."""
