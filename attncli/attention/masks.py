@@ -312,7 +312,7 @@ class Masked(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """0 where it is blocked: such a score changes nothing."""
-        yield self.operand, passed(upstream, self.mask, 0.0)
+        yield self.operand, passed(upstream, self.mask)
 
     def notation(self, columns: bool) -> Formula:
         blocked = Relation((notation_of(self.mask, columns), Number("0")))

@@ -278,7 +278,7 @@ class Unblocked(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """0 where it is blocked."""
-        yield self.operand, passed(upstream, self.operand, -np.inf)
+        yield self.operand, passed(upstream, self.operand, infinite=True)
 
     def notation(self, columns: bool) -> tree.Formula:
         blocked = tree.Phrase((tree.Number("0"), tree.Words("where blocked")))
@@ -379,7 +379,7 @@ class Sparsemax(Operation):
         is just τ, its weight is 0, and so is its derivative.
         """
         centred = Subtract(upstream, SupportMean(upstream, result, self.along))
-        derivative = Passed(centred, result, 0.0)
+        derivative = Passed(centred, result)
         is_plain = self.temperature == 1
         yield self.operand, derivative if is_plain else Scale(derivative, over=self.temperature)
 

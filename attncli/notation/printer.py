@@ -79,7 +79,8 @@ class Printer:
         if isinstance(inner, tree.Fraction) and not self.fraction_is_atom:
             loose = sign == "·" or not (leads or inner.tight)
         else:
-            loose = isinstance(inner, tree.Times) and inner.sign == sign == "·" and not leads
+            own = inner.sign if isinstance(inner, tree.Times) else ""
+            loose = sign == "·" and (own == " · " or (own == sign and not leads))
         return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
 
     def place(self, word: str) -> str:

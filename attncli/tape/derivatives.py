@@ -94,29 +94,34 @@ class Passed(Operation):
 
     upstream: Expression
     seen: Expression
-    blocked: float  # what stands in `seen` where it blocked
+    infinite: bool = False  # whether −∞ stands in `seen` where it blocked, not 0
     pointwise = True
+
+    @property
+    def blocked(self) -> float:
+        """What stands where the forward pass blocked."""
+        return -np.inf if self.infinite else 0.0
 
     def apply(self, *arrays: Array) -> Array:
         """Broadcasts."""
         upstream, seen = arrays
-        where = seen == float(self.blocked)
+        where = seen == self.blocked
         passed = np.where(where, 0.0, upstream).astype(upstream.dtype)
         return because(passed, seen, "{seen}", where)
 
     def notation(self, columns: bool) -> Formula:
         """`d_masked, 0 where mask = 0`."""
-        sign = Minus(Number("∞")) if np.isinf(self.blocked) else Number("0")
+        sign = Minus(Number("∞")) if self.infinite else Number("0")
         blocked = Relation((notation_of(self.seen, columns), sign))
         where = Phrase((Number("0"), Words("where"), blocked))
         return Listed((notation_of(self.upstream, columns), where))
 
 
-def passed(upstream: Expression, seen: Expression, blocked: float) -> Expression:
+def passed(upstream: Expression, seen: Expression, infinite: bool = False) -> Expression:
     """Return `Passed`, or the derivative itself where that is 0 already at all that is blocked."""
-    is_blocked = array_of(seen) == blocked
-    changes = (is_blocked & (array_of(upstream) != 0)).any()
-    return Passed(upstream, seen, blocked) if changes else upstream
+    found = Passed(upstream, seen, infinite)
+    changes = ((array_of(seen) == found.blocked) & (array_of(upstream) != 0)).any()
+    return found if changes else upstream
 
 
 class Columns(Operation):

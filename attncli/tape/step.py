@@ -18,7 +18,17 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text
-from attncli.notation.tree import Fence, Formula, Number, Phrase, Relation, Transpose, Words, named
+from attncli.notation.tree import (
+    Fence,
+    Formula,
+    Listed,
+    Number,
+    Phrase,
+    Relation,
+    Transpose,
+    Words,
+    named,
+)
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
 from attncli.text.escapes import label_text
@@ -277,9 +287,11 @@ class Step(Record):
             return name
         if self.is_given:
             return Phrase((name, Fence(Words("given"))))
+        made = notation_of(self.operation, self.columns)
         if self.vanishes:
-            return Relation((name, notation_of(self.operation, self.columns), Number("0")))
-        return Relation((name, notation_of(self.operation, self.columns)))
+            is_loose = isinstance(made, (Listed, Phrase))
+            return Relation((name, Fence(made) if is_loose else made, Number("0")))
+        return Relation((name, made))
 
     @property
     def note(self) -> Formula | None:
