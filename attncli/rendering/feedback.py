@@ -26,7 +26,7 @@ from attncli.rendering.withheld import first_wrong, remarks
 WORDS = {
     "✓": "right",
     "≈": "right but for a rounding",
-    "→": "follows from a slip before it",
+    "→": "follows from what stands before it",
     "✗": "wrong",
     "–": "not given",
     "?": "could not be read",
