@@ -142,7 +142,7 @@ def _documents(
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return
         texts = stream.decoded(chain([start], data))
-        if of_class and suffix in WORKSHEETS:
+        if of_class is not None and suffix in WORKSHEETS:
             from attncli.files import worksheets
 
             yield from worksheets.sheets(_whole(texts), name, folder, suffix)
