@@ -119,6 +119,15 @@ def test_each_problem_is_written_as_soon_as_it_is_there() -> None:
         assert process.wait(30) == 0
 
 
+def test_an_empty_list_is_not_taken_for_the_empty_mapping_before_it() -> None:
+    """What problems of one form share is told by their options, whose kinds count, too."""
+    stream = b'{"X": [[1, 0], [0, 1]], "mask": {}}\n{"X": [[1, 0], [0, 1]], "mask": []}\n'
+    result = in_process("compute", "-", "-f", "csv", "--only", "weights", stdin=stream)
+    assert result.status == 2
+    assert "mask is empty" in result.err
+    assert "in problem 2" in result.err
+
+
 @pytest.mark.parametrize("form", ["table", "json", "csv", "yaml", "markdown", "latex"])
 def test_an_endless_stream_ends_with_its_reader(form: str) -> None:
     program = " ".join(PROGRAM)

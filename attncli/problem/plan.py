@@ -101,9 +101,9 @@ def _comparable(value: object) -> object:
     if isinstance(value, str):
         return value
     if isinstance(value, Mapping):
-        return tuple((key, _word(part)) for key, part in value.items())
+        return dict, *((key, _word(part)) for key, part in value.items())
     if isinstance(value, list | tuple) and len(value) <= LONGEST:
-        return tuple(map(_word, value))
+        return list, *map(_word, value)
     return _word(value)
 
 
