@@ -20,7 +20,7 @@ from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record, replace
-from attncli.tape.derivatives import Hadamard, Passed, Spread, Subtract, passed
+from attncli.tape.derivatives import Hadamard, Passed, Spread, Subtract, passed, plural
 from attncli.tape.operations import Divide, Scale, constant
 from attncli.tape.step import ALL, Derivatives, Expression, Operation, Part, Step, notation_of
 from attncli.tape.tape import Tape
@@ -252,8 +252,8 @@ class Sum(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         axis = self.operand.trailing[self.along]
-        over = {"query": "queries"}.get(axis, f"{axis}s")
-        return tree.Phrase((notation_of(self.operand, columns), tree.Words(f"summed over {over}")))
+        over = tree.Words(f"summed over {plural(axis)}")
+        return tree.Phrase((notation_of(self.operand, columns), over))
 
 
 class Delta(Sum):

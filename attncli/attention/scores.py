@@ -19,7 +19,7 @@ from attncli.errors import fail
 from attncli.notation import tree
 from attncli.notation.text import text
 from attncli.records import Record
-from attncli.tape.derivatives import PLURALS, features
+from attncli.tape.derivatives import features, plural
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
 from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
@@ -319,7 +319,7 @@ class SumPairs(Operation):
 
     def notation(self, columns: bool) -> tree.Formula:
         over = self.pairs.trailing[self.along]
-        words = tree.Words(f"summed over {PLURALS.get(over, f'{over}s')}")
+        words = tree.Words(f"summed over {plural(over)}")
         return tree.Phrase((notation_of(self.pairs, columns), words))
 
 
@@ -377,5 +377,5 @@ class ThroughDistance(Operation):
         own, other = (notation_of(side, columns) for side in (self.own, self.other))
         over = self.other.trailing[-2]
         product = tree.Times((upstream, tree.minus(other, own)), " ")
-        total = tree.Phrase((product, tree.Words(f"summed over {PLURALS.get(over, f'{over}s')}")))
+        total = tree.Phrase((product, tree.Words(f"summed over {plural(over)}")))
         return tree.Fraction(tree.Fence(total), tree.Squared(constant(self.width)))

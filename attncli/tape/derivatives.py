@@ -169,11 +169,13 @@ class Summed(Operation):
 
     def notation(self, columns: bool) -> Formula:
         """`d_Q summed over queries`."""
-        over = " and ".join(PLURALS.get(axis, f"{axis}s") for axis in self.over)
+        over = " and ".join(plural(axis) for axis in self.over)
         return Phrase((notation_of(self.operand, columns), Words(f"summed over {over}")))
 
 
-PLURALS = {"query": "queries", "batch": "the batch"}
+def plural(axis: str) -> str:
+    """Return what the places along an axis are called: `queries`."""
+    return {"query": "queries", "batch": "the batch"}.get(axis, f"{axis}s")
 
 
 class Spread(Operation):

@@ -169,6 +169,7 @@ def added(parts: Sequence[Expression]) -> Expression:
 
 
 FEW = 8
+"""So many parts of a sum are added one after the other, as a formula is read."""
 
 
 class Divide(Operation):
