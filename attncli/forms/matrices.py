@@ -65,7 +65,8 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
     if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        if {*map(type, raw)} == LISTS and all(row and type(row[0]) is str for row in raw):
+        is_of_rows = not copy and {*map(type, raw)} == LISTS
+        if is_of_rows and all(row and type(row[0]) is str for row in raw):
             return raw  # rows of a file, which hold no arrays
         parts = [plain(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
@@ -224,15 +225,19 @@ def _plain_rows(raw: Sequence[Any]) -> Array | None:
     """Return a matrix of rows of one length that hold plain text, as files do; None for another."""
     if {*map(type, raw)} != LISTS or len({*map(len, raw)}) != 1:
         return None
-    texts = [*chain.from_iterable(raw)]
-    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(" ".join(texts)):
+    numbers = _plain_numbers([*chain.from_iterable(raw)])
+    return None if numbers is None else np.array(numbers).reshape(len(raw), -1)
+
+
+def _plain_numbers(texts: Sequence[object]) -> list[float] | None:
+    """Return numbers that are written as plain decimals; None where one of them is not."""
+    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(" ".join(texts)):  # type: ignore[arg-type]
         return None
     try:
-        array = np.array([*map(float, texts)])
+        numbers = [*map(float, texts)]  # type: ignore[arg-type]
     except ValueError:
         return None
-    # 1e400 is a slip, not infinity.
-    return array.reshape(len(raw), -1) if all_finite(array) else None
+    return numbers if all(map(isfinite, numbers)) else None  # 1e400 is a slip, not infinity
 
 
 def _is_list(item: object) -> bool:
@@ -255,14 +260,8 @@ def _axes(raw: Any) -> int:
 
 
 def _row(items: Sequence[object], path: KeyPath) -> list[float]:
-    try:
-        texts: Sequence[str] = items  # type: ignore[assignment]  # the join refuses other types
-        if PLAIN.fullmatch(" ".join(texts)):
-            numbers = [float(text) for text in texts]
-            if all(map(isfinite, numbers)):  # 1e400 is a slip, not infinity
-                return numbers
-    except (TypeError, ValueError):
-        pass
+    if (numbers := _plain_numbers(items)) is not None:
+        return numbers
     return [_element(item, (*path, column)) for column, item in enumerate(items)]
 
 

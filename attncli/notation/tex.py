@@ -15,8 +15,15 @@ FENCES = {
     "[]": (r"\left[", r"\right]"),
     "‖‖": (r"\lVert ", r" \rVert"),
 }
-GREEK = {"τ": r"\tau", "π": r"\pi", "α": r"\alpha", "β": r"\beta", "σ": r"\sigma", "Σ": r"\Sigma"}
-GREEK["delta"] = r"\delta"
+GREEK = {
+    "τ": r"\tau",
+    "π": r"\pi",
+    "α": r"\alpha",
+    "β": r"\beta",
+    "σ": r"\sigma",
+    "Σ": r"\Sigma",
+    "delta": r"\delta",
+}
 SPECIAL = {"-∞": r"-\infty", "∞": r"\infty", "": "", "…": r"\cdots", "⋮": r"\vdots", "⋱": r"\ddots"}
 
 ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {

@@ -21,8 +21,9 @@ CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formul
 def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
     """Return the weights and d_weights − delta, if a node goes back through a softmax."""
     centred = node.right
-    is_softmax = isinstance(centred, Subtract) and made_by(Delta, centred.right) is not None
-    return (node.left, centred) if is_softmax and isinstance(centred, Subtract) else None
+    if isinstance(centred, Subtract) and made_by(Delta, centred.right) is not None:
+        return node.left, centred
+    return None
 
 
 @mistake(
@@ -84,13 +85,12 @@ def mask_forgotten_backward(node: Passed | Hadamard) -> Nodes:
     shares = made_by(Shares, parts[0]) if parts else None
     power = made_by(Exp, shares.dividend) if shares else None
     masked = made_by(Masked, power.operand) if power else None
-    if parts and power and masked:
+    total = made_by(Sum, shares.divisor) if shares else None
+    if parts and power and masked and total:
         all_powers = replace(power, operand=masked.operand)
-        total = made_by(Sum, shares.divisor) if shares else None
-        if total:
-            weights = Shares(all_powers, Sum(all_powers, total.along))
-            common = Sum(Hadamard(weights, parts[1].left), total.along)
-            yield Hadamard(weights, Subtract(parts[1].left, common))
+        weights = Shares(all_powers, Sum(all_powers, total.along))
+        common = Sum(Hadamard(weights, parts[1].left), total.along)
+        yield Hadamard(weights, Subtract(parts[1].left, common))
 
 
 @mistake(
