@@ -11,7 +11,9 @@ BOX = (
     '<div><button type="button"></button></div></aside>\n'
 )
 
-SCRIPT = Script(("numbers.js", "judging.js", "practice.js"), ("style.css", "practice.css"), BOX)
+SCRIPT = Script(
+    ("shapes.js", "numbers.js", "judging.js", "practice.js"), ("style.css", "practice.css"), BOX
+)
 
 HINT = (
     "A number that you type is judged by its digits: it is right if it is the right number, "

@@ -43,7 +43,7 @@ class Script(Record):
         box: the box in which they tell of a number, as markup.
     """
 
-    files: tuple[str, ...] = ("script.js",)
+    files: tuple[str, ...] = ("shapes.js", "script.js")
     styles: tuple[str, ...] = ("style.css",)
     box: str = WHY
 

@@ -159,17 +159,7 @@
     more.hidden = !told;
     if (!told) return;
     hints.innerHTML = data.shapes[told[1]];
-    var next = 2;
-    hints.querySelectorAll(".s").forEach(function (slot) {
-      var text = told[next];
-      var inner = slot.localName === "mn" ? /^\((.*)\)$/.exec(text) : null;
-      slot.textContent = inner ? inner[1] : text;
-      if (inner) {
-        slot.before(sign(slot, "(", "prefix"));
-        slot.after(sign(slot, ")", "postfix"));
-      }
-      next += 1;
-    });
+    attnFill(hints, told.slice(2));
     var lines = Array.from(hints.children);
     var parts = lines.filter(function (line) { return !line.classList.contains("reason"); });
     var ends = [0, 1, parts.length - 1, lines.length].filter(function (end, i, all) {
@@ -180,13 +170,6 @@
     var left = ends.length - 1 - stage;
     more.hidden = !left;
     more.textContent = stage === 0 ? "Hint" : left > 1 ? "Show the step" : "Show the number";
-  }
-
-  function sign(slot, text, form) {
-    var made = document.createElementNS(slot.namespaceURI, "mo");
-    made.setAttribute("form", form);
-    made.textContent = text;
-    return made;
   }
 
   function askForMore() {

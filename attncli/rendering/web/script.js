@@ -55,30 +55,6 @@
     button.setAttribute("data-to", number);
     sources.append(button);
   }
-  function sign(slot, text, form) {
-    var made = document.createElementNS(slot.namespaceURI, "mo");
-    made.setAttribute("form", form);
-    made.textContent = text;
-    return made;
-  }
-  // Puts into the empty elements of a shape what belongs there: [name, text, number of a cell, …].
-  function fill(fills) {
-    var next = 0;
-    told.querySelectorAll(".s").forEach(function (slot) {
-      var text = fills[next];
-      var inner = slot.localName === "mn" ? /^\((.*)\)$/.exec(text) : null;
-      slot.textContent = inner ? inner[1] : text;
-      if (inner) {
-        slot.before(sign(slot, "(", "prefix"));
-        slot.after(sign(slot, ")", "postfix"));
-      }
-      next += 1;
-      if (typeof fills[next] === "number") {
-        link(slot, fills[next]);
-        next += 1;
-      }
-    });
-  }
   function show(cell) {
     if (cell === shown ? cell : false) return;
     var about = cell ? data.cells[cell.dataset.c] : null;
@@ -90,7 +66,7 @@
     mark("here", cell ? heads(cell) : []);
     told.innerHTML = about ? data.shapes[about[1]] : "";
     sources.textContent = "";
-    if (about) fill(about.slice(2));
+    if (about) attnFill(told, about.slice(2), link);
     var lit = [];
     numbers(about ? about[0] : "").forEach(function (number) { lit = lit.concat(places[number] || []); });
     mark("from", lit);
