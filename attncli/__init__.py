@@ -26,7 +26,8 @@ if TYPE_CHECKING:
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Unread, grade_all
-    from attncli.files.load import load, load_all, load_answers
+    from attncli.files.load import load, load_all
+    from attncli.files.sheets import load_answers
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
     from attncli.problem.keywords import ProblemKeys
@@ -84,7 +85,8 @@ _HOMES = {
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "files.assignment": ("Assignment", "load_assignment"),
     "files.grading": ("Unread", "grade_all"),
-    "files.load": ("load", "load_all", "load_answers"),
+    "files.load": ("load", "load_all"),
+    "files.sheets": ("load_answers",),
     "mechanisms.compute": ("compute",),
     "mechanisms.trace": ("Trace",),
     "problem.keywords": ("ProblemKeys",),

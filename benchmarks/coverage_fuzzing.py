@@ -36,8 +36,9 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
     from attncli.checking.check import AnswerKey
     from attncli.errors import InputError
     from attncli.files.document import Document
-    from attncli.files.load import load_each, load_each_sheet
+    from attncli.files.load import load_each
     from attncli.files.read import read_bytes
+    from attncli.files.sheets import load_each_sheet
     from attncli.mechanisms.compute import compute
     from attncli.notation.parser import NumberError
     from attncli.notation.pasted import block_of

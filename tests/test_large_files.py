@@ -16,6 +16,7 @@ from attncli.arithmetic import floats
 from attncli.errors import InputError
 from attncli.files import lifted, load, stream
 from attncli.files.document import Chunk
+from attncli.files.sheets import load_answers
 from attncli.text.numbers import style_of
 
 FEW = 6
@@ -258,7 +259,7 @@ def test_a_matrix_file_of_a_problem_is_an_array_and_one_of_answers_is_not(tmp_pa
     (tmp_path / "p.yaml").write_text("X: x.csv\nscore: dot\n")
     assert isinstance(load.load(tmp_path / "p.yaml").written["X"], np.ndarray)
     (tmp_path / "a.yaml").write_text("scores: x.csv\n")
-    (sheet,) = load.load_answers(tmp_path / "a.yaml")
+    (sheet,) = load_answers(tmp_path / "a.yaml")
     assert sheet.matrices["scores"][0] == ["0.5", "-1", "2e3"]
 
 

@@ -116,7 +116,8 @@ def check(
     shared.prepare([problem, *(answers or ()), *matrices.values()])
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Grading, silent
-    from attncli.files.load import Overrides, for_problem
+    from attncli.files.load import Overrides
+    from attncli.files.sheets import for_problem
     from attncli.rendering.selection import Selection
 
     flags = {"ask": ask, "points": points, "decimals": decimals_asked, "tolerance": tolerance}

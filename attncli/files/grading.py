@@ -14,8 +14,9 @@ from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.foreign import refused
 from attncli.files.handed_in import HandedIn, handed_in, named
-from attncli.files.load import NOTHING, answer_files, load_each_sheet, with_matrices
+from attncli.files.load import NOTHING
 from attncli.files.read import STDIN
+from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 from attncli.text.escapes import visible

@@ -7,12 +7,11 @@ is told with file, line and column.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.files.document import Document, Headings, Labels, Raw, Source, assign, error_at
+from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
 from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, TEXT, ArrayForm
@@ -21,12 +20,8 @@ from attncli.problem.aliases import ALIASES, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
-from attncli.problem.uses import REPLACES
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
-
-if TYPE_CHECKING:
-    from attncli.checking.answers import Submission
 
 LABELLED = {
     **dict.fromkeys(("X", "Q"), ("tokens", "")),
@@ -127,129 +122,6 @@ def csv_options() -> dict[str, bool]:
     return options | {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
 
 
-def load_answers(
-    source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False
-) -> list[Submission]:
-    """Read every sheet of hand-worked answers of a file.
-
-    Args:
-        source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
-            `attn compute` wrote; "-" for standard input.
-        stdin: what to read for "-".
-        allow_outside: whether they may name files outside their own folder and those below.
-
-    Raises:
-        InputError: for what cannot be read, with its place.
-    """
-    sheets = [sheet for _, sheet in load_each_sheet(source, stdin, allow_outside)]
-    refuse([fault for one in sheets if isinstance(one, InputError) for fault in one.faults])
-    return [sheet for sheet in sheets if not isinstance(sheet, InputError)]
-
-
-def load_each_sheet(
-    source: Source,
-    stdin: BinaryIO | None = None,
-    allow_outside: bool = False,
-    headings: Headings = NOTHING,
-) -> Iterator[tuple[str, Submission | InputError]]:
-    """Yield every sheet of a file with its name: one that is wrong stands for its error.
-
-    `headings` tell what columns of a table of a class hold.
-
-    Raises:
-        InputError: for a file that cannot be read at all.
-    """
-    from attncli.checking.answers import ABOUT, submission_of
-
-    found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
-    documents = (one for document in found for one in _sheets_of(document))
-    first, second = next(documents, None), next(documents, None)
-    several = second is not None
-    for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
-        name = f"{document.name}, {number}" if several else document.name
-        try:
-            with located(document.locate):
-                labels = document.labels
-                sheet = submission_of(
-                    document.values, name, document.locate, bool(labels), labels, document.heading
-                )
-                name = sheet.name
-                if document.error:
-                    raise document.error
-                sheet = _with_matrix_files(sheet, Folder(document.folder, allow_outside))
-        except InputError as error:
-            yield name, error
-        else:
-            yield name, sheet
-
-
-def _sheets_of(document: Document) -> list[Document]:
-    """Return the sheets of a list of them; a document that is no list is one."""
-    if not document.bare:
-        return [document]
-    raw = document.values["X"]
-    if not isinstance(raw, list) or not any(isinstance(item, dict) for item in raw):
-        message = "these numbers do not tell of which step they are"
-        hint = "write them under its name, such as weights: [[0.5, 0.5]]"
-        error = InputError(Fault(message, hint=hint))
-        return [replace(document, values={}, bare=False, error=error)]
-    return [_sheet_of(document, raw, index) for index in range(len(raw))]
-
-
-def _sheet_of(document: Document, raw: list[Raw], index: int) -> Document:
-    def locate(path: KeyPath) -> Place:
-        return document.locate(("X", index, *path))
-
-    if isinstance(raw[index], dict):
-        return replace(document, values=raw[index], locate=locate, bare=False)
-    message = f"sheet {index + 1} of the list must be a mapping of step names to matrices"
-    error = error_at(locate(()), message, "write such as {student: Ada, weights: [[0.5, 0.5]]}")
-    return replace(document, values={}, locate=locate, bare=False, error=error)
-
-
-def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
-    """Return those files that are of the problem, of matrices which a flag names for `attn check`.
-
-    All others are answers; so are Q, K, V and scores, which may be either.
-    """
-    heads = {name: name.partition(".")[0] for name in matrices}
-    return {n: f for n, f in matrices.items() if heads[n] in KEYS and heads[n] not in REPLACES}
-
-
-def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
-    """Return what the files of answers hold which a flag names, such as {"weights": "w.csv"}.
-
-    Raises:
-        InputError: for what cannot be read, with its place.
-    """
-    files = {}
-    for name, file in matrices.items():
-        with located(_flag_place(f"-m {name}={file}")):
-            files[name] = _matrix(name, file, None)
-    return files
-
-
-def _with_matrix_files(sheet: Submission, folder: Folder) -> Submission:
-    """Return a sheet with the names of matrix files replaced by what they hold."""
-    named = {word: raw for word, raw in sheet.matrices.items() if _names_file(raw)}
-    return with_matrices(sheet, {word: _matrix(word, raw, folder) for word, raw in named.items()})
-
-
-def with_matrices(sheet: Submission, files: Mapping[str, Document]) -> Submission:
-    """Return a sheet with the matrices of files added, or put in place of its own."""
-    matrices = {**sheet.matrices, **{word: file.values["X"] for word, file in files.items()}}
-    labels = {**sheet.labels, **{w: file.labels["X"] for w, file in files.items() if file.labels}}
-
-    def locate(path: KeyPath) -> Place:
-        if path and path[0] in files:
-            return files[str(path[0])].locate(("X", *path[1:]))
-        return sheet.locate(path)
-
-    if not files:
-        return sheet
-    return replace(sheet, matrices=matrices, locate=locate, ragged=True, labels=labels)
-
-
 def from_flags(overrides: Overrides) -> Problem:
     """Make a problem of the command line's options and matrices alone.
 
@@ -269,10 +141,10 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
                 assign(values, key, text)
         else:
             values[head] = flag_value(key, text, flag)
-        places.origins[key] = _flag_place(flag)
+        places.origins[key] = flag_place(flag)
     for word, name in overrides.matrices.items():
         key = key_of(word)
-        places.origins[key] = _flag_place(f"-m {key}={name}")
+        places.origins[key] = flag_place(f"-m {key}={name}")
         with located(places.of):
             _set_matrix(values, places, key, name, None)
     with located(places.of):
@@ -332,7 +204,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():
-        if key in LABELLED_TEXTS and isinstance(raw, str) and not _names_file(raw):
+        if key in LABELLED_TEXTS and isinstance(raw, str) and not names_file(raw):
             labels = _beside(key, raw, named.get("tokens_as") == "columns")
             with located(places.of):
                 _compare(key, labels[0] or [], named.get(LABELLED[key][0]))
@@ -365,17 +237,18 @@ def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None
     for key, value in list(values.items()):
         if isinstance(value, dict) and key in ("score", "mask"):
             for part, inner in list(value.items()):
-                if _names_file(inner):
+                if names_file(inner):
                     _set_matrix(values, places, f"{key}.{part}", inner, folder)
-        elif _names_file(value) and key in KEYS and KEYS[key].form.names_file:
+        elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
             _set_matrix(values, places, key, value, folder)
 
 
-def _names_file(value: Raw) -> bool:
+def names_file(value: Raw) -> bool:
+    """Return whether a value is the name of a file with a matrix."""
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
-def _matrix(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
+def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
     """Read a matrix file that a file in a folder names, or, with None, a flag.
 
     Where the file as a whole is at fault, so is the key that names it. With `as_array`, a large
@@ -398,13 +271,14 @@ def _set_matrix(
     values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
 ) -> None:
     """Set a key to the matrix of a file."""
-    found = _matrix(key, name, folder, as_array=True)
+    found = matrix_of(key, name, folder, as_array=True)
     assign(values, key, found.values["X"])
     places.origins[key] = lambda rest: found.locate(("X", *rest))
     places.take_labels(key, found.labels.get("X", (None, None)))
 
 
-def _flag_place(flag: str) -> Callable[[KeyPath], Place]:
+def flag_place(flag: str) -> Callable[[KeyPath], Place]:
+    """Return what gives the place of a value that a flag of the command line gave."""
     return lambda path: Place(flag)
 
 
