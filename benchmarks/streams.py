@@ -16,6 +16,7 @@ is the peak of the whole process, once for ten problems and once for all, and sh
 
 from __future__ import annotations
 
+import csv
 import json
 import statistics
 import subprocess
@@ -170,9 +171,8 @@ def compare(work: Work, ours: str, plain: str) -> None:
     """End the benchmark if both did not write the same."""
     lines = plain.splitlines()
     if work.attn[0][1] == "check":
-        same = [line.split(",")[1:3] for line in ours.splitlines()[1:]] == [
-            line.split(",") for line in lines
-        ]
+        rows = csv.DictReader(ours.splitlines())
+        same = [f"{row['verdict']},{row['first_wrong_step']}" for row in rows] == lines
     else:
         pairs = zip(ours.splitlines(), lines, strict=True)
         same = all(alike(json.loads(a)["steps"], json.loads(b)) for a, b in pairs)
