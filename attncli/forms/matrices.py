@@ -174,11 +174,14 @@ def to_number(raw: object, path: KeyPath) -> float:
 def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     """Return a whole number of at least `least`; raise an InputError where it is none."""
     value = to_number(raw, path)
-    if abs(value) > LARGEST_COUNT or value != int(value) or (least is not None and value < least):
-        kind = "a whole number" if least is None else f"a whole number of at least {least}"
-        message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
-        raise fail(message, *path, needs="values")
-    return int(value)
+    kind = "a whole number" if least is None else f"a whole number of at least {least}"
+    if abs(value) > LARGEST_COUNT:
+        first = -LARGEST_COUNT if least is None else least
+        kind = f"a whole number from {first:,} to {LARGEST_COUNT:,}"
+    elif value == int(value) and (least is None or value >= least):
+        return int(value)
+    message = f"{name_of(path)} must be {kind}, not {visible(str(raw))[:EXCERPT]}"
+    raise fail(message, *path, needs="values")
 
 
 def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
