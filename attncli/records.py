@@ -56,5 +56,6 @@ class Record:
 
 def replace(record: R, **changes: Any) -> R:
     """Return a copy of a record with some fields changed."""
-    named = {name: getattr(record, name) for name in record.fields}
-    return type(record)(**(named | changes))
+    held = record.__dict__  # where every field is, and what was worked out of them
+    named = {name: held[name] for name in record.fields} | changes
+    return type(record)(*named.values())

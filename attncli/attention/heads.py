@@ -30,7 +30,7 @@ class SplitHeads(Operation):
         """(batch, 1, n, heads · d) gives (batch, heads, n, d)."""
         batch, _, n, width = arrays[0].shape
         pieces = arrays[0].reshape(batch, n, self.heads, width // self.heads)
-        return np.moveaxis(pieces, 2, 1)
+        return np.swapaxes(pieces, 1, 2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Side by side again."""
@@ -77,7 +77,7 @@ class MergeHeads(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(batch, heads, n, d) gives (batch, 1, n, heads · d)."""
         batch, heads, n, width = arrays[0].shape
-        return np.moveaxis(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
+        return np.swapaxes(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Cut into heads again."""

@@ -29,8 +29,14 @@ def saturated(trace: Trace) -> int:
     Only rows of shares of 1 count in which several keys may be attended to. Where weights are
     normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
     """
-    rows = (row for head in _heads(trace) for row in _several(head) if abs(row.sum() - 1) < LEAST)
-    return sum(bool(row.max() > MOST or np.ptp(row) < LEAST) for row in rows)
+    return sum(_saturated(head) for head in _heads(trace))
+
+
+def _saturated(head: Array) -> int:
+    least, most, several = _extent(head)
+    is_share = np.abs(np.where(head > 0, head.round(GUARD), 0.0).sum(axis=-1) - 1) < LEAST
+    is_flat = (most > MOST) | (most - least < LEAST)
+    return int((several & is_share & is_flat).sum())
 
 
 def alike(trace: Trace) -> int:
@@ -52,7 +58,8 @@ def small_flaws(trace: Trace) -> int:
 
 def _small_flaws(trace: Trace) -> Iterator[int]:
     for head in _heads(trace):
-        yield sum(bool(row.min() < LEAST) for row in _several(head))
+        least, _, several = _extent(head)
+        yield int((several & (least < LEAST)).sum())
         yield _repeated(head.round(6))
     problem = trace.problem
     for key in problem.matrices():
@@ -74,12 +81,11 @@ def _heads(trace: Trace) -> Iterator[Array]:
             yield from weights.reshape(-1, *weights.shape[-2:])
 
 
-def _several(head: Array) -> Iterator[Array]:
-    """Yield the weights above 0 of each row, where there are several."""
-    for row in head:
-        shares = row[row > 0]
-        if len(shares) > 1:
-            yield shares.round(GUARD)
+def _extent(head: Array) -> tuple[Array, Array, Array]:
+    """Return the least and the largest weight above 0 of each row, and where there are several."""
+    shares = np.where(head > 0, head.round(GUARD), np.nan)
+    several = (head > 0).sum(axis=-1) > 1
+    return np.fmin.reduce(shares, axis=-1), np.fmax.reduce(shares, axis=-1), several
 
 
 def _made(trace: Trace) -> list[Array]:
