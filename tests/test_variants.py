@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.files.roster import read_roster
 from attncli.mechanisms.flaws import alike, saturated, small_flaws
 from attncli.teaching.drawing import Drawing, own_values, read_values
@@ -170,6 +171,31 @@ def test_what_a_variant_hides_is_said() -> None:
     effects = Effects(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
         assert not all(effect.is_seen for effect in effects.at(id_, at).values())
+
+
+def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
+    """Also where a step after it cannot be worked, as a matrix of another shape is in its way."""
+    draw = np.random.default_rng(3)
+    given: dict[str, Any] = {
+        key: draw.integers(-1, 3, (4, 4)) for key in ("X", "W_q", "W_k", "W_v", "W_o")
+    }
+    trace = attncli.compute(attncli.Problem(**given, heads=2, mask="causal"))
+    effects = Effects(trace, Question(trace, trace.steps, 2))
+    found = [e for id_ in MISTAKES for name in trace.steps for e in effects.at(id_, name).values()]
+    first = [list(effect.numbers) for effect in found]
+    reached = [effects._question.reached([effect.key[1]]) for effect in found]
+    assert any(len(names) < len(steps) for names, steps in zip(first, reached, strict=True))
+    assert [list(effect.numbers) for effect in found] == first
+
+
+@pytest.mark.parametrize(("first", "is_written"), [(-3, True), (3, False)])
+def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool) -> None:
+    """The first row of a causal mask has one key; e^−6 is written as 0.00, and is not 0."""
+    given = attncli.Problem(Q=[[first], [1]], K=[[-2], [1]], V=[[1], [2]], mask="causal")
+    trace = attncli.compute(given)
+    assert (trace["exp"].array[0, 0, 0, 0] >= 0.01) == is_written
+    effects = Effects(trace, Question(trace, trace.steps, 2))
+    assert [e.seen for e in effects.at("divided_by_others", "weights").values()] == [0]
 
 
 def test_digits_that_are_asked_decide_what_shows() -> None:

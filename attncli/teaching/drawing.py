@@ -226,6 +226,11 @@ def tidy(problem: Problem) -> Callable[[str, Array], Array]:
     return settle
 
 
+def numbers_of(matrices: Matrices) -> bytes:
+    """Return what tells drawn numbers from others."""
+    return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
+
+
 def in_lists(array: Array) -> Any:
     """Return an array as nested lists, in which whole numbers are integers."""
     if array.ndim > 1:

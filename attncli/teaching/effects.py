@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 
 import numpy as np
@@ -13,7 +13,6 @@ from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.agreement import (
     CUT_OFF,
     ROUNDED,
-    agrees,
     exact_cells,
     is_same,
     is_within,
@@ -28,7 +27,7 @@ from attncli.checking.ranged import together
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
-from attncli.tape.step import Step
+from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 
@@ -110,8 +109,9 @@ class Effect:
         """Whether it is at all."""
         return self.seen > 0
 
+    @cached_property
     def numbers(self) -> dict[str, Array]:
-        """Return what the asked steps become, as far as they can be worked."""
+        """What the asked steps become, as far as they can be worked."""
         found = {}
         for step in self._asked:
             try:
@@ -129,6 +129,8 @@ class Effects:
         self._question = question
         self._right = {step.name: step.array for step in trace}
         self._found: dict[tuple[str, str], dict[Key, Effect]] = {}
+        self._divisions = {step.name: _divisions(step.operation) for step in trace}
+        self._as_written: dict[str, Interval] = {}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
 
@@ -202,17 +204,19 @@ class Effects:
         return self._seen(found, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
-        """Return whether a step would have to be divided by what is written as 0.
+        """Return whether a step would have to be divided by 0, or by what is written as 0.
 
         Scores may cancel where their powers did not; what comes of that is anything.
         """
-        made = change.get(step.name, step.operation)
-        for node in walk(made) if made is not None else ():
-            if isinstance(node, Divide):
-                parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
-                dividend, divisor = (np.abs(part) >= self._question.unit for part in parts)
-                if (dividend & ~divisor).any():
-                    return True
+        changed = change.get(step.name)
+        for node in self._divisions[step.name] if changed is None else _divisions(changed):
+            parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
+            dividend, divisor = map(np.abs, parts)
+            is_nothing = divisor < self._question.unit
+            if (is_nothing & (dividend >= self._question.unit)).any():
+                return True
+            if ((divisor == 0) & (dividend > 0)).any():
+                return True
         return False
 
     def _seen(self, found: Array, step: Step) -> int:
@@ -226,7 +230,7 @@ class Effects:
         """Return the numbers that are right: steps before are written as is asked, or rounded."""
         if step.name not in self._right_ones:
             ends = [step.array]
-            for replay in (self._around, *([self._roughly] if step.name in self.right else ())):
+            for replay in self._ways(step):
                 found = interval(replay.result(step))
                 telling = tells(found, largest(step.array))
                 ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
@@ -234,6 +238,12 @@ class Effects:
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
             self._right_ones[step.name] = reach(self._question.unit, expected, units=SEEN)
         return self._right_ones[step.name]
+
+    def _ways(self, step: Step) -> Iterator[Replay[Values]]:
+        """Yield the calculations that lead to right numbers of a step."""
+        yield self._around
+        if step.name in self.right and len(self.right) < len(self._right):  # else both are one
+            yield self._roughly
 
     @cached_property
     def _around(self) -> Replay[Values]:
@@ -257,9 +267,16 @@ class Effects:
 
     def _written(self, step: Step) -> Interval:
         """Return what a right number stands for that is written with the digits that are asked."""
-        unit = np.full(step.array.shape, self._question.unit)
-        half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
-        return Interval(step.array - half, step.array + half)
+        if step.name not in self._as_written:
+            unit = np.full(step.array.shape, self._question.unit)
+            half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
+            self._as_written[step.name] = Interval(step.array - half, step.array + half)
+        return self._as_written[step.name]
+
+
+def _divisions(made: Expression | None) -> list[Divide]:
+    """Return the divisions in an expression."""
+    return [] if made is None else [node for node in walk(made) if isinstance(node, Divide)]
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
@@ -273,13 +290,14 @@ def close(effects: Sequence[Effect], right: Mapping[str, Array], unit: float) ->
     found = np.zeros((len(effects), len(effects)), bool)
     groups: dict[object, list[tuple[int, Array]]] = {}
     for index, effect in enumerate(effects):
-        numbers = {**right, **effect.numbers()}
+        numbers = {**right, **effect.numbers}
         shapes = tuple(array.shape for array in numbers.values())
         line = np.concatenate([array.ravel() for array in numbers.values()])
         groups.setdefault(shapes, []).append((index, line))
     for group in groups.values():
         places = np.array([index for index, _ in group])
         lines = np.array([line for _, line in group])
-        for index, line in zip(places, lines, strict=True):
-            found[index, places] = agrees(lines, unit, line, units=CUT_OFF).all(axis=-1)
+        ends = reach(unit, lines, units=CUT_OFF)
+        for index, low, high in zip(places, ends.low, ends.high, strict=True):
+            found[index, places] = is_within(lines, Interval(low, high)).all(axis=-1)
     return found | found.T

@@ -14,14 +14,11 @@ from math import inf
 from random import Random
 from typing import Any
 
-import numpy as np
-
 from attncli.checking.asked import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.weakness import without_effect
 from attncli.errors import InputError, fail, located
 from attncli.forms.matrices import to_count
-from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
@@ -29,8 +26,9 @@ from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.tape.walk import walk
-from attncli.teaching.drawing import Drawing, Matrices, calculated, read_values, sketched
-from attncli.teaching.effects import Effect, Effects, Key, Question
+from attncli.teaching.drawing import Drawing, calculated, numbers_of, read_values
+from attncli.teaching.draws import Draw
+from attncli.teaching.effects import Effects, Question
 from attncli.teaching.pool import Pool
 from attncli.teaching.work import Work, rough_work, work_of
 
@@ -38,9 +36,6 @@ DECIMALS = 2
 """Mistakes must show in so many decimals where no number of them is asked for."""
 
 MOST_VARIANTS = 1_000
-
-LARGE = 1000.0
-"""From here on a number has more digits before the point than a hand likes to write."""
 
 POOLED = 12
 """So many draws tell what can be shown."""
@@ -173,92 +168,6 @@ def vary(
     problem = problem.marked({key: part for key, part in asked.items() if part is not None})
     search = Search(problem, None if values is None else read_values(values))
     return search.variants(start, wanted)
-
-
-class Draw:
-    """One draw: its numbers, and what is wrong with them.
-
-    Args:
-        matrices: the drawn numbers.
-        problem: the problem with them.
-        question: what is asked.
-        given: the calculation of the given problem.
-
-    Attributes:
-        matrices: as given.
-        rough: how many flaws it has that no variant should have, but for warnings.
-        saturated: how many of them are saturated rows of weights.
-        hidden: mistakes that are not seen, or in fewer numbers than could be; None where nobody
-            has looked.
-        alike: pairs of mistakes that are not told apart and could be.
-        seen: what is seen.
-    """
-
-    def __init__(
-        self, matrices: Matrices, problem: Problem, question: Question, given: Trace
-    ) -> None:
-        self.matrices = matrices
-        self._problem = problem
-        self._question = question
-        self._given = given
-        self._sketch = sketched(problem, matrices, given)
-        self.saturated = saturated(self._sketch)
-        sizes = np.concatenate([np.abs(step.array).ravel() for step in self._sketch])
-        large = int(((sizes >= LARGE) & (sizes < inf)).sum())
-        self.rough = self.saturated + large
-        self.hidden: list[Key] | None = None
-        self.alike: list[tuple[Key, Key]] = []
-        self.seen: list[Effect] = []
-
-    @cached_property
-    def is_whole(self) -> bool:
-        """Whether it can be calculated, in the steps of the given problem."""
-        try:
-            return tuple(self.trace.steps) == self._question.steps
-        except InputError:  # such as for the cosine of a row of zeros
-            return False
-
-    @cached_property
-    def trace(self) -> Trace:
-        """The calculation."""
-        return calculated(self._problem)
-
-    @cached_property
-    def effects(self) -> Effects:
-        """What mistakes make of it."""
-        return Effects(self.trace, self._question)
-
-    @cached_property
-    def grave(self) -> int:
-        """How many flaws it has that no variant should have."""
-        return self.rough + self._warnings
-
-    @property
-    def _warnings(self) -> int:
-        """How many warnings it has: those of the given problem, but for ties of a hardmax."""
-        if self._problem.normalize["name"] != "hardmax":
-            return len(self._given.warnings)
-        return len(self.trace.warnings) if self.is_whole else GRAVE
-
-    @property
-    def faults(self) -> float:
-        """How many mistakes it hides or does not tell apart; ∞ where nobody has looked."""
-        return inf if self.hidden is None else len(self.hidden) + len(self.alike)
-
-    @cached_property
-    def small(self) -> int:
-        """How often it hides a little."""
-        return small_flaws(self._sketch) + GRAVE * alike(self._sketch)
-
-    @cached_property
-    def rough_work(self) -> int:
-        """About how much work it is."""
-        return rough_work(self._sketch)
-
-
-def numbers_of(matrices: Matrices) -> bytes:
-    """Return what tells drawn numbers from others."""
-    return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
 
 
 class Search:
