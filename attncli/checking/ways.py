@@ -13,6 +13,7 @@ from typing import TypeAlias
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.normalizers import Exp
+from attncli.checking import early_mask
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
@@ -50,7 +51,8 @@ def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
     """Return the way of working that leaves the fewest steps wrong, and its judge.
 
     Args:
-        way: as the problem has it, which is taken where no other leaves fewer.
+        way: as the problem has it, which is taken where no other leaves fewer, and makes no step
+            wrong that was right.
         sheet: what was handed in.
     """
     judge = judge_of(way)
@@ -58,7 +60,8 @@ def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
     for search in SEARCHES:
         for other in search(way, sheet, wrong) if wrong else ():
             another = judge_of(other)
-            if len(fewer := wrong_steps(another)) < len(wrong):
+            fewer, renamed = wrong_steps(another), other.given.keys() - way.given.keys()
+            if len(fewer) < len(wrong) and fewer <= wrong | renamed:
                 way, judge, wrong = other, another, fewer
     return way, judge
 
@@ -106,16 +109,25 @@ def _columns_as_rows(trace: Trace) -> Trace:
     return replace(trace, steps=made)
 
 
-def _scores_scaled(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """The scaled scores under the name of the scores, where none are given as scaled."""
+def _scores_adjusted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """The scaled or masked scores under the name of the scores, where none are given as such."""
     del sheet
     trace, given = way.right.trace, way.given
-    other = {name: name.replace("scores", "scaled") for name in given if name.startswith("scores")}
-    if not wrong & other.keys() or not all(s in trace and s not in given for s in other.values()):
-        return
-    said = f"{', '.join(other)} {'holds' if len(other) == 1 else 'hold'} the scaled scores."
-    renamed = {other.get(name, name): one for name, one in given.items()}
-    yield replace(way, given=renamed, said=(*way.said, said))
+    for kind in ("scaled", "masked"):
+        other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
+        if wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
+            holds = "holds" if len(other) == 1 else "hold"
+            said = f"{', '.join(other)} {holds} the {kind} scores."
+            renamed = {other.get(name, name): one for name, one in given.items()}
+            yield replace(way, given=renamed, said=(*way.said, said))
+
+
+def _masked_early(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """The mask before the scores are scaled or a bias is added, or −∞ already in such a step."""
+    del sheet
+    if any(name.startswith((*early_mask.KINDS, early_mask.MASKED)) for name in wrong):
+        for right, said in early_mask.masked_early(way.right, way.given):
+            yield replace(way, right=right, said=(*way.said, said))
 
 
 def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
@@ -170,7 +182,8 @@ def _remade(trace: Trace, change: Change) -> Trace:
 
 SEARCHES: tuple[Callable[[Way, Submission, set[str]], Iterator[Way]], ...] = (
     _turned_round,
-    _scores_scaled,
+    _scores_adjusted,
+    _masked_early,
     _shifted,
 )
 """Each is tried on what the one before it left."""

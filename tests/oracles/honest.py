@@ -299,6 +299,31 @@ def scaled_in_one_go(rng: Random) -> Handed | None:
     return Handed("scores are the scaled scores", task.problem(), sheet)
 
 
+def masked_at_once(rng: Random) -> Handed | None:
+    """The mask comes before the scores are scaled: in `masked` or in the scores themselves."""
+    mask = str(rng.choice(["causal", "keep", "block", "lengths"]))
+    task = draw_task(
+        rng, kind="self" if mask == "causal" else "cross", mask=mask, score="scaled_dot"
+    )
+    manner = in_decimals(rng, "written", "all", "more")
+    known = task.work(manner.hand())
+    line = [name for name in known if name in ("scores", "scaled", "capped", "biased")]
+    if "masked" not in known or "capped" in line or a_choice_flipped(task.work(), known, task):
+        return None
+    blocked = np.isneginf(known["masked"])
+    place = int(rng.integers(len(line)))
+    is_step = place + 1 < len(line) and rng.random() < 0.5  # a step of its own, after that one
+    handed = dict(known)
+    for name in line[place + is_step :]:
+        handed[name] = np.where(blocked, -np.inf, known[name])
+    if is_step:
+        handed["masked"] = np.where(blocked, -np.inf, known[line[place]])
+    steps = [name for name in handed if name in (*line, "masked") or rng.random() < 0.5]
+    sheet = {name: manner.cells(task, name, handed[name]) for name in steps}
+    way = "after" if is_step else "in"
+    return Handed(f"the mask {way} {line[place]}", task.problem(), sheet)
+
+
 def turned_round(rng: Random) -> Handed | None:
     """Tokens are columns throughout though the problem has them in rows, or the other way."""
     kind = str(rng.choice(["self", "self", "cross", "co_attention"]))
@@ -380,6 +405,7 @@ WAYS: dict[str, Way] = {
     "shifted": shifted,
     "blocked": blocked_as,
     "combined": scaled_in_one_go,
+    "masked early": masked_at_once,
     "turned": turned_round,
     "heads": heads_in_other_forms,
     "computer": from_a_computer,
