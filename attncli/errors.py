@@ -80,6 +80,10 @@ class Fault(Record):
         return "\n".join(parts)
 
 
+MOST_TOLD = 50
+"""Of more faults the first are told, and looked up in the file; the others are counted."""
+
+
 class InputError(Exception):
     """Raised for input that cannot be used; carries every fault that was known at once."""
 
@@ -88,8 +92,10 @@ class InputError(Exception):
         self.faults = faults
 
     def __str__(self) -> str:
-        """All faults, one below the other."""
-        return "\n".join(str(fault) for fault in self.faults)
+        """The faults, one below the other; of many, how many others there are."""
+        more = len(self.faults) - MOST_TOLD
+        others = [f"and {more:,} more like these"] if more > 0 else []
+        return "\n".join([*map(str, self.faults[:MOST_TOLD]), *others])
 
 
 def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> InputError:
@@ -147,7 +153,8 @@ class located:  # noqa: N801 - it is called as a function is
 
     def __exit__(self, kind: object, error: object, traceback: object) -> None:
         if isinstance(error, InputError):
-            raise InputError(*(_placed(fault, self._locate) for fault in error.faults)) from None
+            told, others = error.faults[:MOST_TOLD], error.faults[MOST_TOLD:]
+            raise InputError(*(_placed(fault, self._locate) for fault in told), *others) from None
 
 
 def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:

@@ -207,7 +207,8 @@ def as_npz(made: Mapping[str, Any]) -> bytes:
     """Return a mapping as an NPZ file, numbers as numbers where they all are."""
     arrays = {}
     for key, raw in made.items():
-        name = key.encode(errors="replace").decode().replace("/", "") or "_"
+        # A zip file ends a name at the first character 0, and says so of two that are alike then.
+        name = key.encode(errors="replace").decode().partition("\0")[0].replace("/", "") or "_"
         try:
             arrays[name] = np.array(raw, dtype=float)
         except (ValueError, TypeError):

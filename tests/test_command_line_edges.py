@@ -170,6 +170,18 @@ def test_full_disk_is_told(arguments: list[str | Path]) -> None:
     assert "no space left on device" in result.err.lower()
 
 
+@pytest.mark.parametrize(("bias", "status"), [("-inf", 0), ("?", 2)], ids=["warning", "error"])
+def test_a_message_that_cannot_be_written_loses_nothing_else(
+    bias: str, status: int, tmp_path: Path
+) -> None:
+    (tmp_path / "p.yaml").write_text(f"X: [[1]]\nbias: [[{bias}]]\n")
+    command = [*PROGRAM, "compute", "p.yaml", "-f", "csv", "--only", "output", "-o", "w.csv"]
+    with Path("/dev/full").open("wb") as full:
+        done = subprocess.run(command, stderr=full, cwd=tmp_path, env=environment(), check=False)
+    assert done.returncode == status
+    assert (tmp_path / "w.csv").exists() == (status == 0)
+
+
 @pytest.mark.parametrize("closed", [0, 1, 2], ids=["stdin", "stdout", "stderr"])
 def test_closed_descriptors_show_no_traceback(closed: int) -> None:
     """As `<&-`, `>&-` and `2>&-` make them."""

@@ -68,6 +68,15 @@ def test_ten_megabytes_of_numbers_compute(attn: Attn) -> None:
     assert result.status == 0, result.err
 
 
+def test_of_many_faults_the_first_are_told_and_the_others_counted(attn: Attn) -> None:
+    keys = "".join(f"k{number}: 1\n" for number in range(60))
+    result = attn("compute", "-", stdin=f"X: [[1]]\n{keys}".encode())
+    assert (result.status, result.out) == (2, "")
+    assert result.err.count(": unknown key k") == 50
+    assert "<stdin>:51:1: unknown key k49" in result.err
+    assert result.err.endswith("and 10 more like these\n")
+
+
 def test_every_bad_file_is_told_and_the_others_go_on(attn: Attn) -> None:
     result = attn(
         "compute",

@@ -318,3 +318,9 @@ def test_scores_that_a_hand_can_exponentiate_are_not_shifted() -> None:
     far = attncli.compute(attncli.Problem(scores=[[1000.0, 0.0]], V=[[1], [2]]))
     assert far["exp"].formula == "exp = e^(scores − largest)"
     assert "largest score of each row was subtracted first" in far.warnings[0]
+
+
+@pytest.mark.parametrize("width", [1e150, 1e155, 1e308])
+def test_a_width_whose_square_is_no_float_makes_all_scores_0(width: float) -> None:
+    problem = attncli.Problem(X=[[1], [3]], score={"name": "distance", "width": width})
+    np.testing.assert_array_equal(attncli.compute(problem)["weights"].value, 0.5)

@@ -442,6 +442,17 @@ def test_a_problem_that_no_hand_works_is_refused(folder: Path, attn: Attn) -> No
     assert "this problem has 20,000 numbers, its scores among them" in result.err
 
 
+@pytest.mark.parametrize(
+    "more",
+    ["bias: [[1e308, -1e308], [0, 0]]", "gradient: {loss: squared_error, target: [[1e154], [1]]}"],
+)
+def test_numbers_that_no_hand_writes_are_refused(more: str, attn: Attn) -> None:
+    result = attn("vary", "-", stdin=f"X: [[1], [3]]\n{more}\n".encode())
+    assert (result.status, result.out) == (2, "")
+    assert result.err.startswith("<stdin>:2:")
+    assert "; at most 1e+15 is varied\n" in result.err
+
+
 def test_more_variants_than_there_are_is_refused(folder: Path, attn: Attn) -> None:
     (folder / "tiny.yaml").write_text("scores: [[1, 2]]\nV: [[1], [2]]\n")
     result = attn("vary", "tiny.yaml", "-n", "40", "--values", "1,2", cwd=folder)

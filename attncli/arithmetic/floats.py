@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from math import fsum
+from math import fsum, inf
 from typing import Any
 
 import numpy as np
@@ -64,6 +64,17 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
     # Next to the end of the range the correction itself may be ∞ − ∞; it is then far below a digit.
     correction = 1 + np.where(np.isfinite(lost), lost, 0.0) * np.log(base)
     return np.where(result > 0, result * correction, result).astype(scores.dtype)
+
+
+def squared(number: Any) -> Any:
+    """Return a number times itself; ∞ where that is beyond a float, for which Python has an error.
+
+    It may also be an element that remembers.
+    """
+    try:
+        return number**2
+    except OverflowError:
+        return inf
 
 
 def total(array: Array, along: int) -> Array:

@@ -197,7 +197,7 @@ class GaussianExponent(Pairs):
         q, k = arrays
         difference = q[..., :, None, :] - k[..., None, :, :]
         squares = (difference * difference).sum(axis=-1)
-        result: Array = -squares / (2 * self.width**2)
+        result: Array = -squares / (2 * precision.squared(self.width))
         return result
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -369,7 +369,9 @@ class ThroughDistance(Operation):
         """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
         upstream, own, other = arrays
         difference = other[..., None, :, :] - own[..., :, None, :]
-        result: Array = (upstream[..., None] * difference).sum(axis=-2) / self.width**2
+        result: Array = (upstream[..., None] * difference).sum(axis=-2) / precision.squared(
+            self.width
+        )
         return result
 
     def notation(self, columns: bool) -> tree.Formula:

@@ -43,9 +43,17 @@ class Line:
 
 
 def tell(text: str) -> None:
-    """Print a message to standard error."""
-    Line.clear()
-    typer.echo(text, err=True)
+    """Print a message to standard error.
+
+    One that cannot be written, as to a full disk, is lost, and nothing else with it.
+    """
+    try:
+        Line.clear()
+        typer.echo(text, err=True)
+    except BrokenPipeError:
+        raise
+    except OSError:
+        pass
 
 
 def counted(items: Iterable[T], noun: str, prints: bool = True) -> Iterator[T]:

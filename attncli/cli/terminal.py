@@ -161,8 +161,8 @@ def leave(status: int) -> NoReturn:
                 stream.flush()
         except BrokenPipeError:
             status = READER_WENT_AWAY
-        except OSError:
-            status = status or BAD_INPUT
+        except OSError:  # a message that is lost loses nothing else
+            status = (status or BAD_INPUT) if stream is sys.stdout else status
     os._exit(status)
 
 

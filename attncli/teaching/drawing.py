@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import InputError, fail
+from attncli.checking.agreement import largest
+from attncli.errors import InputError, fail, located
 from attncli.forms.matrices import to_number
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
@@ -26,6 +27,9 @@ from attncli.text.escapes import visible
 
 MOST_NUMBERS = 2_000
 """A problem for a hand has fewer numbers, its scores among them."""
+
+LARGEST = 1e15
+"""A larger number has no decimals, and a problem for a hand has none so large."""
 
 MOST_VALUES = 10_000
 
@@ -102,7 +106,8 @@ class Drawing:
 
     def __init__(self, problem: Problem, values: tuple[float, ...] | None = None) -> None:
         self._problem = problem
-        _check_size(problem)
+        with located(problem.source):
+            _check_size(problem)
         self.cells: dict[str, Cells] = {}
         for key, array in problem.matrices().items():
             given, drawn = array.astype(float), np.isfinite(array)
@@ -243,10 +248,14 @@ def _check_size(problem: Problem) -> None:
     sizes = problem.sizes
     scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
     count = scores + sum(array.size for array in problem.matrices().values())
+    hint = "variants are for problems that are worked by hand"
     if count > MOST_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
-        hint = "variants are for problems that are worked by hand"
         raise fail(f"{message}; one that is varied has at most {MOST_NUMBERS:,}", hint=hint)
+    for key, array in problem.matrices().items():
+        if (most := largest(array)) > LARGEST:
+            message = f"{key} holds a number as large as {most:g}; at most {LARGEST:g} is varied"
+            raise fail(message, *key.split("."), hint=hint)
 
 
 def own_values(numbers: Array) -> tuple[float, ...]:
