@@ -151,6 +151,30 @@ def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -
     assert attn("check", "variants", *other, cwd=tmp_path).out.count("correct") == 2
 
 
+def test_a_problem_with_answers_in_it_is_called_by_its_file(attn: Attn, tmp_path: Path) -> None:
+    """Its title and its notes are the problem's; so are those of results."""
+    problem = f"notes: By hand.\n{SMALL}"
+    answers = f"answers:\n  {RIGHT['Small']}"
+    sheets = {
+        "in/Ada.yaml": problem + answers,
+        "in/Bo/hw.yaml": problem + answers,
+        "in/s3.yaml": f"student: Cy\ncomment: late\n{problem}{answers}",
+        "in/s4.yaml": f"title: Di\nnotes: tired\n{answers}",
+    }
+    write(tmp_path, {"hw.yaml": problem, **sheets})
+    for form in ("yaml", "json", "csv"):
+        attn("compute", "hw.yaml", "-o", f"in/Ed {form}.{form}", cwd=tmp_path)
+    names = ["Ada", "Ed csv", "Ed json", "Ed yaml", "Cy", "s4", "Bo"]
+    assert book(attn, tmp_path, "hw.yaml", "in") == [(name, "Small", "correct") for name in names]
+    out = attn("check", "hw.yaml", "in", "-f", "json", cwd=tmp_path).out
+    comments = [json.loads(line)["comment"] for line in out.splitlines()]
+    assert comments == ["", "", "", "", "late", "tired", ""]
+    both = f"{GOOD}answers:\n  {RIGHT['Good']}---\n{SMALL}{answers}"
+    write(tmp_path, {**BOTH, "set/Flo.yaml": both})
+    expected = [("Flo", "Good", "correct"), ("Flo", "Small", "correct")]
+    assert book(attn, tmp_path, "hw.yaml", "set") == expected
+
+
 def test_problems_with_titles_of_their_own_are_a_set(attn: Attn, tmp_path: Path) -> None:
     write(tmp_path, {"set/10.yaml": SMALL, "set/9.yaml": GOOD, "in/ada/10.yaml": RIGHT["Small"]})
     rows = [("ada", "Good", "empty"), ("ada", "Small", "correct")]
