@@ -123,6 +123,58 @@ def test_what_is_no_sheet_is_passed_over_with_a_word(attn: Attn, tmp_path: Path)
     assert result.err == "none: there are no answers in this folder\n"
 
 
+def test_worksheets_are_read_in_folders_where_answers_are_marked(
+    attn: Attn, tmp_path: Path
+) -> None:
+    cells = "| | a | b |\n|---|---|---|\n| a | 1 | 0 |\n| b | 0 | 4 |\n"
+    filled = f"Name: ____\n\n<!-- answer: scores -->\n\n{cells}"
+    tex = "\\attnanswer{scores}{\\begin{array}{cc}1&0\\\\0&4\\end{array}}\n"
+    own = {"in/Tom.md": filled, "in/Uma.tex": tex, "in/Vic/sheet.md": filled, "in/Wim/a.tex": "x"}
+    others = {f"in/{name}": "Hand in a file.\n" for name in ("README.md", "Xu.log", "a.aux")}
+    write(tmp_path, {"hw.yaml": SMALL, **own, **others})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        *[(name, "Small", "correct") for name in ("Tom", "Uma", "Vic")],
+        ("Wim", "Small", "unreadable"),
+    ]
+    err = attn("check", "hw.yaml", "in", cwd=tmp_path).err
+    assert err.startswith("in: passed over a.aux, README.md, Xu.log and Wim/a.tex\n")
+    assert "in/Wim: there are no answers in this folder" in err
+
+
+def test_a_file_of_another_program_is_unread_for_its_student(attn: Attn, tmp_path: Path) -> None:
+    names = ("Tom.docx", "Uma.xlsx", "Vic.pdf", "Wim.zip", "Ada.pdf", "hw 1.pdf", "Bo/a/scan.jpg")
+    own = {"in/Ada.yaml": RIGHT["Small"], **{f"in/{name}": "x" for name in names}}
+    write(tmp_path, {"hw.yaml": SMALL, **own, **{f"in/{n:02}.log": "x" for n in range(7)}})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        ("Ada", "Small", "correct"),
+        *[(name, "Small", "unreadable") for name in ("Tom", "Uma", "Vic", "Wim", "Bo")],
+    ]
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 2
+    logs = ", ".join(f"{n:02}.log" for n in range(7))
+    assert result.err.startswith(f"in: passed over {logs}, Ada.pdf and hw 1.pdf\n")
+    assert "in/Wim.zip: this is an archive" in result.err
+    write(tmp_path, {"submission/answers.yaml": RIGHT["Small"], "submission/scan.pdf": "x"})
+    assert [name for name, *_ in book(attn, tmp_path, "hw.yaml", "submission")] == ["answers"]
+
+
+def test_a_student_with_an_empty_folder_stops_no_other(attn: Attn, tmp_path: Path) -> None:
+    write(tmp_path, {"hw.yaml": SMALL, "in/Ada/hw.yaml": RIGHT["Small"]})
+    (tmp_path / "in" / "Bo" / "drafts").mkdir(parents=True)
+    (tmp_path / "in" / "Ada" / "drafts").mkdir()
+    expected = [("Ada", "Small", "correct"), ("Bo", "Small", "unreadable")]
+    assert book(attn, tmp_path, "hw.yaml", "in") == expected
+    result = attn("check", "hw.yaml", "in/Bo", "in/Ada", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err == "in/Bo: there are no answers in this folder\n"
+    assert "2 answers: 1 correct, 0 wrong, 1 could not be read" in result.out
+    groups = {"g/mon/Ada/hw.yaml": RIGHT["Small"], "g/tue/Cy/scan.pdf": "x"}
+    write(tmp_path, groups)
+    (tmp_path / "g" / "tue" / "Bo").mkdir()
+    rows = book(attn, tmp_path, "hw.yaml", "g")
+    assert [name for name, *_ in rows] == ["Ada", "Bo", "Cy"]
+
+
 def test_a_link_out_of_the_folder_is_not_read(attn: Attn, tmp_path: Path) -> None:
     write(tmp_path, {"hw.yaml": SMALL, "in/ada.yaml": RIGHT["Small"], "bo.yaml": RIGHT["Small"]})
     (tmp_path / "in" / "bo.yaml").symlink_to(tmp_path / "bo.yaml")

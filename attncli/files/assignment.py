@@ -224,12 +224,25 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
     They come in the order of their names; of a hidden folder nothing but itself.
     """
-    for at, folders, names in os.walk(folder):
-        hidden = [name for name in folders if is_hidden(name)]
-        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+    for at, hidden, names in _walked(folder):
         parts = Path(at).relative_to(folder).parts
         for name in sorted([*names, *hidden], key=natural):
             yield str(Path(at) / name), (*parts, Path(name).stem)
+
+
+def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of every folder below one, but for hidden ones, in the order of names."""
+    for at, _, _ in _walked(folder):
+        if parts := Path(at).relative_to(folder).parts:
+            yield parts
+
+
+def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each folder below one, and itself, with the hidden folders and the files in it."""
+    for at, folders, names in os.walk(folder):
+        hidden = [name for name in folders if is_hidden(name)]
+        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+        yield at, hidden, names
 
 
 def is_hidden(name: str) -> bool:

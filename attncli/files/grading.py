@@ -13,7 +13,7 @@ from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.foreign import refused
-from attncli.files.handed_in import HandedIn, handed_in, named
+from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
 from attncli.files.load import NOTHING
 from attncli.files.read import STDIN
 from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
@@ -34,6 +34,8 @@ Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
 """What was found in the answers of one student to each of the problems."""
+
+NO_ANSWERS = "there are no answers in this folder"
 
 UNTOLD = -1
 """The place of the problem that answers are of which do not tell it."""
@@ -92,10 +94,12 @@ class Grading(Record):
                 yield (self._graded(first, number, with_matrices(sheet, files)),)
             return
         for is_folder, some in groupby(sources, lambda name: name != "-" and Path(name).is_dir()):
-            for one in self._handed_in(list(some), is_folder):
+            for one in self._handed_in(list(some), is_folder, len(sources) == 1):
                 yield from self._of_student(one, files)
 
-    def _handed_in(self, sources: Sequence[str], are_folders: bool) -> Iterator[HandedIn]:
+    def _handed_in(
+        self, sources: Sequence[str], are_folders: bool, is_only: bool
+    ) -> Iterator[HandedIn]:
         if not are_folders:
             yield from named(sources, self.assignment)
             return
@@ -104,13 +108,15 @@ class Grading(Record):
             for one in handed_in(folder, self.assignment, self.tell):
                 is_empty = False
                 yield one
+            if is_empty and is_only:
+                raise error_at(Place(folder), NO_ANSWERS)
             if is_empty:
-                raise error_at(Place(folder), "there are no answers in this folder")
+                yield HandedIn(folder_name(folder), (), folder)
 
     def _of_student(self, one: HandedIn, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield what is found in the files of a student, or of all students in one table."""
-        if one.foreign:
-            yield from self._foreign(one)
+        if one.unread:
+            yield self._without_answers(one)
             return
         told: dict[int, tuple[str, list[Sheet]]] = {}
         several = len(one.files) > 1
@@ -237,12 +243,14 @@ class Grading(Record):
             return Unread(sheet.name, error, title)
         return report if report.title == title else replace(report, title=title)
 
-    def _foreign(self, one: HandedIn) -> Iterator[Student]:
-        path = one.foreign[0]
+    def _without_answers(self, one: HandedIn) -> Student:
+        """Return that nothing of what a student handed in can be read."""
+        path = one.unread
         found = refused(b"", Path(path).suffix.lower())
-        assert found is not None
+        if found is None or Path(path).is_dir():
+            return self._unread(one.student, error_at(Place(path), NO_ANSWERS), one.student)
         fault = replace(found.faults[0], place=Place(path))
-        yield self._unread(one.student, InputError(fault), one.student)
+        return self._unread(one.student, InputError(fault), one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
         """Return that nothing of a student could be read, for each of the problems."""
