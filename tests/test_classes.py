@@ -168,6 +168,10 @@ def test_a_student_with_an_empty_folder_stops_no_other(attn: Attn, tmp_path: Pat
     assert result.status == 2
     assert result.err == "in/Bo: there are no answers in this folder\n"
     assert "2 answers: 1 correct, 0 wrong, 1 could not be read" in result.out
+    write(tmp_path, {"in/Bo/scan.pdf": "x", "in/Ada/scan.pdf": "x"})
+    assert book(attn, tmp_path, "hw.yaml", "in") == expected
+    rows = book(attn, tmp_path, "hw.yaml", "in/Ada", "in/Bo")
+    assert rows == [("hw", "Small", "correct"), ("Bo", "Small", "unreadable")]
     groups = {"g/mon/Ada/hw.yaml": RIGHT["Small"], "g/tue/Cy/scan.pdf": "x"}
     write(tmp_path, groups)
     (tmp_path / "g" / "tue" / "Bo").mkdir()
@@ -225,6 +229,28 @@ def test_a_problem_with_answers_in_it_is_called_by_its_file(attn: Attn, tmp_path
     write(tmp_path, {**BOTH, "set/Flo.yaml": both})
     expected = [("Flo", "Good", "correct"), ("Flo", "Small", "correct")]
     assert book(attn, tmp_path, "hw.yaml", "set") == expected
+
+
+def test_whoever_has_a_variant_and_hands_in_nothing_is_empty(attn: Attn, tmp_path: Path) -> None:
+    names = ("Ada Lovelace", "Bo", "Cy", "Di")
+    right, wrong = RIGHT["Small"], "scores: [[1,\n"
+    sheets = {"in/ada_lovelace_47.yaml": right, "in/x.yaml": f"student: Cy\n{right}"}
+    sheets |= {"in/Di.yaml": wrong, "one/Bo/bo.yaml": right, "one/Bo/scan.pdf": "x"}
+    write(tmp_path, {**{f"variants/{name}.yaml": SMALL for name in names}, **sheets})
+    assert book(attn, tmp_path, "variants", "in") == [
+        ("ada_lovelace_47", "Small", "correct"),
+        *[("Di", "Small", "unreadable"), ("Cy", "Small", "correct"), ("Bo", "Small", "empty")],
+    ]
+    for answers in (["one/Bo"], ["one/Bo/bo.yaml"]):
+        out = book(attn, tmp_path, "variants", *answers)
+        assert [verdict for _, _, verdict in out] == ["correct"]
+    result = attn("check", "variants", "one", "-f", "gradescope", cwd=tmp_path)
+    assert json.loads(result.out)["extra_data"] == {"student": "bo"}
+    write(tmp_path, {"numbered/01.yaml": SMALL, "numbered/02.yaml": SMALL, "s/01-Flo.yaml": right})
+    assert book(attn, tmp_path, "numbered", "s") == [("01-Flo", "Small", "correct")]
+    write(tmp_path, {"ids/4711.yaml": SMALL, "ids/4712.yaml": SMALL, "i/4712.yaml": right})
+    expected = [("4712", "Small", "correct"), ("4711", "Small", "empty")]
+    assert book(attn, tmp_path, "ids", "i") == expected
 
 
 def test_problems_with_titles_of_their_own_are_a_set(attn: Attn, tmp_path: Path) -> None:

@@ -60,6 +60,9 @@ class Grading(Record):
         allow_outside: whether a sheet may name files outside its own folder and those below.
         headings: what columns of a table of a class hold, by their headings.
         tell: called with a sentence on files in a folder that are passed over.
+        with_absent: whether those who have a variant, and handed in nothing to the folder of a
+            class, are among the students.
+        worked: the variants of those whose sheets were found, noted as they are read.
     """
 
     assignment: Assignment
@@ -69,6 +72,8 @@ class Grading(Record):
     allow_outside: bool = False
     headings: Headings = NOTHING
     tell: Callable[[str], None] = silent
+    with_absent: bool = True
+    worked: set[str] | None = None
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each of the problems, or why there is none.
@@ -93,9 +98,23 @@ class Grading(Record):
             for number, sheet in enumerate(sheets):
                 yield (self._graded(first, number, with_matrices(sheet, files)),)
             return
-        for is_folder, some in groupby(sources, lambda name: name != "-" and Path(name).is_dir()):
+        noting = replace(self, worked=set())
+        for is_folder, some in groupby(sources, _is_folder):
             for one in self._handed_in(list(some), is_folder, len(sources) == 1):
-                yield from self._of_student(one, files)
+                yield from noting._of_student(one, files)
+        if self.with_absent and any(map(self._is_of_class, sources)):
+            yield from noting._absent()
+
+    def _is_of_class(self, source: str) -> bool:
+        """Whether a source is a folder of the answers of a class, and not of one student."""
+        return _is_folder(source) and not self.assignment.has(folder_name(source))
+
+    def _absent(self) -> Iterator[Student]:
+        """Yield empty sheets of those whose variants nobody worked, unless these are numbered."""
+        names = [] if self.assignment.are_numbered else self.assignment.names
+        for name in names:
+            if name not in (self.worked or ()):
+                yield self._together(name, {}, name)
 
     def _handed_in(
         self, sources: Sequence[str], are_folders: bool, is_only: bool
@@ -105,7 +124,7 @@ class Grading(Record):
             return
         for folder in sources:
             is_empty = True
-            for one in handed_in(folder, self.assignment, self.tell):
+            for one in handed_in(folder, self.assignment, self.tell, not is_only):
                 is_empty = False
                 yield one
             if is_empty and is_only:
@@ -222,7 +241,7 @@ class Grading(Record):
         stated = [sheet.name for sheet in sheets if sheet.is_named]
         called = next(iter([*stated, *filter(None, [student])]), "")
         try:
-            given = self.assignment.given_to(*names, *stated)
+            given = self._given_to(*names, *stated)
         except InputError as error:
             return self._unread(called or next(iter(found.values()))[0], error)
         graded: list[Graded] = []
@@ -234,6 +253,12 @@ class Grading(Record):
             else:
                 graded.append(self._graded(given, number, replace(sheet, name=name)))
         return tuple(graded)
+
+    def _given_to(self, *names: str) -> Given:
+        """Return what a student was given, and note that there is a sheet to it."""
+        if self.worked is not None:
+            self.worked.add(self.assignment.variant_of(*names))
+        return self.assignment.given_to(*names)
 
     def _graded(self, given: Given, number: int, sheet: Submission) -> Graded:
         title = given.title(number)
@@ -255,7 +280,7 @@ class Grading(Record):
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
         """Return that nothing of a student could be read, for each of the problems."""
         try:
-            given = self.assignment.given_to(*names)
+            given = self._given_to(*names)
         except InputError:
             given = self.assignment.first
         return tuple(Unread(name, error, given.title(n)) for n in range(len(given.keys)))
@@ -291,6 +316,10 @@ def grade_all(
     grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings)
     for student in grading.students(sources):
         yield from student
+
+
+def _is_folder(source: str) -> bool:
+    return source != "-" and Path(source).is_dir()
 
 
 def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:

@@ -47,7 +47,10 @@ class HandedIn(Record):
 
 
 def handed_in(
-    folder: str, assignment: Assignment, tell: Callable[[str], None]
+    folder: str,
+    assignment: Assignment,
+    tell: Callable[[str], None],
+    is_one_of_several: bool = False,
 ) -> Iterator[HandedIn]:
     """Yield what each student handed in, of the files in a folder and those below it.
 
@@ -58,9 +61,10 @@ def handed_in(
         folder: the folder.
         assignment: what was given.
         tell: called with a sentence on the files that are passed over.
+        is_one_of_several: whether other folders were named beside it, as where each is a student's.
     """
     read, foreign, others = _sorted(folder)
-    whose = Whose(folder, assignment, [parts for _, parts in read])
+    whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
     found: dict[Parts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
         student, problem = whose.of(parts)
@@ -73,7 +77,8 @@ def handed_in(
     told = set[Parts]()
     for path, parts in foreign:
         student = whose.of_foreign(parts, silent)
-        is_beside = student in told or any(start in found for start in _starts(student))
+        is_beside = student in told or student in around
+        is_beside = is_beside or any(start in found for start in _starts(student))
         if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
         else:
@@ -173,15 +178,19 @@ class Whose:
         folder: the folder in which they are.
         assignment: what was given.
         every: the parts of all paths.
+        is_one_of_several: as of `handed_in`.
     """
 
-    def __init__(self, folder: str, assignment: Assignment, every: Sequence[Parts]) -> None:
+    def __init__(
+        self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
+    ) -> None:
         self._folder = folder
         self._assignment = assignment
         self._first = assignment.first
         flat = [parts[0] for parts in every if len(parts) == 1]
         self._one_student = all(self._problem(name) is not None for name in flat)
-        self._of_class = not flat or not all(map(self._of_nobody, flat))
+        is_own = assignment.has(folder_name(folder)) or (is_one_of_several and len(flat) < 2)
+        self._of_class = not is_own and (not flat or not all(map(self._of_nobody, flat)))
         self._inside = Counter(parts[:-1] for parts in every)
         self._alike = Counter(name for name, _ in {(p[-1], p[:-1]) for p in every})
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
