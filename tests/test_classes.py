@@ -100,7 +100,7 @@ def test_a_file_a_student_with_a_sheet_a_problem(attn: Attn, tmp_path: Path) -> 
     ]
     err = attn("check", "hw.yaml", "in", "-q", cwd=tmp_path).err
     assert "problem 2 is answered twice" in err
-    assert "in/di.yaml: there are 1 set of answers, but 2 problems" in err
+    assert "in/di.yaml: there is 1 set of answers, but 2 problems" in err
     assert "in/ed.yaml:1:1: there is no problem 7" in err
 
 

@@ -217,8 +217,8 @@ class Grading(Record):
         for name, found in by_student.items():
             yield self._together(student or name or shown, found, student, stem, name)
         if not is_told and len(others) != len(whole.keys):
-            count = f"{len(others)} set{'s'[: len(others) != 1]} of answers"
-            message = f"there are {count}, but {len(whole.keys)} problems"
+            count = "is 1 set" if len(others) == 1 else f"are {len(others)} sets"
+            message = f"there {count} of answers, but {len(whole.keys)} problems"
             hint = "part the answers to each problem by a line of ---, or write problem: 2"
             raise error_at(Place(shown), message, hint)
         if not is_told:
