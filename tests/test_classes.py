@@ -104,6 +104,22 @@ def test_a_file_a_student_with_a_sheet_a_problem(attn: Attn, tmp_path: Path) -> 
     assert "in/ed.yaml:1:1: there is no problem 7" in err
 
 
+def test_a_file_that_tells_no_problem_is_that_of_its_folder(attn: Attn, tmp_path: Path) -> None:
+    own = {"in/Ben/1.yaml": RIGHT["Good"], "in/Ben/two.yaml": RIGHT["Small"]}
+    write(tmp_path, {**BOTH, **own, "in/Cy/1.yaml": RIGHT["Good"]})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        *[("Ben", "Good", "correct"), ("Ben", "Small", "unreadable")],
+        *[("Cy", "Good", "correct"), ("Cy", "Small", "empty")],
+    ]
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err.count("in/Ben/two.yaml: there is 1 set of answers, but 2 problems") == 1
+    (tmp_path / "in" / "Ben" / "2.yaml").write_text(RIGHT["Small"])
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 1
+    assert result.err == "passed over in/Ben/two.yaml: other files answer every problem\n"
+
+
 def test_what_is_no_sheet_is_passed_over_with_a_word(attn: Attn, tmp_path: Path) -> None:
     files = dict.fromkeys(
         ("in/.DS_Store", "in/._ada.yaml", "in/task.pdf", "in/a.log", "in/b.log"), "x"

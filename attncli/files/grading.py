@@ -20,6 +20,7 @@ from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
+from attncli.text.sentences import all_of
 
 
 class Unread(Record):
@@ -138,6 +139,8 @@ class Grading(Record):
             yield self._without_answers(one)
             return
         told: dict[int, tuple[str, list[Sheet]]] = {}
+        tells_problem = any(problem is not None for _, problem in one.files)
+        unplaced: dict[str, InputError] = {}
         several = len(one.files) > 1
         for source, problem in one.files:
             student = f"{one.student}, {Path(source).name}" if several else one.student
@@ -155,13 +158,32 @@ class Grading(Record):
                         found = [(found[0][0], error)]
                     told[problem] = source, found
             except InputError as error:
-                if problem is None:
+                if problem is None and tells_problem:
+                    unplaced[source] = error
+                elif problem is None:
                     yield self._unread(one.student or source, error, one.student, source)
                 else:
                     told[problem] = source, [(source, error)]
         if told:
             by_problem = {problem: sheets[0] for problem, (_, sheets) in told.items()}
+            if unplaced:
+                by_problem = self._with_unplaced(one.student, by_problem, unplaced)
             yield self._together(one.student, by_problem, one.student)
+
+    def _with_unplaced(
+        self, student: str, found: Mapping[int, Sheet], unplaced: Mapping[str, InputError]
+    ) -> dict[int, Sheet]:
+        """Return the sheets of a student with errors for the problems that no sheet answers.
+
+        `unplaced` are why files tell no problem: they may be of any that is left.
+        """
+        every = range(len(self.assignment.first.keys))
+        if len(found) == len(every):
+            paths = all_of([visible(source) for source in unplaced])
+            self.tell(f"passed over {paths}: other files answer every problem")
+        faults = [fault for error in unplaced.values() for fault in error.faults]
+        rest: Sheet = student, InputError(*faults)
+        return {**dict.fromkeys(every, rest), **found}
 
     def _of_file(
         self, student: str, source: str, sheets: Iterator[Sheet], files: Mapping[str, Document]

@@ -193,6 +193,7 @@ class Whose:
         self._of_class = not is_own and (not flat or not all(map(self._of_nobody, flat)))
         self._inside = Counter(parts[:-1] for parts in every)
         self._alike = Counter(name for name, _ in {(p[-1], p[:-1]) for p in every})
+        self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
     def of(self, parts: Parts) -> tuple[Parts, int | None]:
@@ -212,7 +213,9 @@ class Whose:
                 return rest[:end], problem
         if problem is not None or len(parts) == 1:
             return rest, problem
-        is_students = self._inside[parts[:-1]] == 1 or parts[:-1] in self._shared
+        around = parts[:-1]
+        is_alone = self._inside[around] == 1
+        is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
 
     def of_foreign(self, parts: Parts, silent: Container[Parts]) -> Parts:
