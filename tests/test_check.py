@@ -431,7 +431,7 @@ def test_several_problems_and_their_answers(attn: Attn, tmp_path: Path) -> None:
     answers.write_text("scores: [[1, 0], [0, 4]]\n")
     result = attn("check", both, answers)
     assert result.status == 2
-    assert "there are 1 set of answers, but 2 problems" in result.err
+    assert "there is 1 set of answers, but 2 problems" in result.err
 
 
 def test_answers_from_standard_input(attn: Attn) -> None:

@@ -100,8 +100,24 @@ def test_a_file_a_student_with_a_sheet_a_problem(attn: Attn, tmp_path: Path) -> 
     ]
     err = attn("check", "hw.yaml", "in", "-q", cwd=tmp_path).err
     assert "problem 2 is answered twice" in err
-    assert "in/di.yaml: there are 1 set of answers, but 2 problems" in err
+    assert "in/di.yaml: there is 1 set of answers, but 2 problems" in err
     assert "in/ed.yaml:1:1: there is no problem 7" in err
+
+
+def test_a_file_that_tells_no_problem_is_that_of_its_folder(attn: Attn, tmp_path: Path) -> None:
+    own = {"in/Ben/1.yaml": RIGHT["Good"], "in/Ben/two.yaml": RIGHT["Small"]}
+    write(tmp_path, {**BOTH, **own, "in/Cy/1.yaml": RIGHT["Good"]})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        *[("Ben", "Good", "correct"), ("Ben", "Small", "unreadable")],
+        *[("Cy", "Good", "correct"), ("Cy", "Small", "empty")],
+    ]
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err.count("in/Ben/two.yaml: there is 1 set of answers, but 2 problems") == 1
+    (tmp_path / "in" / "Ben" / "2.yaml").write_text(RIGHT["Small"])
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 1
+    assert result.err == "passed over in/Ben/two.yaml: other files answer every problem\n"
 
 
 def test_what_is_no_sheet_is_passed_over_with_a_word(attn: Attn, tmp_path: Path) -> None:
@@ -121,6 +137,62 @@ def test_what_is_no_sheet_is_passed_over_with_a_word(attn: Attn, tmp_path: Path)
     result = attn("check", "hw.yaml", "none", cwd=tmp_path)
     assert (result.status, result.out) == (2, "")
     assert result.err == "none: there are no answers in this folder\n"
+
+
+def test_worksheets_are_read_in_folders_where_answers_are_marked(
+    attn: Attn, tmp_path: Path
+) -> None:
+    cells = "| | a | b |\n|---|---|---|\n| a | 1 | 0 |\n| b | 0 | 4 |\n"
+    filled = f"Name: ____\n\n<!-- answer: scores -->\n\n{cells}"
+    tex = "\\attnanswer{scores}{\\begin{array}{cc}1&0\\\\0&4\\end{array}}\n"
+    own = {"in/Tom.md": filled, "in/Uma.tex": tex, "in/Vic/sheet.md": filled, "in/Wim/a.tex": "x"}
+    others = {f"in/{name}": "Hand in a file.\n" for name in ("README.md", "Xu.log", "a.aux")}
+    write(tmp_path, {"hw.yaml": SMALL, **own, **others})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        *[(name, "Small", "correct") for name in ("Tom", "Uma", "Vic")],
+        ("Wim", "Small", "unreadable"),
+    ]
+    err = attn("check", "hw.yaml", "in", cwd=tmp_path).err
+    assert err.startswith("in: passed over a.aux, README.md, Xu.log and Wim/a.tex\n")
+    assert "in/Wim: there are no answers in this folder" in err
+
+
+def test_a_file_of_another_program_is_unread_for_its_student(attn: Attn, tmp_path: Path) -> None:
+    names = ("Tom.docx", "Uma.xlsx", "Vic.pdf", "Wim.zip", "Ada.pdf", "hw 1.pdf", "Bo/a/scan.jpg")
+    own = {"in/Ada.yaml": RIGHT["Small"], **{f"in/{name}": "x" for name in names}}
+    write(tmp_path, {"hw.yaml": SMALL, **own, **{f"in/{n:02}.log": "x" for n in range(7)}})
+    assert book(attn, tmp_path, "hw.yaml", "in") == [
+        ("Ada", "Small", "correct"),
+        *[(name, "Small", "unreadable") for name in ("Tom", "Uma", "Vic", "Wim", "Bo")],
+    ]
+    result = attn("check", "hw.yaml", "in", cwd=tmp_path)
+    assert result.status == 2
+    logs = ", ".join(f"{n:02}.log" for n in range(7))
+    assert result.err.startswith(f"in: passed over {logs}, Ada.pdf and hw 1.pdf\n")
+    assert "in/Wim.zip: this is an archive" in result.err
+    write(tmp_path, {"submission/answers.yaml": RIGHT["Small"], "submission/scan.pdf": "x"})
+    assert [name for name, *_ in book(attn, tmp_path, "hw.yaml", "submission")] == ["answers"]
+
+
+def test_a_student_with_an_empty_folder_stops_no_other(attn: Attn, tmp_path: Path) -> None:
+    write(tmp_path, {"hw.yaml": SMALL, "in/Ada/hw.yaml": RIGHT["Small"]})
+    (tmp_path / "in" / "Bo" / "drafts").mkdir(parents=True)
+    (tmp_path / "in" / "Ada" / "drafts").mkdir()
+    expected = [("Ada", "Small", "correct"), ("Bo", "Small", "unreadable")]
+    assert book(attn, tmp_path, "hw.yaml", "in") == expected
+    result = attn("check", "hw.yaml", "in/Bo", "in/Ada", cwd=tmp_path)
+    assert result.status == 2
+    assert result.err == "in/Bo: there are no answers in this folder\n"
+    assert "2 answers: 1 correct, 0 wrong, 1 could not be read" in result.out
+    write(tmp_path, {"in/Bo/scan.pdf": "x", "in/Ada/scan.pdf": "x"})
+    assert book(attn, tmp_path, "hw.yaml", "in") == expected
+    rows = book(attn, tmp_path, "hw.yaml", "in/Ada", "in/Bo")
+    assert rows == [("hw", "Small", "correct"), ("Bo", "Small", "unreadable")]
+    groups = {"g/mon/Ada/hw.yaml": RIGHT["Small"], "g/tue/Cy/scan.pdf": "x"}
+    write(tmp_path, groups)
+    (tmp_path / "g" / "tue" / "Bo").mkdir()
+    rows = book(attn, tmp_path, "hw.yaml", "g")
+    assert [name for name, *_ in rows] == ["Ada", "Bo", "Cy"]
 
 
 def test_a_link_out_of_the_folder_is_not_read(attn: Attn, tmp_path: Path) -> None:
@@ -149,6 +221,52 @@ def test_a_variant_is_told_by_the_name_of_the_file(attn: Attn, tmp_path: Path) -
     assert result.err == "no variant is called Zoe\n  the variants are Ada Lovelace, Bo\n"
     other = ("in/s2.yaml", "in/s2.yaml", "-q")
     assert attn("check", "variants", *other, cwd=tmp_path).out.count("correct") == 2
+
+
+def test_a_problem_with_answers_in_it_is_called_by_its_file(attn: Attn, tmp_path: Path) -> None:
+    """Its title and its notes are the problem's; so are those of results."""
+    problem = f"notes: By hand.\n{SMALL}"
+    answers = f"answers:\n  {RIGHT['Small']}"
+    sheets = {
+        "in/Ada.yaml": problem + answers,
+        "in/Bo/hw.yaml": problem + answers,
+        "in/s3.yaml": f"student: Cy\ncomment: late\n{problem}{answers}",
+        "in/s4.yaml": f"title: Di\nnotes: tired\n{answers}",
+    }
+    write(tmp_path, {"hw.yaml": problem, **sheets})
+    for form in ("yaml", "json", "csv"):
+        attn("compute", "hw.yaml", "-o", f"in/Ed {form}.{form}", cwd=tmp_path)
+    names = ["Ada", "Ed csv", "Ed json", "Ed yaml", "Cy", "s4", "Bo"]
+    assert book(attn, tmp_path, "hw.yaml", "in") == [(name, "Small", "correct") for name in names]
+    out = attn("check", "hw.yaml", "in", "-f", "json", cwd=tmp_path).out
+    comments = [json.loads(line)["comment"] for line in out.splitlines()]
+    assert comments == ["", "", "", "", "late", "tired", ""]
+    both = f"{GOOD}answers:\n  {RIGHT['Good']}---\n{SMALL}{answers}"
+    write(tmp_path, {**BOTH, "set/Flo.yaml": both})
+    expected = [("Flo", "Good", "correct"), ("Flo", "Small", "correct")]
+    assert book(attn, tmp_path, "hw.yaml", "set") == expected
+
+
+def test_whoever_has_a_variant_and_hands_in_nothing_is_empty(attn: Attn, tmp_path: Path) -> None:
+    names = ("Ada Lovelace", "Bo", "Cy", "Di")
+    right, wrong = RIGHT["Small"], "scores: [[1,\n"
+    sheets = {"in/ada_lovelace_47.yaml": right, "in/x.yaml": f"student: Cy\n{right}"}
+    sheets |= {"in/Di.yaml": wrong, "one/Bo/bo.yaml": right, "one/Bo/scan.pdf": "x"}
+    write(tmp_path, {**{f"variants/{name}.yaml": SMALL for name in names}, **sheets})
+    assert book(attn, tmp_path, "variants", "in") == [
+        ("ada_lovelace_47", "Small", "correct"),
+        *[("Di", "Small", "unreadable"), ("Cy", "Small", "correct"), ("Bo", "Small", "empty")],
+    ]
+    for answers in (["one/Bo"], ["one/Bo/bo.yaml"]):
+        out = book(attn, tmp_path, "variants", *answers)
+        assert [verdict for _, _, verdict in out] == ["correct"]
+    result = attn("check", "variants", "one", "-f", "gradescope", cwd=tmp_path)
+    assert json.loads(result.out)["extra_data"] == {"student": "bo"}
+    write(tmp_path, {"numbered/01.yaml": SMALL, "numbered/02.yaml": SMALL, "s/01-Flo.yaml": right})
+    assert book(attn, tmp_path, "numbered", "s") == [("01-Flo", "Small", "correct")]
+    write(tmp_path, {"ids/4711.yaml": SMALL, "ids/4712.yaml": SMALL, "i/4712.yaml": right})
+    expected = [("4712", "Small", "correct"), ("4711", "Small", "empty")]
+    assert book(attn, tmp_path, "ids", "i") == expected
 
 
 def test_problems_with_titles_of_their_own_are_a_set(attn: Attn, tmp_path: Path) -> None:

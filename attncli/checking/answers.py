@@ -30,22 +30,29 @@ from attncli.checking.texts import sizes, texts_of
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
+from attncli.problem.keys import KEYS
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 SUCH_AS = "write such as weights: [[0.5, 0.5]]"
 
-NAMES = ("student", "name", "title")
+NAMES = ("student", "name")
 """Keys beside the matrices, the first of them that is given names the student."""
 
-COMMENTS = ("comment", "comments", "remark", "remarks", "note", "notes")
+TITLE = "title"
+"""The problem's; it names a sheet that nothing else does, such as one on standard input."""
+
+NOTES = "notes"
+"""What a student has to say, or in a copy of a problem what the problem says."""
+
+COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 """Keys beside the matrices for what a student, or whoever read the sheet, has to say."""
 
 PROBLEM = "problem"
 """A key beside the matrices that tells which of several problems was worked."""
 
-ABOUT = (*NAMES, *COMMENTS, PROBLEM)
+ABOUT = (*NAMES, TITLE, *COMMENTS, PROBLEM)
 
 NO_LABELS: Mapping[str, Labels] = {}
 
@@ -302,16 +309,18 @@ def submission_of(
     ragged: bool = False,
     labels: Mapping[str, Labels] = NO_LABELS,
     heading: Locate | None = None,
+    is_file: bool = False,
 ) -> Submission:
     """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
 
     Args:
-        values: matrices by step name, beside `student` or `title`.
+        values: matrices by step name, beside `student`; or a copy of the problem with `answers`.
         name: what to call the student where the values do not.
         locate: gives the place of a key path of the values.
         ragged: as of `Submission`.
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
         heading: gives the place of a key that is the heading of a column.
+        is_file: whether `name` is that of a file with this one sheet, which no title replaces.
 
     Raises:
         InputError: for results or answers that are no mapping, or none of names.
@@ -341,16 +350,23 @@ def submission_of(
 
     start = f"{prefix[0]}." if prefix else ""
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
-    # The notes of results are the problem's.
-    said = matrices if prefix == ("steps",) else {**values, **matrices}
+    left_out = NOTES if _tells_problem(values) else ""
+    said = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
     comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
     names = (_said(values.get(key)) for key in NAMES)
     student = next(filter(None, names), "")
+    title = "" if is_file else _said(values.get(TITLE))
     return Submission(
-        *(student or name, plain, place, ragged, own, comment, heading or nowhere),
+        *(student or title or name, plain, place, ragged, own, comment, heading or nowhere),
         problem=_said(values.get(PROBLEM)),
         is_named=bool(student),
     )
+
+
+def _tells_problem(values: Mapping[str, Any]) -> bool:
+    """Whether notes are the problem's: in results, and where answers stand in a copy of it."""
+    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
+    return "steps" in values or ("answers" in values and bool(copied))
 
 
 def _said(raw: object) -> str:

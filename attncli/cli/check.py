@@ -148,6 +148,7 @@ def check(
         *(assignment, strict, shared.standard_input(), given, allow_outside),
         headings=_headings(map_ or ()),
         tell=silent if quiet else tell,
+        with_absent=chosen_format != "gradescope",  # whose results are of one student
     )
     is_table = chosen_format == "table" and out is None
     # A table of several students is printed when the last one is known.

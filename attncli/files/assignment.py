@@ -115,28 +115,45 @@ class Assignment:
         """Whether there is a variant of that very name."""
         return plain(name) in self._variants
 
-    def given_to(self, *names: str) -> Given:
-        """Return the problems of a student, who is called by one of some names.
+    @property
+    def are_numbered(self) -> bool:
+        """Whether the variants are called by the numbers from 1, and by no names of students."""
+        said = [re.split(r"(\d+)", name, maxsplit=1) for name in self._variants]
+        numbers = sorted(int(parts[1]) for parts in said if len(parts) > 1)
+        is_alike = len({re.sub(r"\d+", "", name) for name in self._variants}) == 1
+        return is_alike and numbers == [*range(1, len(said) + 1)]
+
+    def variant_of(self, *names: str) -> str:
+        """Return the name of the variant of a student, who is called by one of some names.
 
         Of a longer name, such as a learning platform makes of it, the start may be that of a
-        variant. The names are asked in their order.
+        variant. The names are asked in their order. It is empty where everybody works the same.
 
         Raises:
             InputError: where no variant has such a name.
         """
         if self._shared is not None:
-            return self._shared
+            return ""
         said = [plain(name) for name in names if name]
         for name in said:
             if name in self._variants:
-                return self._of_variant(name)
+                return self._names[name]
         for name in said:
             starts = [known for known in self._variants if name.startswith(f"{known} ")]
             if starts:
-                return self._of_variant(max(starts, key=len))
+                return self._names[max(starts, key=len)]
         known = ", ".join(map(visible, self.names[:5])) + (", …" if len(self.names) > 5 else "")
         who = visible(next(iter(filter(None, names)), ""))
         raise fail(f"no variant is called {who}", hint=f"the variants are {known}")
+
+    def given_to(self, *names: str) -> Given:
+        """Return the problems of a student, who is called by one of some names.
+
+        Raises:
+            InputError: where no variant has such a name.
+        """
+        name = self.variant_of(*names)
+        return self._shared or self._of_variant(plain(name))
 
     def _read(self, name: str) -> Given:
         problems = list(_problems(self._variants[name], self._overrides))
@@ -224,12 +241,25 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
     They come in the order of their names; of a hidden folder nothing but itself.
     """
-    for at, folders, names in os.walk(folder):
-        hidden = [name for name in folders if is_hidden(name)]
-        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+    for at, hidden, names in _walked(folder):
         parts = Path(at).relative_to(folder).parts
         for name in sorted([*names, *hidden], key=natural):
             yield str(Path(at) / name), (*parts, Path(name).stem)
+
+
+def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
+    """Yield the parts of every folder below one, but for hidden ones, in the order of names."""
+    for at, _, _ in _walked(folder):
+        if parts := Path(at).relative_to(folder).parts:
+            yield parts
+
+
+def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
+    """Yield each folder below one, and itself, with the hidden folders and the files in it."""
+    for at, folders, names in os.walk(folder):
+        hidden = [name for name in folders if is_hidden(name)]
+        folders[:] = sorted(set(folders) - set(hidden), key=natural)
+        yield at, hidden, names
 
 
 def is_hidden(name: str) -> bool:

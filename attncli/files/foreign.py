@@ -26,7 +26,7 @@ SUFFIXES = {
     ".pdf": PDF,
     **dict.fromkeys((".html", ".htm"), PAGE),
     **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
-    **dict.fromkeys((".gz", ".tar", ".7z", ".rar"), ARCHIVE),
+    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
 }
 STARTS = {
     b"%PDF-": PDF,

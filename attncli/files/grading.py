@@ -13,13 +13,14 @@ from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.foreign import refused
-from attncli.files.handed_in import HandedIn, handed_in, named
+from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
 from attncli.files.load import NOTHING
 from attncli.files.read import STDIN
 from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
+from attncli.text.sentences import all_of
 
 
 class Unread(Record):
@@ -34,6 +35,8 @@ Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
 """What was found in the answers of one student to each of the problems."""
+
+NO_ANSWERS = "there are no answers in this folder"
 
 UNTOLD = -1
 """The place of the problem that answers are of which do not tell it."""
@@ -58,6 +61,9 @@ class Grading(Record):
         allow_outside: whether a sheet may name files outside its own folder and those below.
         headings: what columns of a table of a class hold, by their headings.
         tell: called with a sentence on files in a folder that are passed over.
+        with_absent: whether those who have a variant, and handed in nothing to the folder of a
+            class, are among the students.
+        worked: the variants of those whose sheets were found, noted as they are read.
     """
 
     assignment: Assignment
@@ -67,6 +73,8 @@ class Grading(Record):
     allow_outside: bool = False
     headings: Headings = NOTHING
     tell: Callable[[str], None] = silent
+    with_absent: bool = True
+    worked: set[str] | None = None
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
         """Yield for each student the report on each of the problems, or why there is none.
@@ -91,28 +99,48 @@ class Grading(Record):
             for number, sheet in enumerate(sheets):
                 yield (self._graded(first, number, with_matrices(sheet, files)),)
             return
-        for is_folder, some in groupby(sources, lambda name: name != "-" and Path(name).is_dir()):
-            for one in self._handed_in(list(some), is_folder):
-                yield from self._of_student(one, files)
+        noting = replace(self, worked=set())
+        for is_folder, some in groupby(sources, _is_folder):
+            for one in self._handed_in(list(some), is_folder, len(sources) == 1):
+                yield from noting._of_student(one, files)
+        if self.with_absent and any(map(self._is_of_class, sources)):
+            yield from noting._absent()
 
-    def _handed_in(self, sources: Sequence[str], are_folders: bool) -> Iterator[HandedIn]:
+    def _is_of_class(self, source: str) -> bool:
+        """Whether a source is a folder of the answers of a class, and not of one student."""
+        return _is_folder(source) and not self.assignment.has(folder_name(source))
+
+    def _absent(self) -> Iterator[Student]:
+        """Yield empty sheets of those whose variants nobody worked, unless these are numbered."""
+        names = [] if self.assignment.are_numbered else self.assignment.names
+        for name in names:
+            if name not in (self.worked or ()):
+                yield self._together(name, {}, name)
+
+    def _handed_in(
+        self, sources: Sequence[str], are_folders: bool, is_only: bool
+    ) -> Iterator[HandedIn]:
         if not are_folders:
             yield from named(sources, self.assignment)
             return
         for folder in sources:
             is_empty = True
-            for one in handed_in(folder, self.assignment, self.tell):
+            for one in handed_in(folder, self.assignment, self.tell, not is_only):
                 is_empty = False
                 yield one
+            if is_empty and is_only:
+                raise error_at(Place(folder), NO_ANSWERS)
             if is_empty:
-                raise error_at(Place(folder), "there are no answers in this folder")
+                yield HandedIn(folder_name(folder), (), folder)
 
     def _of_student(self, one: HandedIn, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield what is found in the files of a student, or of all students in one table."""
-        if one.foreign:
-            yield from self._foreign(one)
+        if one.unread:
+            yield self._without_answers(one)
             return
         told: dict[int, tuple[str, list[Sheet]]] = {}
+        tells_problem = any(problem is not None for _, problem in one.files)
+        unplaced: dict[str, InputError] = {}
         several = len(one.files) > 1
         for source, problem in one.files:
             student = f"{one.student}, {Path(source).name}" if several else one.student
@@ -130,13 +158,32 @@ class Grading(Record):
                         found = [(found[0][0], error)]
                     told[problem] = source, found
             except InputError as error:
-                if problem is None:
+                if problem is None and tells_problem:
+                    unplaced[source] = error
+                elif problem is None:
                     yield self._unread(one.student or source, error, one.student, source)
                 else:
                     told[problem] = source, [(source, error)]
         if told:
             by_problem = {problem: sheets[0] for problem, (_, sheets) in told.items()}
+            if unplaced:
+                by_problem = self._with_unplaced(one.student, by_problem, unplaced)
             yield self._together(one.student, by_problem, one.student)
+
+    def _with_unplaced(
+        self, student: str, found: Mapping[int, Sheet], unplaced: Mapping[str, InputError]
+    ) -> dict[int, Sheet]:
+        """Return the sheets of a student with errors for the problems that no sheet answers.
+
+        `unplaced` are why files tell no problem: they may be of any that is left.
+        """
+        every = range(len(self.assignment.first.keys))
+        if len(found) == len(every):
+            paths = all_of([visible(source) for source in unplaced])
+            self.tell(f"passed over {paths}: other files answer every problem")
+        faults = [fault for error in unplaced.values() for fault in error.faults]
+        rest: Sheet = student, InputError(*faults)
+        return {**dict.fromkeys(every, rest), **found}
 
     def _of_file(
         self, student: str, source: str, sheets: Iterator[Sheet], files: Mapping[str, Document]
@@ -192,8 +239,8 @@ class Grading(Record):
         for name, found in by_student.items():
             yield self._together(student or name or shown, found, student, stem, name)
         if not is_told and len(others) != len(whole.keys):
-            count = f"{len(others)} set{'s'[: len(others) != 1]} of answers"
-            message = f"there are {count}, but {len(whole.keys)} problems"
+            count = "is 1 set" if len(others) == 1 else f"are {len(others)} sets"
+            message = f"there {count} of answers, but {len(whole.keys)} problems"
             hint = "part the answers to each problem by a line of ---, or write problem: 2"
             raise error_at(Place(shown), message, hint)
         if not is_told:
@@ -216,7 +263,7 @@ class Grading(Record):
         stated = [sheet.name for sheet in sheets if sheet.is_named]
         called = next(iter([*stated, *filter(None, [student])]), "")
         try:
-            given = self.assignment.given_to(*names, *stated)
+            given = self._given_to(*names, *stated)
         except InputError as error:
             return self._unread(called or next(iter(found.values()))[0], error)
         graded: list[Graded] = []
@@ -229,6 +276,12 @@ class Grading(Record):
                 graded.append(self._graded(given, number, replace(sheet, name=name)))
         return tuple(graded)
 
+    def _given_to(self, *names: str) -> Given:
+        """Return what a student was given, and note that there is a sheet to it."""
+        if self.worked is not None:
+            self.worked.add(self.assignment.variant_of(*names))
+        return self.assignment.given_to(*names)
+
     def _graded(self, given: Given, number: int, sheet: Submission) -> Graded:
         title = given.title(number)
         try:
@@ -237,17 +290,19 @@ class Grading(Record):
             return Unread(sheet.name, error, title)
         return report if report.title == title else replace(report, title=title)
 
-    def _foreign(self, one: HandedIn) -> Iterator[Student]:
-        path = one.foreign[0]
+    def _without_answers(self, one: HandedIn) -> Student:
+        """Return that nothing of what a student handed in can be read."""
+        path = one.unread
         found = refused(b"", Path(path).suffix.lower())
-        assert found is not None
+        if found is None or Path(path).is_dir():
+            return self._unread(one.student, error_at(Place(path), NO_ANSWERS), one.student)
         fault = replace(found.faults[0], place=Place(path))
-        yield self._unread(one.student, InputError(fault), one.student)
+        return self._unread(one.student, InputError(fault), one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
         """Return that nothing of a student could be read, for each of the problems."""
         try:
-            given = self.assignment.given_to(*names)
+            given = self._given_to(*names)
         except InputError:
             given = self.assignment.first
         return tuple(Unread(name, error, given.title(n)) for n in range(len(given.keys)))
@@ -283,6 +338,10 @@ def grade_all(
     grading = Grading(assignment, strict, stdin, matrices, allow_outside, headings)
     for student in grading.students(sources):
         yield from student
+
+
+def _is_folder(source: str) -> bool:
+    return source != "-" and Path(source).is_dir()
 
 
 def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:

@@ -2,20 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
-from attncli.files.assignment import SUFFIXES, Assignment, files_in, is_hidden
+from attncli.files.assignment import SUFFIXES, Assignment, files_in, folders_in, is_hidden, plain
 from attncli.files.foreign import SUFFIXES as FOREIGN
+from attncli.files.read import WORKSHEETS
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 READ = (*SUFFIXES, ".txt")
-"""How files of answers end."""
+"""How files of answers end; worksheets are read where answers are marked in them."""
 
-MOST_NAMED = 3
+OF_NOBODY = re.compile(
+    r"(?:read ?me|instructions?|(?:home|class|course)?work|hw|tasks?|aufgaben?(?:blatt)?|"
+    r"(?:work|answer|exercise|problem)? ?sheets?|exercises?|problems?(?: set)?|assignments?|"
+    r"answers?|results?|submission|solutions?|l(?:ö|oe)sung(?:en)?|questions?)[ \d]*"
+)
+"""What files are called that are not called by a student."""
+
+MOST_NAMED = 20
 """Of more files that are passed over, the others are counted."""
 
 Parts = tuple[str, ...]
@@ -28,16 +37,20 @@ class HandedIn(Record):
     Attributes:
         student: what the files are called by; "" where only the sheets in them tell.
         files: each with the problem that its name tells, from 0, or None.
-        foreign: files that hold no numbers to read, such as a PDF, where there is nothing else.
+        unread: a file that holds no numbers to read, such as a PDF, or a folder without answers,
+            where there is nothing else.
     """
 
     student: str
     files: Sequence[tuple[str, int | None]]
-    foreign: Sequence[str] = ()
+    unread: str = ""
 
 
 def handed_in(
-    folder: str, assignment: Assignment, tell: Callable[[str], None]
+    folder: str,
+    assignment: Assignment,
+    tell: Callable[[str], None],
+    is_one_of_several: bool = False,
 ) -> Iterator[HandedIn]:
     """Yield what each student handed in, of the files in a folder and those below it.
 
@@ -48,26 +61,60 @@ def handed_in(
         folder: the folder.
         assignment: what was given.
         tell: called with a sentence on the files that are passed over.
+        is_one_of_several: whether other folders were named beside it, as where each is a student's.
     """
     read, foreign, others = _sorted(folder)
-    whose = Whose(folder, assignment, [parts for _, parts in read])
+    whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
     found: dict[Parts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
         student, problem = whose.of(parts)
         found.setdefault(student, []).append((path, problem))
-    unread: dict[Parts, list[str]] = {}
+    around = {start for _, parts in read for start in _starts(parts[:-1])}
+    depths = [len(student) for student in found if student in around]
+    silent = _silent(folder, whose, around, min(depths, default=1))
+    # Where no student has a folder, an empty one may be anything.
+    unread = {parts: str(Path(folder, *parts)) for parts in silent if depths}
+    told = set[Parts]()
     for path, parts in foreign:
-        folders = [parts[:end] for end in range(1, len(parts))]
-        if len(parts) > 1 and not any(student in folders for student in found):
-            unread.setdefault(parts[:-1], []).append(path)
-        else:
+        student = whose.of_foreign(parts, silent)
+        is_beside = student in told or student in around
+        is_beside = is_beside or any(start in found for start in _starts(student))
+        if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
+        else:
+            told.add(student)
+            unread[student] = path
     if others:
         tell(passed_over(others, folder))
     for student, files in found.items():
-        yield HandedIn(student[-1] if student else _name(folder), files)
-    for student, paths in unread.items():
-        yield HandedIn(student[-1], (), paths)
+        yield HandedIn(student[-1] if student else folder_name(folder), files)
+    for student, path in unread.items():
+        yield HandedIn(student[-1], (), path)
+
+
+def _silent(folder: str, whose: Whose, around: Container[Parts], least: int) -> dict[Parts, None]:
+    """Return the folders of students in which nothing is read.
+
+    Args:
+        folder: the folder in which they are.
+        whose: tells which are those of problems.
+        around: the folders in which something is read.
+        least: how deep folders of students are; a folder above that holds no others is one, too.
+    """
+    folders = [*folders_in(folder)]
+    parents = {parts[:-1] for parts in folders}
+    silent: dict[Parts, None] = {}
+    for parts in folders:  # those around a folder come before it
+        is_students = len(parts) >= least or parts not in parents
+        is_inside = any(start in silent for start in _starts(parts)) or whose.has_files(parts)
+        if is_students and not is_inside and parts not in around and not whose.is_problems(parts):
+            silent[parts] = None
+    return silent
+
+
+def _starts(parts: Parts) -> set[Parts]:
+    """Return the path of a file or a folder, and of each folder around it."""
+    return {parts[:end] for end in range(1, len(parts) + 1)}
 
 
 def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
@@ -77,13 +124,22 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
     for path, parts in files_in(folder):
         suffix = Path(path).suffix.lower()
         is_file = Path(path).is_file() and _is_inside(path, folder)
-        if is_file and suffix in READ and not is_hidden(Path(path).name):
+        is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
+        if is_read and not is_hidden(Path(path).name):
             read.append((path, parts))
         elif is_file and suffix in FOREIGN and not is_hidden(Path(path).name):
             foreign.append((path, parts))
         else:
             others.append(path)
     return read, foreign, others
+
+
+def _is_worksheet(path: str, suffix: str) -> bool:
+    if suffix not in WORKSHEETS:
+        return False
+    from attncli.files.worksheets import has_marks
+
+    return has_marks(Path(path))
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
@@ -101,7 +157,7 @@ def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
     for source, problem in zip(sources, problems, strict=True):
         found.setdefault(Path(source).parent, []).append((source, problem))
     for folder, files in found.items():
-        yield HandedIn(_name(str(folder)), files)
+        yield HandedIn(folder_name(str(folder)), files)
 
 
 def passed_over(paths: Sequence[str], folder: str) -> str:
@@ -122,16 +178,22 @@ class Whose:
         folder: the folder in which they are.
         assignment: what was given.
         every: the parts of all paths.
+        is_one_of_several: as of `handed_in`.
     """
 
-    def __init__(self, folder: str, assignment: Assignment, every: Sequence[Parts]) -> None:
+    def __init__(
+        self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
+    ) -> None:
         self._folder = folder
         self._assignment = assignment
         self._first = assignment.first
         flat = [parts[0] for parts in every if len(parts) == 1]
         self._one_student = all(self._problem(name) is not None for name in flat)
+        is_own = assignment.has(folder_name(folder)) or (is_one_of_several and len(flat) < 2)
+        self._of_class = not is_own and (not flat or not all(map(self._of_nobody, flat)))
         self._inside = Counter(parts[:-1] for parts in every)
         self._alike = Counter(name for name, _ in {(p[-1], p[:-1]) for p in every})
+        self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
     def of(self, parts: Parts) -> tuple[Parts, int | None]:
@@ -151,8 +213,42 @@ class Whose:
                 return rest[:end], problem
         if problem is not None or len(parts) == 1:
             return rest, problem
-        is_students = self._inside[parts[:-1]] == 1 or parts[:-1] in self._shared
+        around = parts[:-1]
+        is_alone = self._inside[around] == 1
+        is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
+
+    def of_foreign(self, parts: Parts, silent: Container[Parts]) -> Parts:
+        """Return the path of the student who handed in a file that is not read.
+
+        `silent` are the folders of students in which nothing is read.
+        """
+        own = next((start for start in _starts(parts[:-1]) if start in silent), None)
+        if own is not None:
+            return own
+        student, problem = self.of(parts)
+        is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
+        return parts[:-1] if is_alone else student
+
+    def has_files(self, parts: Parts) -> bool:
+        """Whether files that are read stand in a folder or in one around it."""
+        return any(self._inside[start] for start in _starts(parts))
+
+    def is_problems(self, parts: Parts) -> bool:
+        """Whether a folder is called as a problem."""
+        return any(self._problem(name) is not None for name in parts)
+
+    def is_student(self, name: str) -> bool:
+        """Whether a file in the folder itself is called by a student, as far as names tell.
+
+        It is not where the others are called as one student calls what is handed in.
+        """
+        return self._assignment.has(name) or (self._of_class and not self._of_nobody(name))
+
+    def _of_nobody(self, name: str) -> bool:
+        if self._assignment.has(name):
+            return False
+        return bool(OF_NOBODY.fullmatch(plain(name))) or self._first.which(name) is not None
 
     def _problem(self, name: str) -> int | None:
         if len(self._first.keys) == 1 or self._assignment.has(name):
@@ -165,5 +261,6 @@ def _is_inside(path: str, folder: str) -> bool:
     return Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
-def _name(folder: str) -> str:
+def folder_name(folder: str) -> str:
+    """Return what a folder is called, also where its path is such as `.`."""
     return Path(folder).resolve().name

@@ -63,7 +63,9 @@ def load_each_sheet(
             with located(document.locate):
                 labels = document.labels
                 sheet = submission_of(
-                    document.values, name, document.locate, bool(labels), labels, document.heading
+                    *(document.values, name, document.locate, bool(labels), labels),
+                    heading=document.heading,
+                    is_file=not several and source != "-",
                 )
                 name = sheet.name
                 if document.error:

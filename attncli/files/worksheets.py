@@ -25,6 +25,9 @@ MARKDOWN = re.compile(
 LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
 """What begins a sheet, the line for the student's name, and what stands before an answer."""
 
+MARKS = b"<!-- answer: ", rb"\attnanswer{"
+"""What stands before an answer, as it is in a file."""
+
 COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 RULE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*")
 TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
@@ -53,6 +56,15 @@ class Answer(Record):
 
     at: int
     rows: list[list[Cell]]
+
+
+def has_marks(path: Path) -> bool:
+    """Whether answers are marked in a file, whatever its encoding."""
+    try:
+        with path.open("rb") as file:
+            return any(mark in line.replace(b"\0", b"") for line in file for mark in MARKS)
+    except OSError:
+        return True  # whoever reads it tells why it cannot be read
 
 
 def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
