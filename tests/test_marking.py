@@ -75,6 +75,19 @@ def test_what_is_exact_needs_no_more_digits() -> None:
         assert "too_few_digits" not in {one.id for one in asked_report.findings.values()}
 
 
+def test_what_is_exact_by_the_students_own_numbers_needs_no_more_digits() -> None:
+    """Also where it may be the right number, rounded: 1 follows from 2, and 0.5 is right."""
+    given = attncli.Problem(X=[[1, 0, 0, 0], [0, 2, 0, 0]])
+    own = {"scores": [[2, 0], [0, 4]], "scaled": [["1", "0"], ["0", "2"]]}
+    report = attncli.check(given, own, marking={"decimals": 2})
+    assert report.first_wrong_step == "scores"
+    assert report.steps["scaled"].status != "wrong"
+    assert "scaled" not in report.findings
+    rounded = {"scaled": [["1", "0.00"], ["0.00", "2.00"]]}
+    report = attncli.check(given, rounded, marking={"decimals": 2})
+    assert report.findings["scaled"].id == "too_few_digits"
+
+
 def test_a_mask_of_large_negative_numbers_has_digits_enough() -> None:
     keys: dict[str, Any] = {"X": [[1, 0], [0, 1]], "score": "dot", "mask": "causal"}
     problem = attncli.Problem(**keys, marking={"decimals": 2})
