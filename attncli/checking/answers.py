@@ -26,7 +26,7 @@ from attncli.checking.numerals import (
     numbers_of,
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
-from attncli.checking.texts import sizes, texts_of
+from attncli.checking.texts import sizes, texts_of, with_zeros
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
@@ -333,7 +333,9 @@ def submission_of(
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
             raise fail(message, hint=SUCH_AS)
     inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
-    plain = {key: raw["value"] if key in inner else raw for key, raw in matrices.items()}
+    plain = {
+        key: with_zeros(raw["value"]) if key in inner else raw for key, raw in matrices.items()
+    }
 
     def place(path: KeyPath) -> Place:
         value = ("value",) if path and path[0] in inner else ()
