@@ -30,6 +30,7 @@ from attncli.checking.texts import sizes, texts_of, with_zeros
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
+from attncli.notation.blocks import DECIMAL
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
@@ -146,7 +147,8 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
                 if at and type(raw) is str and PLAIN.fullmatch(raw):
                     single.setdefault(step.name, []).append((word, at, raw))
                 else:
-                    pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
+                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at))
+                    pieces.setdefault(step.name, []).append(piece)
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
         if whole is None:
@@ -159,6 +161,15 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
     return _of_one_computer(found)
+
+
+def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
+    """Return a text with a comma as a matrix of one cell, where it can be nothing else.
+
+    `weights[1,1]` has one number, so that 0,94 has a decimal comma and does not mean 0 and 94.
+    """
+    is_one = at and type(raw) is str and DECIMAL.fullmatch(raw.strip())
+    return [[raw]] if is_one and step.value[at].size == 1 else raw
 
 
 def _of_one_computer(
