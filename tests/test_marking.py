@@ -88,6 +88,13 @@ def test_what_is_exact_by_the_students_own_numbers_needs_no_more_digits() -> Non
     assert report.findings["scaled"].id == "too_few_digits"
 
 
+def test_a_right_number_that_was_rounded_is_short_though_short_ones_give_it() -> None:
+    given = attncli.Problem(X=[[1, 0], [0, 2]], score="dot")
+    own = {"weights": [["0.7", "0.3"], ["0.02", "0.98"]], "output[1, 1]": "0.7"}
+    report = attncli.check(given, own, marking={"decimals": 2})
+    assert statuses(report, "output")[0] == "wrong"
+
+
 @pytest.mark.parametrize("format_", ["yaml", "json", "csv"])
 def test_results_have_the_digits_with_which_they_were_written(
     attn: Attn, tmp_path: Path, format_: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import agrees, exact_cells
+from attncli.checking.agreement import agrees, exact_cells, known_cells
 from attncli.checking.judged import FOLLOWS, MISSING, WRONG, Compared, Finding, Given, Judged
 from attncli.checking.standing import Standing
 from attncli.records import replace
@@ -35,9 +35,12 @@ def refuse_short(judged: Judged, decimals: int, standing: Standing) -> Judged:
     if not is_short.any():
         return judged
     yours, follows = standing.from_earlier(judged.step)
-    is_yours = (codes == FOLLOWS) | agrees(judged.written.values, 0.0, yours)
-    is_yours &= exact_cells(yours, unit)
-    short = is_short & ~(is_yours | (codes != FOLLOWS) & _is_exact(judged, standing))
+    # What only follows from rounded numbers may be a right number that was rounded, too.
+    is_known = known_cells(follows, unit) & agrees(judged.written.values, 0.0, yours)
+    is_exact = np.where(
+        codes == FOLLOWS, exact_cells(yours, unit), is_known | _is_exact(judged, standing)
+    )
+    short = is_short & ~is_exact
     if not short.any():
         return judged
     codes = np.where(short, WRONG, codes).astype(codes.dtype)
