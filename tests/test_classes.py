@@ -309,6 +309,24 @@ def test_the_export_of_a_form_is_read_with_its_own_headings(attn: Attn, tmp_path
         assert result.err.startswith("--map ")
 
 
+def test_a_comma_in_a_column_of_one_cell_is_a_decimal_comma(attn: Attn, tmp_path: Path) -> None:
+    form = (
+        'Timestamp,Name,"weights[1,1]","weights[1,2]","sum[2]"\n'
+        '"01.02.2024 20:14:11",Ada,"0,73","0,27","55,60"\n'
+        '"01.02.2024 20:15:30",Bo,"0,27","0,73","55,60"\n'
+    )
+    long = 'name,step,row,column,value\nAda,weights,1,1,"0,73"\nBo,weights,1,1,"0,37"\n'
+    write(tmp_path, {"hw.yaml": SMALL, "form.csv": form, "long.csv": long})
+    for name in ("form.csv", "long.csv"):
+        rows = book(attn, tmp_path, "hw.yaml", name)
+        assert rows == [("Ada", "Small", "correct"), ("Bo", "Small", "wrong")]
+    doubtful = 'Name,"exp[2,2]","weights[1]"\nAda,"1,202",\nBo,,"0,73"\n'
+    write(tmp_path, {"doubtful.csv": doubtful})
+    told = attn("check", "hw.yaml", "doubtful.csv", cwd=tmp_path).err
+    assert "1,202 may mean several numbers; write 1.202 or 1202\n" in told
+    assert "0,73 may mean several numbers; write 0.73 or 0, 73 with a blank" in told
+
+
 def test_a_table_of_several_problems(attn: Attn, tmp_path: Path) -> None:
     wide = 'Name,"1: scores[1,1]","Small: scores[2,2]"\nAda,14,4\nBo,,5\n"=Cy",15,\n'
     long = "student,problem,step,row,column,value\nAda,1,scores,1,1,14\nAda,2,scores,2,2,4\n"

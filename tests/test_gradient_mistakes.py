@@ -1,4 +1,4 @@
-"""Mistakes of the backward pass, each made by an independent student, are found and named."""
+"""Mistakes of the loss and of the backward pass, each made by another student, are named."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from tests.oracles.gradient_student import Student, draw_gradient
 from tests.oracles.handwriting import Habit, Numbers
 
 CASES: dict[str, list[tuple[str, str, int]]] = {
+    "loss_factor_missing": [("half", "loss", 0), ("mean", "loss", 0)],
     "jacobian_left_out": [("plain", "d_scaled", 0), ("masked", "d_masked", 0)],
     "diagonal_alone": [("plain", "d_scaled", 0), ("pooling", "d_scores", 0)],
     "softmax_passed_over": [("plain", "d_scaled", 0)],
@@ -96,10 +97,22 @@ def test_a_mistake_is_named_and_what_follows_follows(id_: str) -> None:
     assert said[True] >= PROBLEMS - 1
 
 
-@pytest.mark.parametrize("kind", ["plain", "masked", "pooling"])
+@pytest.mark.parametrize("kind", ["plain", "masked", "pooling", "half", "mean"])
 def test_who_does_nothing_wrong_is_right(kind: str) -> None:
     rng = np.random.default_rng(3)
     for habit in HABITS:
         problem = draw_gradient(rng, kind)
         report = checked(AnswerKey(attncli.Problem(**problem)), Student(problem, habit))
         assert report.verdict == "correct", (habit, problem)
+
+
+@pytest.mark.parametrize(("loss", "factor"), [("half", "½"), ("mean", "1/4")])
+def test_the_factor_that_the_loss_misses_is_told(loss: str, factor: str) -> None:
+    target = [[2, 0], [2, 2]]
+    problem = attncli.Problem(
+        X=[[1, 0], [1, 1]], gradient={"loss": f"{loss}_squared_error", "target": target}
+    )
+    over = {"half": 2, "mean": 4}[loss]
+    right = attncli.compute(problem)["loss"].value
+    finding = attncli.check(problem, {"loss": right * over}).findings["loss"]
+    assert finding.message.startswith(f"The {factor} of the loss was left out")

@@ -75,6 +75,46 @@ def test_what_is_exact_needs_no_more_digits() -> None:
         assert "too_few_digits" not in {one.id for one in asked_report.findings.values()}
 
 
+def test_what_is_exact_by_the_students_own_numbers_needs_no_more_digits() -> None:
+    """Also where it may be the right number, rounded: 1 follows from 2, and 0.5 is right."""
+    given = attncli.Problem(X=[[1, 0, 0, 0], [0, 2, 0, 0]])
+    own = {"scores": [[2, 0], [0, 4]], "scaled": [["1", "0"], ["0", "2"]]}
+    report = attncli.check(given, own, marking={"decimals": 2})
+    assert report.first_wrong_step == "scores"
+    assert report.steps["scaled"].status != "wrong"
+    assert "scaled" not in report.findings
+    rounded = {"scaled": [["1", "0.00"], ["0.00", "2.00"]]}
+    report = attncli.check(given, rounded, marking={"decimals": 2})
+    assert report.findings["scaled"].id == "too_few_digits"
+
+
+def test_a_right_number_that_was_rounded_is_short_though_short_ones_give_it() -> None:
+    given = attncli.Problem(X=[[1, 0], [0, 2]], score="dot")
+    own = {"weights": [["0.7", "0.3"], ["0.02", "0.98"]], "output[1, 1]": "0.7"}
+    report = attncli.check(given, own, marking={"decimals": 2})
+    assert statuses(report, "output")[0] == "wrong"
+
+
+@pytest.mark.parametrize("format_", ["yaml", "json", "csv"])
+def test_results_have_the_digits_with_which_they_were_written(
+    attn: Attn, tmp_path: Path, format_: str
+) -> None:
+    """Though YAML and JSON have no zeros at the end of a float: 17.4 beside 1.76 is 17.40."""
+    own, results = tmp_path / "p.yaml", tmp_path / f"results.{format_}"
+    own.write_text("X: [[1, 0.3], [0.2, 2]]\nmarking: {decimals: 2}\n")
+    attn("compute", str(own), "-d", "2", "-o", str(results))
+    assert ("17.40" in results.read_text()) == (format_ == "csv")
+    assert attn("check", str(own), str(results)).status == 0
+
+
+def test_a_number_of_results_is_not_rounded_to_fewer_digits_than_the_others() -> None:
+    given = attncli.Problem(X=[[1, 0.3], [0.2, 2]])
+    for first, status in {"0.55": "correct", "0.6": "wrong"}.items():
+        weights = [[first, "0.45"], ["0.09", "0.91"]]
+        report = attncli.check(given, {"steps": {"weights": {"value": weights}}})
+        assert statuses(report, "weights") == [status, *["correct"] * 3]
+
+
 def test_a_mask_of_large_negative_numbers_has_digits_enough() -> None:
     keys: dict[str, Any] = {"X": [[1, 0], [0, 1]], "score": "dot", "mask": "causal"}
     problem = attncli.Problem(**keys, marking={"decimals": 2})

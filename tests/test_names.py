@@ -223,3 +223,53 @@ def test_an_empty_place_is_refused(name: str) -> None:
 def test_what_people_call_a_step_is_no_row() -> None:
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 2]]))
     assert find_cells("scaled_scores", trace.steps).step.name == "scaled"
+
+
+TIMES = {"s_2": "scores_2", "e_2": "scores_2", "alpha_2": "weights_2", "a_2": "weights_2"}
+TIMES |= {"S2": "scores_2", "a_2[h_1]": "weights_2", "h_2": "h_2", "c_2": "c_2"}
+
+
+@pytest.mark.parametrize("word", TIMES)
+def test_a_word_with_a_number_is_a_step_where_steps_are_called_by_times(word: str) -> None:
+    problem = attncli.load(SAMPLES / "recurrent.yaml")
+    trace = attncli.compute(problem)
+    found = find_cells(word, trace.steps, trace.inputs)
+    assert found.step.name == TIMES[word]
+    assert np.ndim(found.step.value[found.at]) == (0 if "[" in word else 1)
+    report = attncli.check(problem, {word: found.step.value[found.at].tolist()})
+    assert report.steps[TIMES[word]].status == report.verdict == "correct"
+
+
+def test_elsewhere_a_word_with_a_number_is_a_row() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 2]], score="dot"))
+    for word, name in {"s_2": "scores", "q_2": "Q", "z_2": "output"}.items():
+        found = find_cells(word, trace.steps, trace.inputs)
+        assert (found.step.name, found.places) == (name, [(1, 0), (1, 1)])
+
+
+GRADIENTS = {"d_S": "d_scores", "dS": "d_scores", "d_A": "d_weights", "dA": "d_weights"}
+GRADIENTS |= {"d_alpha": "d_weights", "d_O": "d_output", "dO": "d_output", "d_Z": "d_output"}
+
+
+@pytest.mark.parametrize("word", GRADIENTS)
+def test_what_people_call_a_step_has_a_gradient(word: str) -> None:
+    problem = attncli.load(SAMPLES / "gradient.yaml")
+    trace = attncli.compute(problem)
+    step = find_cells(word, trace.steps, trace.inputs).step
+    assert step.name == GRADIENTS[word]
+    report = attncli.check(problem, {word: step.value.tolist()})
+    assert report.steps[step.name].status == "correct"
+
+
+def test_the_gradient_of_what_may_be_several_steps_is_refused(attn: Attn) -> None:
+    path = "sample_inputs/gradient_heads.yaml"
+    told = "d_Z may mean d_output, d_concat or d_context here"
+    assert told in attn("explain", path, "d_Z").err
+    with pytest.raises(attncli.InputError, match=told):
+        attncli.check(attncli.load(path), {"d_Z": [[1.0]]})
+
+
+def test_the_name_of_an_input_has_a_gradient_before_a_word_for_a_step() -> None:
+    trace = attncli.compute(attncli.load(SAMPLES / "gradient_recurrent.yaml"))
+    for word, name in {"dA": "d_A", "d_alpha_1": "d_weights_1", "d_s_1": "d_scores_1"}.items():
+        assert find_cells(word, trace.steps, trace.inputs).step.name == name

@@ -346,6 +346,15 @@ ROSTERS = {
         '\ufeffName,Mail\r\n"Lovelace, Ada",a\r\n"Bo ""B"" Ko",b\r\n',
         ["Lovelace, Ada", 'Bo "B" Ko'],
     ),
+    "one column in quotes": (
+        '\ufeff"Name"\r\n"Ada Lovelace"\r\n"O\'Brien, Pat"\r\n"Bo ""B"" Ko"\r\n',
+        ["Ada Lovelace", "O'Brien, Pat", 'Bo "B" Ko'],
+    ),
+    "lines with quotes": ('Bo "B" Ko\n"B" Ko\n', ['Bo "B" Ko', '"B" Ko']),
+    "gradebook": (
+        'Student,ID,Section,HW 3\n    Points Possible,,,10\n"Lovelace, Ada",7,A,\n',
+        ["Lovelace, Ada"],
+    ),
     "many": ("Name\n" + "\n".join(f"N{i}" for i in range(2000)), [f"N{i}" for i in range(2000)]),
 }
 
@@ -375,6 +384,7 @@ def test_two_students_of_one_name_are_told_before_anything_is_written(
     result = attn("vary", "hw.yaml", "--for", "roster.csv", "-o", "out/", cwd=folder)
     assert (result.status, result.out) == (2, "")
     assert "out/ADA.yaml is the file of number 1, Ada, and would be that of number 2" in result.err
+    assert "as in '{number}-{student}.yaml'" in result.err
     assert [*folder.glob("out/*")] == []
 
 

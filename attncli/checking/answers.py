@@ -26,10 +26,11 @@ from attncli.checking.numerals import (
     numbers_of,
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
-from attncli.checking.texts import sizes, texts_of
+from attncli.checking.texts import sizes, texts_of, with_zeros
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
+from attncli.notation.blocks import DECIMAL
 from attncli.problem.keys import KEYS
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -153,7 +154,8 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
                 if at and type(raw) is str and PLAIN.fullmatch(raw):
                     single.setdefault(step.name, []).append((word, at, raw))
                 else:
-                    pieces.setdefault(step.name, []).append(_piece(sheet, word, at, raw))
+                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at))
+                    pieces.setdefault(step.name, []).append(piece)
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
         if whole is None:
@@ -166,6 +168,15 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
     refuse(faults)
     return _of_one_computer(found)
+
+
+def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
+    """Return a text with a comma as a matrix of one cell, where it can be nothing else.
+
+    `weights[1,1]` has one number, so that 0,94 has a decimal comma and does not mean 0 and 94.
+    """
+    is_one = at and type(raw) is str and DECIMAL.fullmatch(raw.strip())
+    return [[raw]] if is_one and step.value[at].size == 1 else raw
 
 
 def _of_one_computer(
@@ -342,7 +353,9 @@ def submission_of(
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
             raise fail(message, hint=SUCH_AS)
     inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
-    plain = {key: raw["value"] if key in inner else raw for key, raw in matrices.items()}
+    plain = {
+        key: with_zeros(raw["value"]) if key in inner else raw for key, raw in matrices.items()
+    }
 
     def place(path: KeyPath) -> Place:
         value = ("value",) if path and path[0] in inner else ()

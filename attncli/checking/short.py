@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import exact_cells
+from attncli.checking.agreement import agrees, exact_cells, known_cells
 from attncli.checking.judged import FOLLOWS, MISSING, WRONG, Compared, Finding, Given, Judged
 from attncli.checking.standing import Standing
 from attncli.records import replace
@@ -18,8 +18,9 @@ SLACK = 1 + 1e-9
 def refuse_short(judged: Judged, decimals: int, standing: Standing) -> Judged:
     """Return a step whose right numbers are wrong where they have too few decimals.
 
-    A number that has no more digits is written out, as 14 is for 14.00, and so is a fraction. A
-    computer's floats have all their digits.
+    A number that has no more digits is written out, as 14 is for 14.00, and so is a fraction; the
+    same holds for what comes out exactly of the student's own numbers. A computer's floats have all
+    their digits.
 
     Args:
         judged: the step.
@@ -34,9 +35,12 @@ def refuse_short(judged: Judged, decimals: int, standing: Standing) -> Judged:
     if not is_short.any():
         return judged
     yours, follows = standing.from_earlier(judged.step)
-    short = is_short & ~np.where(
-        codes == FOLLOWS, exact_cells(yours, unit), _is_exact(judged, standing)
+    # What only follows from rounded numbers may be a right number that was rounded, too.
+    is_known = known_cells(follows, unit) & agrees(judged.written.values, 0.0, yours)
+    is_exact = np.where(
+        codes == FOLLOWS, exact_cells(yours, unit), is_known | _is_exact(judged, standing)
     )
+    short = is_short & ~is_exact
     if not short.any():
         return judged
     codes = np.where(short, WRONG, codes).astype(codes.dtype)

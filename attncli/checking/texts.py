@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from typing import Any
 
@@ -16,6 +17,11 @@ from attncli.text.escapes import visible
 MOST_AXES = 8
 """A matrix of so many axes is only of the wrong shape; NumPy itself stops at 32, or 64."""
 EXAMPLE = "write it as [[0.5, 0.5]]"
+
+DECIMALS = re.compile(r"-?\d+\.(\d+)")
+
+MOST_DECIMALS = 12
+"""With more of them, floats have all their digits; with as many, they were rounded."""
 
 
 def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
@@ -67,6 +73,32 @@ def _even(raw: list[Any]) -> Array | None:
         shape += lengths
         cells = list(chain.from_iterable(cells))
     return _filled(list(map(str.strip, cells)), tuple(shape)) if kinds == {str} else None
+
+
+def with_zeros(raw: Any) -> Any:
+    """Return nested lists with the zeros that a program does not write at the end of a float.
+
+    3.7 beside 0.68 was rounded to two decimals, as 3.70 was.
+    """
+    decimals = (DECIMALS.fullmatch(cell) for cell in _leaves(raw))
+    most = max((len(match[1]) for match in decimals if match), default=0)
+    return _with_decimals(raw, most) if 0 < most <= MOST_DECIMALS else raw
+
+
+def _leaves(raw: Any) -> Iterator[str]:
+    """Yield the numbers of nested lists, as they are written."""
+    if isinstance(raw, list):
+        for item in raw:
+            yield from _leaves(item)
+    elif type(raw) in (str, float):
+        yield str(raw)
+
+
+def _with_decimals(raw: Any, most: int) -> Any:
+    if isinstance(raw, list):
+        return [_with_decimals(item, most) for item in raw]
+    match = DECIMALS.fullmatch(str(raw)) if type(raw) in (str, float) else None
+    return match[0] + "0" * (most - len(match[1])) if match else raw
 
 
 def _refuse_depth(axes: int, path: KeyPath) -> None:

@@ -78,12 +78,13 @@ class Targets:
         Raises:
             InputError: if the file of an earlier one has this name, or the folder cannot be made.
         """
-        own = next(filter(None, values.values()), "")
+        field = next(filter(values.get, values), next(iter(values)))
+        own = values[field]
         named = f"number {number}{f', {visible(own)}' if own else ''}"
         found = Path("".join(self._texts(number, values)))
         if (known := self._taken.setdefault(alike(str(found)), named)) is not named:
             message = f"{visible(str(found))} is the file of {known}, and would be that of {named}"
-            name = f"{{number}}-{{{self._fields[0]}}}{found.suffix}"
+            name = f"{{number}}-{{{field}}}{found.suffix}"
             raise fail(message, hint=f"tell them apart by {{number}}, as in '{name}'")
         try:
             found.parent.mkdir(parents=True, exist_ok=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -13,6 +14,12 @@ from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
 
 HINT = "head the column of the names by Name, or write one name a line"
+
+QUOTED = re.compile(r'"(([^"]|"")*)"')
+"""A line that is a cell of CSV in quotes, with those inside written twice."""
+
+NO_NAMES = ("points possible",)
+"""What stands in the column of the names of a gradebook, in small letters, and is no student."""
 
 
 def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
@@ -28,7 +35,7 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
     """
     text = read_text(source, stdin)
     name = STDIN if source == "-" else str(source)
-    found = list(filter(None, _names(text, name)))
+    found = [one for one in _names(text, name) if one and plain(one) not in NO_NAMES]
     if not found:
         raise error_at(Place(name), "the roster names nobody", HINT)
     return found
@@ -37,7 +44,7 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
 def _names(text: str, name: str) -> Iterator[str]:
     delimiter, skip = delimiter_of(text)
     if delimiter == " ":  # nothing parts the lines, so each is a name
-        lines = [" ".join(line.split()) for line in lines_of(text)]
+        lines = [" ".join(_unquoted(line.strip()).split()) for line in lines_of(text)]
         filled = list(filter(None, lines))
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
@@ -50,3 +57,9 @@ def _names(text: str, name: str) -> Iterator[str]:
     for row in rows:
         parts = (row.cells[index] for index in columns if index < len(row.cells))
         yield " ".join(" ".join(parts).split())
+
+
+def _unquoted(line: str) -> str:
+    """Return a line as the only cell of a table has it."""
+    match = QUOTED.fullmatch(line)
+    return match[1].replace('""', '"') if match else line

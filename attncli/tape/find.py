@@ -12,7 +12,7 @@ from attncli.errors import InputError, fail
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, are_clear, cell_name, mixes_values, row_letter, told_apart
 from attncli.tape.step import Step
-from attncli.tape.words import ALIASES, meant
+from attncli.tape.words import has_time, meant, words_of
 from attncli.text.escapes import visible
 from attncli.text.suggestions import near_words
 
@@ -102,7 +102,7 @@ class _Reader(Record):
         """Return the cells that a name means."""
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
-        step, no_row = self.exact(base), None
+        step, no_row = self.exact(base) or self.of_time(base), None
         if step is None and not bracket:
             try:
                 row = self.of_row(base)
@@ -166,6 +166,11 @@ class _Reader(Record):
             return step
         return self.inputs.get("memory", self.inputs.get("X")) if letter == "v" else None
 
+    def of_time(self, word: str) -> Step | None:
+        """Return the step of a time that a word with a number behind it means: s_2 for scores_2."""
+        names = [name for name in meant(word, self.steps, self.added) if has_time(name)]
+        return self.steps[names[0]] if len(names) == 1 else None
+
     def of_row(self, base: str) -> Cells | None:
         """Return the cells of a row by the name that it has in formulas: q_am, in every head."""
         pieces = base.split("_")
@@ -187,7 +192,7 @@ class _Reader(Record):
 
     def unknown(self, base: str, name: str) -> InputError:
         """Return the error for a name that means no step, with the nearest that does."""
-        known = [*self.steps, *(word for step in self.steps for word in ALIASES.get(step, ()))]
+        known = [*self.steps, *(word for step in self.steps for word in words_of(step))]
         rest = name.strip()[len(base) :]
         near = [s for word in near_words(base, known) for s in meant(word, self.steps, self.added)]
         near += near_words(base, self.inputs)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from functools import lru_cache
 
 WORDS = """
 Q: query queries
@@ -26,6 +27,9 @@ output: z y o out outputs result attentionoutput av va
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
+PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
+"""The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
+
 IGNORED = re.compile(r"[\s_\-^·*×()\[\]{}.]")
 
 
@@ -41,8 +45,28 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
         return [word]
     plain = _plain(word)
     same = [name for name in steps if _plain(name) == plain]
-    found = same or [name for name in steps if plain in ALIASES.get(name, ())]
+    found = same or [name for name in steps if plain in words_of(name)]
     return [name for name in found if name not in added] or found
+
+
+def has_time(name: str) -> bool:
+    """Return whether a step is one of several that are called by their times, as scores_2 is."""
+    match = PARTS.fullmatch(name)
+    return match is not None and match["time"] is not None
+
+
+@lru_cache(maxsize=4096)
+def words_of(name: str) -> tuple[str, ...]:
+    """Return what else people call a step, as `ALIASES` has its words.
+
+    >>> words_of("d_V"), words_of("exp_2")[:2]
+    (('dvalue', 'dvalues'), ('exps2', 'exponential2'))
+    """
+    match = PARTS.fullmatch(name)
+    if match is None:
+        return ()
+    before, time = _plain(match["before"] or ""), _plain(match["time"] or "")
+    return tuple(f"{before}{word}{time}" for word in ALIASES.get(match["name"], ()))
 
 
 def _plain(word: str) -> str:

@@ -13,16 +13,23 @@ import numpy as np
 
 from tests.oracles.handwriting import Habit, Numbers
 
+OVER = {"half": 2, "mean": 9}
+"""By what the squared error of nine numbers is divided."""
+
 
 def draw_gradient(rng: np.random.Generator, kind: str) -> dict[str, Any]:
-    """Draw a problem of three tokens with a loss; with `masked`, no token looks ahead."""
+    """Draw a problem of three tokens with a loss; with `masked`, no token looks ahead.
+
+    With `half` and `mean` that is how the squared error is divided.
+    """
     d, n = 3, 3  # square, so that a factor that is not transposed fits
 
     def small(*shape: int, spread: int = 2) -> Any:
         return (rng.integers(-spread, spread + 1, shape) / 2).tolist()
 
     target = rng.integers(-2, 3, (1 if kind == "pooling" else n, d)).astype(float).tolist()
-    gradient = {"loss": "squared_error", "target": target}
+    before = f"{kind}_" if kind in OVER else ""
+    gradient = {"loss": f"{before}squared_error", "target": target}
     problem: dict[str, Any] = {"X": small(n, d), "gradient": gradient, "learning_rate": 0.1}
     if kind == "pooling":
         own = {"W": small(d, d), "b": small(d), "u": small(d), "output_activation": "tanh"}
@@ -149,12 +156,14 @@ class Student:
         self.update({"W": d_w, "b": d_b, "u": d_u})
 
     def loss(self, output: Numbers) -> Numbers:
-        """Σ (output − target)², and its derivative."""
+        """Σ (output − target)², perhaps divided, and its derivative."""
         off = output - np.array(self.problem["gradient"]["target"])
-        self.write("loss", (off**2).sum(keepdims=True).ravel())
+        over = OVER.get(self.problem["gradient"]["loss"].partition("_")[0], 1)
+        total = (off**2).sum(keepdims=True).ravel()
+        self.write("loss", total if self.does("loss_factor_missing", "loss") else total / over)
         if self.does("difference_turned_round", "d_output"):
             off = -off
-        return self.factor("d_output", off, 2)
+        return self.factor("d_output", off, 2 / over)
 
     def softmax_back(
         self, name: str, weights: Numbers, d_weights: Numbers, unmasked: Numbers

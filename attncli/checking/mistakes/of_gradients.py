@@ -1,4 +1,4 @@
-"""Mistakes in the backward pass, and in the step of gradient descent after it."""
+"""Mistakes in the loss, in the backward pass, and in the step of gradient descent after it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Delta, Exp, Shares, Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake
 from attncli.checking.mistakes.nodes import made_by
-from attncli.mechanisms.gradient import Descent
+from attncli.mechanisms.gradient import Descent, SquaredError
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
@@ -16,6 +16,16 @@ from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, turne
 from attncli.tape.step import Expression, Step, notation_of
 
 CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
+
+
+@step_mistake(
+    "The {factor} of the loss was left out: the squares were only added up.", "Calculate {formula}."
+)
+def loss_factor_missing(step: Step, trace: Trace) -> Changes:
+    loss = step.operation
+    if isinstance(loss, SquaredError) and loss.over != 1:
+        factor = "½" if loss.over == 2 else f"1/{loss.over:.0f}"
+        yield {step.name: replace(loss, over=1.0)}, {"factor": factor}
 
 
 def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
