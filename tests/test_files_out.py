@@ -234,7 +234,7 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
         ("{title.json", "has a bracket that is not closed"),
         (".", ". is a folder, whose name does not tell a format\n  use -f, as in -f html"),
         ("x/", "x/ is a folder, whose name does not tell a format"),
-        ("", " is a folder, whose name"),
+        ("", "the name of a file is empty\n"),
     ],
 )
 def test_what_is_no_pattern(out: str, told: str, attn: Attn, tmp_path: Path) -> None:
