@@ -10,6 +10,7 @@ from tests.conftest import ROOT, Attn
 from tests.snapshots import FOLDER, assert_same
 
 FILES = sorted((ROOT / "tests" / "errors").iterdir())
+GOOD = str(ROOT / "sample_inputs" / "i_am_good.yaml")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -35,6 +36,26 @@ def test_folder_is_told_from_a_file(attn: Attn) -> None:
     result = attn("compute", "sample_inputs")
     assert result.status == 2
     assert result.err == "sample_inputs: this is a folder\n  name a file in it\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["compute", ""],
+        ["explain", "", "output"],
+        ["check", GOOD, ""],
+        ["check", "", GOOD],
+        ["check", GOOD, "-", "--feedback", ""],
+        ["compute", GOOD, "-o", ""],
+        ["vary", GOOD, "-o", ""],
+        ["worksheet", GOOD, "-o", ""],
+    ],
+)
+def test_an_empty_name_is_told_as_one(arguments: list[str], attn: Attn, tmp_path: Path) -> None:
+    result = attn(*arguments, cwd=tmp_path)
+    assert (result.status, result.out) == (2, "")
+    assert result.err == "the name of a file is empty\n  write its name, or leave it out\n"
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize("text", ["[" * 100_000, '{"X": ' + "[" * 100_000])

@@ -6,6 +6,7 @@ import io
 import json
 import os
 import re
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,36 @@ def test_what_is_too_long_is_left_out_and_named() -> None:
     (warning,) = exact.warnings()
     assert "c_3" in warning
     assert "too long" in warning
+
+
+@pytest.mark.parametrize(
+    ("keys", "left_out", "kept"),
+    [
+        ({"X": [[5000, 2000], [3000, 9000]]}, "output", "scaled"),
+        ({"X": [["1"], ["3"]], "scale": "1e7"}, "output", "scaled"),
+        ({"X": [[1], [3]], "normalize": {"temperature": "1e-200"}}, "output", "scores"),
+        ({"X": [[1], [3]], "bias": [["1e308", "-1e308"], [0, 0]]}, "exp", "biased"),
+        ({"scores": [[1, 99999999]], "V": [[1], [2]], "normalize": {"base": 10}}, "exp", "scores"),
+        ({"X": [["10^-100000000"], [3]]}, "Q", ""),
+        ({"X": [["1e-100000000"], [3]]}, "Q", ""),
+    ],
+    ids=["scores", "scale", "temperature", "bias", "base", "power", "decimal"],
+)
+def test_powers_of_very_many_digits_are_left_out(
+    keys: dict[str, Any], left_out: str, kept: str, attn: Attn
+) -> None:
+    text = json.dumps(keys).encode()
+    found = json.loads(attn("compute", "-", "--exact", "-f", "json", stdin=text).out)
+    steps = {name: list(chain(*step["exact"])) for name, step in found["steps"].items()}
+    assert None in steps[left_out]
+    assert not kept or None not in steps[kept]
+    assert any("are too long to be read, and left out" in one for one in found["warnings"])
+
+
+def test_powers_of_many_digits_are_kept() -> None:
+    assert closed("output", X=[[50, 20], [30, 90]], score="dot")[1][0] == (
+        "(50 + 30·e^5700)/(1 + e^5700)"
+    )
 
 
 def test_json_has_both(attn: Attn) -> None:

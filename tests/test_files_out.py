@@ -68,11 +68,12 @@ def test_tidy_has_one_header_for_a_stream_and_numbers_its_problems(attn: Attn) -
     assert masked.out.splitlines()[1:] == ["1,,masked,,,1,1,,,,-Infinity"]
 
 
-def test_tidy_can_be_checked(attn: Attn, tmp_path: Path) -> None:
-    path = tmp_path / "sheet.csv"
-    path.write_text(attn("compute", SAMPLES / "heads_cut.yaml", "-f", "tidy").out)
-    result = attn("check", SAMPLES / "heads_cut.yaml", path, "--quiet")
-    assert (result.status, result.err) == (0, "")
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_tidy_can_be_checked(path: Path, attn: Attn) -> None:
+    """Each number of the hidden layer of a score has a place of its own, too."""
+    out = attn("compute", path, "-f", "tidy").out
+    result = attn("check", path, "-", "--quiet", stdin=out.encode())
+    assert (result.status, result.out[:9], result.err) == (0, "correct: ", "")
 
 
 @pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
@@ -81,6 +82,24 @@ def test_tsv_is_read_as_csv_is(path: Path, attn: Attn, tmp_path: Path) -> None:
         assert attn("compute", path, "-o", tmp_path / f"x.{form}").status == 0
     one, two = (attn("compute", tmp_path / f"x.{form}", "-f", "json") for form in ("csv", "tsv"))
     assert (two.status, two.out, two.err) == (one.status, one.out, one.err.replace(".csv", ".tsv"))
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_tsv_is_read_back_from_a_pipe(path: Path, attn: Attn) -> None:
+    """Nothing names its form there, and titles and notes may have colons as YAML has."""
+    out = attn("compute", path, "-f", "tsv").out
+    again = attn("compute", "-", "-f", "tsv", stdin=out.encode())
+    assert (again.status, again.out) == (0, out)
+    assert attn("check", path, "-", "--quiet", stdin=out.encode()).status == 0
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["X:\t[[1, 2], [3, 4]]\n", "# a\tb\nX\t: [[1, 2], [3, 4]]\n", "{\t'X': [[1, 2], [3, 4]]}\n"],
+)
+def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
+    out = attn("compute", "-", "-f", "csv", "--only", "Q", stdin=text.encode()).out
+    assert out == "1,2\n3,4\n"
 
 
 def test_cells_of_tsv_hold_no_tab_and_no_line(attn: Attn) -> None:
@@ -215,7 +234,7 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
         ("{title.json", "has a bracket that is not closed"),
         (".", ". is a folder, whose name does not tell a format\n  use -f, as in -f html"),
         ("x/", "x/ is a folder, whose name does not tell a format"),
-        ("", " is a folder, whose name"),
+        ("", "the name of a file is empty\n"),
     ],
 )
 def test_what_is_no_pattern(out: str, told: str, attn: Attn, tmp_path: Path) -> None:

@@ -113,7 +113,7 @@ def check(
     out = None if out == "-" else out
     display = Display(color, theme, not no_pager)
     matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
-    shared.prepare([problem, *(answers or ()), *matrices.values()])
+    shared.prepare([problem, *(answers or ()), *matrices.values()], out, feedback)
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides

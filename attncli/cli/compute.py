@@ -109,7 +109,7 @@ def compute(
             typer.echo(ctx.get_help())
             raise typer.Exit
         sources = ["-"]
-    shared.prepare([*sources, *matrices.values()])
+    shared.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
     from attncli.problem.aliases import key_of
     from attncli.rendering.formats import FORMATS

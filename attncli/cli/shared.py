@@ -56,14 +56,21 @@ NUMPY_TAKES = 120_000_000
 """How many bytes of address space NumPy reserves, most of it OpenBLAS."""
 
 
-def prepare(sources: Sequence[str]) -> None:
+def prepare(sources: Sequence[str], *written: str | None) -> None:
     """Before anything is read: note what will be, and keep NumPy's threads off small problems.
 
     There they only cost time; NumPy is imported later.
 
+    Args:
+        sources: the files that will be read, "-" for standard input.
+        written: the files or folders that will be written, None for standard output.
+
     Raises:
-        InputError: where there is no room for NumPy, which would end the process itself.
+        InputError: for an empty name; where there is no room for NumPy, which would end the
+            process itself.
     """
+    if "" in (*sources, *written):
+        raise fail("the name of a file is empty", hint="write its name, or leave it out")
     if (room := room_within_limit()) < NUMPY_TAKES:
         message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
         raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")

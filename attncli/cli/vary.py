@@ -94,7 +94,7 @@ def vary(
         raise fail("-n and --for both say how many variants there are", hint="leave out -n")
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    shared.prepare([name for name in (problem, roster) if name is not None])
+    shared.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.files.roster import read_roster
     from attncli.forms.matrices import to_count
     from attncli.rendering.blocks import plain_text

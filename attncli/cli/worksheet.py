@@ -48,7 +48,7 @@ def worksheet(
     out = None if out == "-" else out
     if format_ is None and out is None:
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
-    shared.prepare(inputs)
+    shared.prepare(inputs, out)
     from attncli.files.load import Overrides
     from attncli.rendering.selection import Selection
     from attncli.rendering.worksheet import open_steps

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import operator
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -37,6 +37,10 @@ MOST_NUMBERS = 2_000
 
 LONGEST = 150
 """How many operations a closed form may have; a longer one says less than its decimals."""
+
+MOST_DIGITS = 4_000
+"""How many digits a number may have, before or after the point; more take long, and Python prints
+no integer of more than 4300."""
 
 DIGITS = 50
 """With so many digits numbers are compared, to find the largest of a row."""
@@ -174,7 +178,21 @@ class Exact:
             return None
         if term.op == "at_least_zero":
             return known[0] if term.value > 0 else self.sympy.Integer(0)
-        return self.work["+" if total else term.op](*known)
+        return self._worked("+" if total else term.op, known)
+
+    def _worked(self, operation: str, operands: Sequence[Number]) -> Number | None:
+        """Return what an operation makes of exact numbers; None for a power of too many digits."""
+        power = [self.sympy.E, *operands][-2:] if operation in ("exp", "^") else []
+        if power and self._has_many_digits(*power):
+            return None
+        return self.work[operation](*operands)
+
+    def _has_many_digits(self, base: Number, exponent: Number) -> bool:
+        """Whether a power has more digits than a number may have, as its logarithm tells."""
+        if base.is_zero or base.is_infinite or exponent.is_infinite:
+            return False
+        digits = self.sympy.N(exponent) * self.sympy.log(abs(self.sympy.N(base)), 10)
+        return bool(abs(digits) > MOST_DIGITS)
 
     def _tidy(self, number: Number | None, step: Step) -> Number | None:
         """Return a number on one fraction line, without what cancels."""
@@ -195,23 +213,30 @@ class Exact:
         return number.is_Add and any(self.sympy.fraction(term)[1] != 1 for term in number.args)
 
     def _counted(self, number: Number | None, step: Step) -> Number | None:
-        if number is None or self.sympy.count_ops(number) > LONGEST:
+        if number is None or self._is_long(number):
             self.too_long[step.name] = None
             return None
         return number
+
+    def _is_long(self, number: Number) -> bool:
+        most = 10**MOST_DIGITS
+        rationals = number.atoms(self.sympy.Rational)
+        has_digits = any(max(abs(one.p), one.q) > most for one in rationals)
+        return has_digits or self.sympy.count_ops(number) > LONGEST
 
     def _given(self, step: Step) -> Array:
         """Return the numbers of an input as they were written."""
         problem = self.trace.problem
         matrix = problem.matrices().get(step.key)
         if matrix is not None:
-            cells = [self._cell(cell) for cell in _cells_of(problem.as_given(step.key))]
+            given = _cells_of(problem.as_given(step.key))
+            cells = [self._counted(self._cell(cell), step) for cell in given]
             if len(cells) == matrix.size:
                 written = np.array(cells, object).reshape(matrix.shape)
                 return problem.laid_out(step.key, written)
         return filled(step.array.shape, lambda at: self._plain(step.array[at]))
 
-    def _cell(self, cell: Any) -> Number:
+    def _cell(self, cell: Any) -> Number | None:
         if not isinstance(cell, str):
             return self._plain(cell)
         word = cell.strip().lower()
@@ -219,7 +244,7 @@ class Exact:
             return self._plain(word == "true")
         return self._written(parse(normalized(cell)))
 
-    def _plain(self, number: Any) -> Number:
+    def _plain(self, number: Any) -> Number | None:
         """Return a number that is no text: its shortest decimal form."""
         if isinstance(number, bool | np.bool_ | int | np.integer):
             return self.sympy.Integer(int(number))
@@ -227,20 +252,24 @@ class Exact:
             return self.sympy.oo if number > 0 else -self.sympy.oo
         return self._decimal(str(number))
 
-    def _decimal(self, text: str) -> Number:
+    def _decimal(self, text: str) -> Number | None:
+        exponent = text.lower().partition("e")[2].lstrip("+-0")
+        if len(exponent) > len(str(MOST_DIGITS)):
+            return None
         number = self.sympy.Rational(text)
         self.has_decimals |= not number.is_Integer
         return number
 
-    def _written(self, formula: Formula) -> Number:
-        """Return the exact number of a written one."""
+    def _written(self, formula: Formula) -> Number | None:
+        """Return the exact number of a written one; None for one of too many digits."""
         if isinstance(formula, tree.Number):
             return self._digits_of(formula.text)
         if isinstance(formula, tree.Name):
             return {"e": self.sympy.E, "π": self.sympy.pi}[formula.base]
-        return self.work[operation_of(formula)](*map(self._written, tree.parts(formula)))
+        parts = [self._written(part) for part in tree.parts(formula)]
+        return None if None in parts else self._worked(operation_of(formula), parts)
 
-    def _digits_of(self, text: str) -> Number:
+    def _digits_of(self, text: str) -> Number | None:
         if text == "∞":
             return self.sympy.oo
         if text[:2].lower() in ("0x", "0o"):

@@ -2,7 +2,8 @@
 
 Wide: `name, "scores[1,1]", "scores[1,2]", …`, whose header names cells as attn prints them; or has
 other words, and a mapping says which cell each is. With several problems, `2: scores[1,1]` is a
-cell of the second. Long: `student, problem, step, head, row, column, value`, in any order.
+cell of the second. Long: `student, problem, step, head, row, column, value`, in any order;
+`hidden` is the third place of a cell that has one.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ OTHERWISE = (
 COMMENT = ("comment", "comments", "remark", "remarks", "note", "notes")
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
-    **{word: word for word in ("problem", "step", "batch", "head", "row", "value")},
+    **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
     **dict.fromkeys(("column", "col"), "column"),
     **dict.fromkeys(("number", "answer", "given"), "value"),
 }
@@ -233,7 +234,7 @@ def _cell_of(own: Mapping[str, str]) -> str:
     for axis in ("batch", "head"):
         if place := own.get(axis, ""):
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
-    places = [own["row"], own.get("column", "")]
+    places = [own["row"], own.get("column", ""), own.get("hidden", "")]
     if named := [_quoted(place) for place in places if place and place != "sum"]:
         key += f"[{', '.join(named)}]"
     return key

@@ -43,6 +43,9 @@ WORKSHEETS = (".md", ".markdown", ".tex")
 BINARY = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
+TABBED = re.compile(r"[^\s:]+\t(?!\s*:)")
+"""How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+
 
 def read(
     source: Source,
@@ -388,6 +391,10 @@ def _of_class(text: str, name: str, folder: Path, meanings: Headings) -> Iterato
 def _looks_like_yaml(text: str) -> bool:
     """Tell the form of a text without a telling name."""
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
-    start = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()[:1]
+    content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
+    if content.startswith(("{", "[", "%")) or text.startswith("---\n"):
+        return True
+    if TABBED.match(content):  # what follows may be a sentence with a colon
+        return False
     has_key = re.search(r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
-    return start in ("{", "[", "%") or text.startswith("---\n") or has_key is not None
+    return has_key is not None
