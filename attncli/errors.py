@@ -94,7 +94,7 @@ class InputError(Exception):
     def __str__(self) -> str:
         """The faults, one below the other; of many, how many others there are."""
         more = len(self.faults) - MOST_TOLD
-        others = [f"and {more:,} more like these"] if more > 0 else []
+        others = [f"  and {more:,} more like these"] if more > 0 else []
         return "\n".join([*map(str, self.faults[:MOST_TOLD]), *others])
 
 

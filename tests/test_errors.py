@@ -95,7 +95,7 @@ def test_of_many_faults_the_first_are_told_and_the_others_counted(attn: Attn) ->
     assert (result.status, result.out) == (2, "")
     assert result.err.count(": unknown key k") == 50
     assert "<stdin>:51:1: unknown key k49" in result.err
-    assert result.err.endswith("and 10 more like these\n")
+    assert result.err.endswith("\n  and 10 more like these\n")
 
 
 def test_every_bad_file_is_told_and_the_others_go_on(attn: Attn) -> None:
