@@ -182,7 +182,7 @@ class Effects:
                 for step in first:
                     count = self._seen(replay(step), step)
                     seen = min(seen, TELLING if count and step in made else count)
-            if any(self._divides_by_nothing(replay, step, change) for step in steps):
+            if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
