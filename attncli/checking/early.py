@@ -18,13 +18,14 @@ from attncli.checking.agreement import CUT_OFF, is_known, known_cells, largest, 
 from attncli.checking.digits import Habit, are_decimals, to_unit
 from attncli.checking.judged import Compared, Given
 from attncli.checking.meanings import bounded
-from attncli.checking.ranged import axis_of_shares
+from attncli.checking.mixtures import may_be_mixed
+from attncli.checking.ranged import Mixture, axis_of_shares
 from attncli.checking.roundings import EarlyRounding, constants_of, long_inputs, roundings
 from attncli.checking.standing import Settle, Standing
 from attncli.records import Record, replace
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Operation, Step
-from attncli.tape.walk import sources
+from attncli.tape.walk import evaluate, sources
 
 COARSER = (Habit(0.001, cuts=True), Habit(0.01, cuts=True))
 """To so few digits people round what they do not show, where they show more."""
@@ -158,6 +159,8 @@ def _of_several_ways(
     ):
         found = interval(replay.result(step))
         fits = _fits(judged, found, cuts, forgives) & off
+        if fits.any():
+            fits &= _can_be_mixed(standing, judged, replay, fits)
         moved = right & _is_moved(judged, found)
         counts = (cells.sum(axis=-1, keepdims=True) for cells in (fits, moved))
         is_row = np.greater_equal(*counts) & _whole_rows(fits | ~off)
@@ -176,6 +179,23 @@ def _fits(judged: Compared, found: Values, cuts: bool, forgives: Array) -> Array
     if cuts and not is_known(ends, judged.unit, judged.written.share):
         fits |= judged.agrees(found, CUT_OFF) & forgives
     return fits & tells(ends, most)
+
+
+def _can_be_mixed(
+    standing: Standing, judged: Compared, replay: Replay[Values], asked: Array
+) -> Array:
+    """Return in which rows some weights give all numbers, of those in which numbers are asked for.
+
+    A number may be off as if it was cut off, and so may each weight. Where nothing is mixed, all
+    rows are returned.
+    """
+    mixture = standing.together.get(judged.step.name)
+    if not isinstance(mixture, Mixture):
+        return np.ones(judged.codes.shape, bool)
+    weights, values = (interval(evaluate(part, replay)) for part in mixture.operands)
+    off_sum = max(COARSEST.finest, standing.meanings.habit.finest) * weights.shape[-1]
+    off = CUT_OFF * judged.unit
+    return may_be_mixed(judged.written.values, off, weights, values, off_sum, asked)
 
 
 def _mostly(fits: Array) -> Array:
