@@ -124,6 +124,12 @@ def test_each_key_of_a_new_problem_has_a_comment(attn: Attn) -> None:
     assert names == ["kind", "tokens", "X", "W_q", "W_k", "W_v", "W_o", "heads", "score", "mask"]
 
 
+def test_notes_tell_of_a_mask(attn: Attn) -> None:
+    notes = "notes: every token attends to all tokens of X"
+    assert f"{notes} where the mask allows it\n" in attn("new", "--mask", "causal").out
+    assert f"{notes}\n" in attn("new").out
+
+
 def test_sizes_are_those_that_are_asked_for(attn: Attn) -> None:
     flags = ["--tokens", "we like short walks", "--d-model", "5", "--d-k", "3", "--d-v", "6"]
     result = attn("compute", "-", "-f", "json", stdin=attn("new", *flags).out.encode())

@@ -82,7 +82,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     drawn = {key: tuple(sizes.size(letter) or 1 for letter in shapes[key]) for key in keys}
     _check_bound(sum(map(prod, drawn.values())) + values["heads"] * sizes["n"] * sizes["m"])
 
-    given = {"title": " ".join(values["tokens"]), "notes": kind.meaning, "kind": values["kind"]}
+    notes = f"{kind.meaning} where the mask allows it" if options.get("mask") else kind.meaning
+    given = {"title": " ".join(values["tokens"]), "notes": notes, "kind": values["kind"]}
     given["tokens"] = list(values["tokens"])
     if "memory" in keys:
         given["memory_tokens"] = list(values["memory_tokens"])
