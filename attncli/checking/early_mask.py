@@ -34,8 +34,10 @@ def masked_early(right: Right, given: Collection[str]) -> Iterator[tuple[Right, 
     begin = {kind for kind in (*KINDS, MASKED) for name in given if name.startswith(kind)}
     for in_place in (True, False):
         for kind in KINDS:
+            if (kind if in_place else MASKED) not in begin:
+                continue
             changed = right.changed(partial(_masked_from, kind=kind, in_place=in_place))
-            if changed.trace is not right.trace and (kind if in_place else MASKED) in begin:
+            if changed.trace is not right.trace:
                 after = f"The mask was applied right after {kind}."
                 yield changed, f"{kind} has −∞ where the mask blocks." if in_place else after
 
