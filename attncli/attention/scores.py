@@ -369,9 +369,8 @@ class ThroughDistance(Operation):
         """(…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
         upstream, own, other = arrays
         difference = other[..., None, :, :] - own[..., :, None, :]
-        result: Array = (upstream[..., None] * difference).sum(axis=-2) / precision.squared(
-            self.width
-        )
+        total = (upstream[..., None] * difference).sum(axis=-2)
+        result: Array = total / precision.squared(self.width)
         return result
 
     def notation(self, columns: bool) -> tree.Formula:
