@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from functools import cache
-from math import fsum, inf
+from math import fsum
 from typing import Any
 
 import numpy as np
@@ -66,17 +66,6 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
     return np.where(result > 0, result * correction, result).astype(scores.dtype)
 
 
-def squared(number: Any) -> Any:
-    """Return a number times itself; ∞ where that is beyond a float, for which Python has an error.
-
-    It may also be an element that remembers.
-    """
-    try:
-        return number**2
-    except OverflowError:
-        return inf
-
-
 def total(array: Array, along: int) -> Array:
     """Return the sum along an axis, which stays with size 1, correct to about a unit.
 
@@ -109,13 +98,15 @@ def total(array: Array, along: int) -> Array:
     return np.swapaxes(high + low, along, -1)
 
 
-def of_ordinary_size(rows: Array) -> Array:
-    """Return rows scaled by powers of two to about 1, which loses no digit and no direction."""
-    if rows.dtype.kind != "f":
-        return rows
+def of_ordinary_size(rows: Any) -> tuple[Any, Array | None]:
+    """Return rows divided by 2^exponent to about 1, which loses no digit, and the exponents.
+
+    The rows are floats or intervals of them; other elements come back as they are, with None.
+    """
+    if rows.dtype.kind == "O":
+        return rows, None
     _, exponent = np.frexp(np.abs(rows).max(axis=-1, keepdims=True))
-    scaled: Array = np.ldexp(rows, -exponent)
-    return scaled
+    return np.ldexp(rows, -exponent), exponent
 
 
 def _two_difference_error(a: Array, b: Array | float, difference: Array) -> Array:

@@ -159,6 +159,9 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.tanh: _rising(np.tanh),
     np.sqrt: _rising(np.sqrt),
     np.power: _power,
+    np.ldexp: lambda a, n: Interval(np.ldexp(a.low, n.low), np.ldexp(a.high, n.high)),
+    # The magnitude of an interval, which is a number: the largest absolute value in it.
+    np.absolute: lambda a: np.maximum(np.abs(a.low), np.abs(a.high)),
     np.equal: lambda a, b: (a.low == b.low) & (a.high == b.high),
     np.not_equal: lambda a, b: (a.low != b.low) | (a.high != b.high),
 }

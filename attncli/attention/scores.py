@@ -169,7 +169,7 @@ class Cosine(Pairs):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
-        q, k = (precision.of_ordinary_size(array) for array in arrays)
+        (q, _), (k, _) = map(precision.of_ordinary_size, arrays)
         of_q, of_k = (np.sqrt((side * side).sum(axis=-1, keepdims=True)) for side in (q, k))
         cosines: Array = (q @ np.swapaxes(k, -1, -2)) / (of_q * np.swapaxes(of_k, -1, -2))
         return cosines
@@ -194,10 +194,12 @@ class GaussianExponent(Pairs):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d) and (…, m, d) give (…, n, m)."""
-        q, k = arrays
+        (q, k), width = arrays, self.width
         difference = q[..., :, None, :] - k[..., None, :, :]
+        if difference.dtype.kind != "O":  # so that the square of the width cannot overflow
+            difference, width = difference / width, 1
         squares = (difference * difference).sum(axis=-1)
-        result: Array = -squares / (2 * precision.squared(self.width))
+        result: Array = -squares / (2 * (width * width))
         return result
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
@@ -337,11 +339,13 @@ class ThroughCosine(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, m), (…, n, m), (…, n, d) and (…, m, d) give (…, n, d)."""
-        upstream, cosines, own, other = arrays
+        upstream, cosines = arrays[:2]
+        (own, exponent), (other, _) = map(precision.of_ordinary_size, arrays[2:])
         length, others = (np.sqrt((x * x).sum(axis=-1, keepdims=True)) for x in (own, other))
         shared = (upstream * cosines).sum(axis=-1, keepdims=True)
-        turning: Array = (upstream @ (other / others) - shared * (own / length)) / length
-        return turning
+        turning = (upstream @ (other / others) - shared * (own / length)) / length
+        result: Array = turning if exponent is None else np.ldexp(turning, -exponent)
+        return result
 
     def notation(self, columns: bool) -> tree.Formula:
         own, other = (notation_of(side, columns) for side in (self.own, self.other))
@@ -370,7 +374,9 @@ class ThroughDistance(Operation):
         upstream, own, other = arrays
         difference = other[..., None, :, :] - own[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
-        result: Array = total / precision.squared(self.width)
+        if total.dtype.kind != "O":  # so that the square of the width cannot overflow
+            return total / self.width / self.width
+        result: Array = total / (self.width * self.width)
         return result
 
     def notation(self, columns: bool) -> tree.Formula:

@@ -95,14 +95,20 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
         return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
-    kept = 3 + sum(map(bool, (rules.scale, rules.softcap, rules.bias is not None, rules.mask)))
-    size = lead[0] * lead[1] * n * m * kept * queries.itemsize
+    size = lead[0] * lead[1] * n * m * _large_steps(rules) * queries.itemsize
     if size < SURELY_ROOM or size <= (room := free_memory()):
         return
     times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
     message = f"the steps of {times}{n:,} × {m:,} numbers take {of_bytes(size)} of memory"
     hint = "--only output keeps none of them" if tape.wanted is None else "take fewer tokens"
     raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
+
+
+def _large_steps(rules: Rules) -> int:
+    """Return how many steps have a number for each query and key, from the scores on, at most."""
+    adjusted = rules.scale, rules.softcap, rules.bias is not None, rules.mask
+    normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
+    return 1 + sum(map(bool, adjusted)) + normalized
 
 
 SURELY_ROOM, SURELY_FEW = 2**28, 2**20
@@ -113,7 +119,8 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
     if tape.foresee is not None and s.array.size >= MANY:
-        tape.foresee(_expected(tape, s, rules))
+        known = sum(step.array.size for step in tape.steps.values())
+        tape.foresee(known + (_large_steps(rules) - 1) * s.array.size)
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
@@ -145,17 +152,6 @@ def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Exp
     if isinstance(made, Operation):
         return tape.record(f"weights{suffix}", made, symbol="A")
     return made
-
-
-def _expected(tape: Tape, s: Step, rules: Rules) -> int:
-    """Return how many numbers the steps have up to the weights; one row tells of the others."""
-    n, m = map(int, s.array.shape[-2:])
-    one = Tape(columns=tape.columns)
-    row = one.given("scores", np.ones((*s.array.shape[:2], 1, m)), s.trailing, s.leading)
-    own = rules.of_rows(slice(0, 1), n)
-    normalize(one, adjust(one, row, own), own)
-    known = sum(step.array.size for step in tape.steps.values())
-    return known + n * sum(step.array.size for step in one.steps.values())
 
 
 def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step | float:

@@ -124,7 +124,7 @@ class InRow(Operation):
         """(…, 1, d) gives (…, count, d)."""
         (row,) = arrays
         before, after = (
-            np.zeros((*row.shape[:-2], size, row.shape[-1]))
+            np.zeros((*row.shape[:-2], size, row.shape[-1]), row.dtype)
             for size in (self.place, self.count - self.place - 1)
         )
         return np.concatenate([before, row, after], axis=-2)

@@ -79,10 +79,10 @@ class Streamed(Operation):
     def apply(self, *arrays: Array) -> Array:
         """(…, n, d_q), (…, m, d_k) and (…, m, d_v) give (…, n, d_v)."""
         q, k, v = arrays
-        products = self._products()  # of all rows, so that what is refused is told by its place
-        if self._is_by_tiles(q, k, v):
-            # Where a number is beyond a float, the lines themselves tell which one it is.
-            with suppress(FloatingPointError):
+        # Where a number is beyond a float, the lines themselves tell which one it is.
+        with suppress(FloatingPointError):
+            products = self._products()  # of all rows, so that what is refused is told by its place
+            if self._is_by_tiles(q, k, v):
                 return self._by_tiles(q, k, v, products)
         return self._by_lines(q, k, v)
 

@@ -5,25 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from itertools import chain, count
 
-import numpy as np
-
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.floats import all_finite
 from attncli.errors import fail
-from attncli.tape.step import Expression, Step
-from attncli.tape.walk import array_of
-
-
-def _is_held(operation: Expression, array: Array) -> bool:
-    """Whether a result has no number that a float cannot hold; −∞ may block a cell."""
-    if isinstance(operation, Step) or all_finite(array):  # a step is held already
-        return True
-    if not (array < np.inf).all():
-        return False
-    if not (array == -np.inf).any() or operation.blocks:
-        return True
-    operands = (array_of(operand) for operand in operation.operands)
-    return any((operand == -np.inf).any() for operand in operands)
+from attncli.notation.text import text
+from attncli.tape.step import Expression, Step, notation_of
+from attncli.tape.walk import BeyondFloatsError, array_of
 
 
 class Tape:
@@ -122,14 +108,17 @@ class Tape:
             like: a value whose axes it has, and which it stands on paper as.
 
         Raises:
-            InputError: if a number is beyond what a float holds.
+            InputError: if a number, also one inside the operation, is beyond what a float holds.
         """
-        array = self.work(operation)
-        if array.dtype.kind == "f" and not _is_held(operation, array):
-            raise fail(
-                f"{name} holds a number that is beyond what a float can hold",
-                hint="make the numbers of the problem smaller",
-            )
+        try:
+            array = self.work(operation)
+        except BeyondFloatsError as beyond:
+            where = f"{name} holds"
+            if beyond.operation is not operation:
+                part = text(notation_of(beyond.operation, self.columns))
+                where = f"{name} is made of {part}, which holds"
+            message = f"{where} a number that is beyond what a float can hold"
+            raise fail(message, hint="make the numbers of the problem smaller") from None
         if self.settle is not None:
             array = self.settle(name, array)
         leading, trailing = operation.leading, trailing or operation.trailing

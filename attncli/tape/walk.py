@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import all_finite
 from attncli.records import replace
 from attncli.tape.step import ALL, Expression, Operation, Part, Step
 
@@ -55,12 +57,49 @@ def apply_to(
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
+class BeyondFloatsError(FloatingPointError):
+    """Raised for an operation whose result holds a number that is beyond what a float can hold."""
+
+    def __init__(self, operation: Operation) -> None:
+        super().__init__(operation)
+        self.operation = operation
+
+
 def array_of(expression: Expression) -> Array:
-    """Return the array of an expression of recorded values."""
+    """Return the array of an expression of recorded values.
+
+    Raises:
+        BeyondFloatsError: for the innermost operation whose result a float cannot hold. Its
+            infinity could come out of the next operation as an ordinary number: tanh ∞ = 1.
+    """
     if isinstance(expression, Step):
         return expression.array
-    array: Array = apply_to(expression, [array_of(operand) for operand in expression.operands])
+    operands = [array_of(operand) for operand in expression.operands]
+    array: Array = apply_to(expression, operands)
+    if array.dtype.kind == "f" and not _is_held(expression, operands, array):
+        raise BeyondFloatsError(expression)
     return array
+
+
+def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
+    """Return whether floats hold a result and the operation's own numbers.
+
+    −∞ is a blocked cell only where a mask made it, or where an operand has it already.
+    """
+    own = [abs(getattr(operation, name)) for name in operation.float_fields]
+    if own and max(own) > np.finfo(array.dtype).max:
+        return False
+    if all_finite(array):
+        return True
+    infinite = array == -np.inf
+    if not (infinite | np.isfinite(array)).all():
+        return False
+    if operation.blocks:
+        return True
+    blocked = [operand == -np.inf for operand in operands]
+    if operation.pointwise:
+        return bool((reduce(np.logical_or, blocked) | ~infinite).all())
+    return any(cells.any() for cells in blocked)
 
 
 def evaluate_part(
