@@ -105,7 +105,7 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
 
 
 def _large_steps(rules: Rules) -> int:
-    """Return how many steps have a number for each query and key, from the scores on, at most."""
+    """Return the maximum number of steps of n × m numbers, from the scores to the weights."""
     adjusted = rules.scale, rules.softcap, rules.bias is not None, rules.mask
     normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
     return 1 + sum(map(bool, adjusted)) + normalized
