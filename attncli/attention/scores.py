@@ -374,9 +374,10 @@ class ThroughDistance(Operation):
         upstream, own, other = arrays
         difference = other[..., None, :, :] - own[..., :, None, :]
         total = (upstream[..., None] * difference).sum(axis=-2)
+        width = self.width
         if total.dtype.kind != "O":  # so that the square of the width cannot overflow
-            return total / self.width / self.width
-        result: Array = total / (self.width * self.width)
+            total, width = total / width, 1
+        result: Array = total / (self.width * width)
         return result
 
     def notation(self, columns: bool) -> tree.Formula:

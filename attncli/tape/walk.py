@@ -87,7 +87,7 @@ def _is_held(operation: Operation, operands: list[Array], array: Array) -> bool:
     −∞ is a blocked cell only where a mask made it, or where an operand has it already.
     """
     own = [abs(getattr(operation, name)) for name in operation.float_fields]
-    if own and max(own) > np.finfo(array.dtype).max:
+    if own and max(own) > float(np.finfo(array.dtype).max):
         return False
     if all_finite(array):
         return True

@@ -1,0 +1,130 @@
+"""Random problems of every kind are right, or refused, whatever the size of their numbers."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+from attncli.errors import InputError
+from attncli.mechanisms.compute import compute
+from tests.random_problems import outcome
+
+
+@pytest.mark.parametrize("extreme", [False, True], ids=["ordinary", "extreme"])
+@pytest.mark.parametrize("start", range(0, 300, 50))
+def test_random_problems_are_right_or_refused(extreme: bool, start: int) -> None:
+    """A sample; `benchmarks/exactness.py` calculates thousands."""
+    counts: Counter[str] = Counter()
+    for seed in range(start, start + 50):
+        found = outcome(seed, extreme)
+        assert found.word != "wrong", f"problem {seed}: {found.reason}"
+        counts[found.word] += 1
+    assert counts["near"] >= 20
+
+
+INNER: dict[str, dict[str, Any]] = {
+    "X Wᵀ": {"kind": "pooling", "X": [[3e200, 1e200]], "W": [[1e200, -2e200]], "u": [1]},
+    "[q; k] Wᵀ": {
+        **{"Q": [[1e200]], "K": [[1e200]], "V": [[1]]},
+        "score": {"name": "concat", "W": [[3e200, -1e200]], "v": [1]},
+    },
+    "Q Wᵀ": {
+        **{"Q": [[1e200]], "K": [[1]], "V": [[1]]},
+        "score": {"name": "additive", "W": [[3e200]], "U": [[1]], "v": [1]},
+    },
+    "[output; X] W_cᵀ": {"X": [[1e100]], "W_c": [[1e300, -2e300]]},
+    "A [x_1; c_0]": {"kind": "recurrent", "X": [[1e200]], "A": [[1e200, 1]]},
+    "X W_q": {"X": [[1e200]], "W_q": [[-1e200]], "b_q": [1]},
+    "Q W": {"Q": [[1e200]], "K": [[0]], "V": [[1]], "score": {"name": "general", "W": [[-1e200]]}},
+    "context W_o": {"Q": [[0]], "K": [[0]], "V": [[1e200]], "W_o": [[-1e200]], "b_o": [1]},
+}
+
+
+@pytest.mark.parametrize("inner", INNER)
+def test_overflow_inside_an_operation_is_refused_and_named(inner: str) -> None:
+    with pytest.raises(InputError, match="beyond what a float can hold") as refused:
+        attncli.compute(attncli.Problem(**INNER[inner]))
+    assert f" is made of {inner}, which holds a number" in str(refused.value)
+
+
+def test_a_blocked_cell_does_not_hide_overflow_beside_it() -> None:
+    problem = attncli.Problem(scores=[[-np.inf, -1e308]], V=[[1], [2]], scale=10)
+    with pytest.raises(InputError, match="scaled holds a number that is beyond"):
+        attncli.compute(problem)
+    kept = attncli.compute(attncli.Problem(scores=[[-np.inf, -1e307]], V=[[1], [2]], scale=10))
+    assert kept["scaled"].value.tolist() == [[-np.inf, -1e308]]
+    assert kept["weights"].value.tolist() == [[0, 1]]
+
+
+@pytest.mark.parametrize("key", ["scale", "softcap", "normalize"])
+def test_a_number_that_float32_cannot_hold_is_refused(key: str) -> None:
+    """Divided by ∞, every score would be 0."""
+    x = np.array([[3e18], [1e18]], np.float32)
+    value: Any = {"scale": "1/1e39", "softcap": 1e39, "normalize": {"temperature": 1e39}}[key]
+    with pytest.raises(InputError, match="beyond what a float can hold"):
+        attncli.compute(attncli.Problem(X=x, score="dot", **{key: value}))
+
+
+FLOAT32: dict[str, dict[str, Any]] = {
+    "sparsemax": {"X": [[1, 2], [3, 4]], "normalize": "sparsemax"},
+    "sum": {"X": [[1, 2], [3, 4]], "normalize": "sum"},
+    "cosine": {"X": [[1, 2], [3, 4]], "score": "cosine"},
+    "distance": {"X": [[1, 2], [3, 4]], "score": "distance"},
+    "soft cap, mask": {"X": [[1, 2], [3, 4]], "softcap": 5, "mask": "causal"},
+    "pooling": {"kind": "pooling", "X": [[1, 2], [3, 4]], "u": [1, 2], "b": [1, 2]},
+    "recurrent": {"kind": "recurrent", "X": [[1], [3]], "A": [[1, 2, 1], [0.5, 1, 1]]},
+}
+
+
+@pytest.mark.parametrize("name", FLOAT32)
+def test_gradients_of_float32_are_float32(name: str) -> None:
+    keys: dict[str, Any] = {
+        key: np.array(value, np.float32) if isinstance(value, list) else value
+        for key, value in FLOAT32[name].items()
+    }
+    for step in attncli.compute(attncli.Problem(**keys, gradient="sum", learning_rate=0.1)):
+        assert step.array.dtype == np.float32, step.name
+
+
+@pytest.mark.parametrize("exponent", [-600, -200, 200, 600])
+def test_gradients_of_a_cosine_are_smaller_where_vectors_are_longer(exponent: int) -> None:
+    """The cosine ignores lengths, so 2^n X has 2^−n of the derivative; by powers of two exactly."""
+    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
+    given: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": "cosine", "gradient": "sum"}
+    plain = attncli.compute(attncli.Problem(Q=q, K=k, **given))
+    long = attncli.compute(attncli.Problem(Q=np.ldexp(q, exponent), K=k, **given))
+    np.testing.assert_array_equal(np.ldexp(long["d_Q"].array, exponent), plain["d_Q"].array)
+    np.testing.assert_array_equal(long["d_K"].array, plain["d_K"].array)
+    assert plain["d_Q"].array.all()
+
+
+@pytest.mark.parametrize("exponent", [-600, 600])
+def test_distances_and_their_gradients_depend_on_the_width_alone(exponent: int) -> None:
+    """2^n of all vectors and of the width: the same scores, and 2^−n of the derivatives."""
+    q, k = np.array([[3.0, 4.0], [1.0, -2.0]]), np.array([[1.0, 1.0], [2.0, 0.5], [0.0, 3.0]])
+
+    def trace(n: int) -> attncli.Trace:
+        score = {"name": "distance", "width": 2.0**n}
+        keys: dict[str, Any] = {"V": [[1.0], [2.0], [4.0]], "score": score, "gradient": "sum"}
+        return attncli.compute(attncli.Problem(Q=np.ldexp(q, n), K=np.ldexp(k, n), **keys))
+
+    plain, large = trace(0), trace(exponent)
+    np.testing.assert_array_equal(large["scores"].array, plain["scores"].array)
+    for name in ("d_Q", "d_K"):
+        np.testing.assert_array_equal(np.ldexp(large[name].array, exponent), plain[name].array)
+
+
+def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
+    """2·2 − 1 is 3 everywhere, though 1·1 − 1 would be a sum of 0."""
+    rows = ", ".join(["[2]"] * 512)
+    path = tmp_path / "hw.yaml"
+    path.write_text(f"X: [{rows}]\nscore: dot\nbias: -1\nnormalize: sum\n")
+    told: list[int] = []
+    problem = attncli.load(path)
+    trace = compute(problem, foresee=told.append)
+    assert told == [3 * 512 + 3 * 512 * 512]
+    assert trace.output[0, 0] == 2
