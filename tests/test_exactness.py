@@ -128,3 +128,14 @@ def test_all_steps_are_judged_by_their_own_numbers(tmp_path: Any) -> None:
     trace = compute(problem, foresee=told.append)
     assert told == [3 * 512 + 3 * 512 * 512]
     assert trace.output[0, 0] == 2
+
+
+@pytest.mark.parametrize("significant", [1, 17])
+def test_a_number_that_is_rounded_beyond_a_float_is_refused(significant: int) -> None:
+    given: dict[str, Any] = {"K": [[1e-300]], "V": [[1]], "round": {"significant": significant}}
+    problem = attncli.Problem(Q=[[1.7e308]], **given)
+    if significant == 17:
+        assert attncli.compute(problem)["Q"].value == [[1.7e308]]
+        return
+    with pytest.raises(InputError, match="Q holds a number that is beyond what a float can hold"):
+        attncli.compute(problem)

@@ -23,6 +23,9 @@ class Rounding(Record):
     def number(self, value: float) -> float:
         """Return one number rounded as its shortest decimal form is: 2.675 becomes 2.68.
 
+        Raises:
+            FloatingPointError: where the rounded number is beyond what a float can hold.
+
         >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
         (2.68, 0.0123)
         """
@@ -40,4 +43,7 @@ class Rounding(Record):
         if isinstance(exponent, int) and exponent >= place:
             return value
         mode = ROUND_HALF_UP if self.half == "up" else ROUND_HALF_EVEN
-        return float(written.quantize(Decimal(1).scaleb(place), rounding=mode))
+        rounded = float(written.quantize(Decimal(1).scaleb(place), rounding=mode))
+        if not np.isfinite(rounded):
+            raise FloatingPointError
+        return rounded

@@ -87,7 +87,10 @@ def by_hand(operation: Expression) -> Array:
     with localcontext(CONTEXT):
         worked = evaluate(operation, _digits, _constant)
         numbers = [float(x) for x in worked.ravel()]
-    return np.array(numbers, floats.dtype).reshape(worked.shape)
+    array = np.array(numbers, floats.dtype).reshape(worked.shape)
+    if not np.array_equal(np.isfinite(array), np.isfinite(floats)):
+        raise FloatingPointError
+    return array
 
 
 def _digits(step: Step) -> Array:

@@ -9,7 +9,7 @@ from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.notation.text import text
 from attncli.tape.step import Expression, Step, notation_of
-from attncli.tape.walk import BeyondFloatsError, array_of
+from attncli.tape.walk import array_of
 
 
 class Tape:
@@ -112,15 +112,15 @@ class Tape:
         """
         try:
             array = self.work(operation)
-        except BeyondFloatsError as beyond:
-            where = f"{name} holds"
-            if beyond.operation is not operation:
-                part = text(notation_of(beyond.operation, self.columns))
-                where = f"{name} is made of {part}, which holds"
+            if self.settle is not None:
+                array = self.settle(name, array)
+        except FloatingPointError as beyond:
+            where, part = f"{name} holds", getattr(beyond, "operation", operation)
+            if part is not operation:
+                formula = text(notation_of(part, self.columns))
+                where = f"{name} is made of {formula}, which holds"
             message = f"{where} a number that is beyond what a float can hold"
             raise fail(message, hint="make the numbers of the problem smaller") from None
-        if self.settle is not None:
-            array = self.settle(name, array)
         leading, trailing = operation.leading, trailing or operation.trailing
         columns = self.columns
         if like is not None:
