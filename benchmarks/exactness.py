@@ -1,7 +1,7 @@
 """Compare random problems with a reference in 40 digits that bounds what rounding may do to them.
 
-Run `python benchmarks/exactness.py [--ordinary 30000] [--extreme 12000] [--start 0] [--processes 2]`
-in an environment for development. A problem is *near* where every number of every step is within
+Run `python benchmarks/exactness.py [--ordinary N] [--extreme N] [--start SEED] [--processes N]` in
+an environment for development. A problem is *near* where every number of every step is within
 1e-12 of its step's largest (1e-4 in float32); *conditioning* explains a larger distance where it is
 within the error bound of the sums that lead to the number; of an *unknown* number that bound is
 infinite, as after a division by a sum that cancels; *refused* is one of which a number is beyond a

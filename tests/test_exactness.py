@@ -69,6 +69,13 @@ def test_a_number_that_float32_cannot_hold_is_refused(key: str) -> None:
         attncli.compute(attncli.Problem(X=x, score="dot", **{key: value}))
 
 
+def test_sparsemax_of_float32_differences_whose_sum_overflows() -> None:
+    """In double precision 4 · −2.5e38 is above a sum of float32 that is −∞ already."""
+    scores = np.array([[-1.26e38, -8.4e37, -2.5e38, 0]], np.float32)
+    problem = attncli.Problem(scores=scores, V=np.eye(4, dtype="f4"), normalize="sparsemax")
+    assert attncli.compute(problem)["weights"].value.tolist() == [[0, 0, 0, 1]]
+
+
 FLOAT32: dict[str, dict[str, Any]] = {
     "sparsemax": {"X": [[1, 2], [3, 4]], "normalize": "sparsemax"},
     "sum": {"X": [[1, 2], [3, 4]], "normalize": "sum"},

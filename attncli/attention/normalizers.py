@@ -349,7 +349,7 @@ class Sparsemax(Operation):
         if self.temperature != 1:
             shifted = shifted / self.temperature
         ordered = np.sort(shifted, axis=-1)[..., ::-1]
-        count = np.arange(1, ordered.shape[-1] + 1)
+        count = np.arange(1, ordered.shape[-1] + 1, dtype=ordered.dtype)
         sums = np.cumsum(np.where(ordered == -np.inf, 0.0, ordered), axis=-1)
         support = np.maximum((1 + count * ordered > sums).sum(axis=-1, keepdims=True), 1)
         threshold = (np.take_along_axis(sums, support - 1, axis=-1) - 1) / support
