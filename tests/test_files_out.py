@@ -225,6 +225,35 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compute", GOOD, "-o", "missing/inner/file.html"),
+        ("worksheet", GOOD, "-o", "missing/inner/file.md"),
+        ("check", SAMPLES / "integers_scaled.yaml", ANSWERS[0], "-o", "missing/inner/file.csv"),
+        ("check", SAMPLES / "integers_scaled.yaml", ANSWERS[0], "--feedback", "missing/inner"),
+        ("vary", GOOD, "-o", "missing/inner/file.yaml"),
+        ("vary", GOOD, "--key", "-o", "missing/inner/file.yaml"),
+        ("new", "missing/inner/file.yaml"),
+    ],
+    ids=lambda arguments: " ".join(map(str, (arguments[0], *arguments[-3:-1]))),
+)
+def test_the_missing_folders_of_a_file_are_made(
+    arguments: tuple[str | Path, ...], attn: Attn, tmp_path: Path
+) -> None:
+    result = attn(*arguments, cwd=tmp_path)
+    assert "cannot be" not in result.err
+    assert any((tmp_path / "missing/inner").iterdir())
+
+
+@pytest.mark.parametrize("out", ["file/x.json", "file/{title}.json", "file/inner/x.json"])
+def test_a_folder_that_cannot_be_made_is_told(out: str, attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    result = attn("compute", GOOD, "-o", out, cwd=tmp_path)
+    assert result.status == 2
+    assert result.err.startswith(out.rpartition("/")[0] + " cannot be made: ")
+
+
+@pytest.mark.parametrize(
     ("out", "told"),
     [
         ("{titel}.json", "there is no {titel} for the name of a file\n  did you mean title?\n"),

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def _out(pattern: str, what: str) -> Any:
-    told = "Write to a file; its suffix tells the format. FOLDER/, or a pattern as in"
-    told += f" pages/{pattern}: a file for each {what}; missing folders are made."
+    told = "Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a"
+    told += f" pattern as in pages/{pattern}: a file for each {what}."
     return typer.Option("--out", "-o", metavar="FILE", help=told)
 
 
