@@ -245,6 +245,49 @@ def test_the_missing_folders_of_a_file_are_made(
     assert any((tmp_path / "missing/inner").iterdir())
 
 
+@pytest.mark.parametrize(
+    ("command", "form", "out", "other"),
+    [
+        ("compute", "csv", "x.json", "x.csv"),
+        ("compute", "json", "X.CSV", "X.json"),
+        ("compute", "tsv", "x.tidy.csv", "x.tidy.tsv"),
+        ("compute", "md", "{title}.html", "{title}.md"),
+        ("compute", "table", "x.npz", "x.txt"),
+        ("check", "csv", "x.yaml", "x.csv"),
+        ("worksheet", "yaml", "x.tex", "x.yaml"),
+    ],
+)
+def test_a_suffix_that_disagrees_with_the_format_is_refused(
+    command: str, form: str, out: str, other: str, attn: Attn, tmp_path: Path
+) -> None:
+    result = attn(command, GOOD, "-f", form, "-o", out, cwd=tmp_path)
+    assert (result.status, files_of(tmp_path)) == (2, [])
+    assert result.err.startswith(f"{out} is the name of a ")
+    assert result.err.endswith(f"\n  name the file {other}, or leave out -f\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "out"),
+    [
+        ("compute", "table", "notes.txt"),
+        ("compute", "json", "x.xml"),
+        ("compute", "csv", "x.tidy.csv"),
+        ("compute", "tidy", "x.csv"),
+        ("compute", "yml", "x.yaml"),
+        ("compute", "json", "x.jsonl"),
+        ("compute", "json", "x"),
+        ("check", "gradescope", "x.json"),
+        ("check", "gradescope", "results.results"),
+    ],
+)
+def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
+    command: str, form: str, out: str, attn: Attn, tmp_path: Path
+) -> None:
+    given = (SAMPLES / "integers_scaled.yaml", ANSWERS[0]) if command == "check" else (GOOD,)
+    assert attn(command, *given, "-f", form, "-o", out, cwd=tmp_path).err == ""
+    assert files_of(tmp_path) == [out]
+
+
 @pytest.mark.parametrize("out", ["file/x.json", "file/{title}.json", "file/inner/x.json"])
 def test_a_folder_that_cannot_be_made_is_told(out: str, attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")

@@ -96,12 +96,16 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """Return the format that was asked for by name, or that the output file's name implies.
 
     Raises:
-        InputError: for a name or a suffix that is no format for this kind.
+        InputError: for a name or a suffix that is no format for this kind, or where both are given
+            and disagree.
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
     if name is not None:
-        return format_named(name, kind)
+        chosen = format_named(name, kind)
+        if out is not None:
+            _refuse_other_suffix(chosen, out)
+        return chosen
     if out is None:
         return "table"
     from attncli.cli.targets import is_folder
@@ -114,6 +118,18 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     endings = ", ".join(suffix for row in formats_of(kind).values() for suffix in row.suffixes)
     message = f"the name {visible(out)} does not tell a format"
     raise fail(message, hint=f"use -f, or one of {endings}")
+
+
+def _refuse_other_suffix(name: str, out: str) -> None:
+    """Raise an InputError where the suffix of a file means other formats than the one of a name."""
+    from attncli.cli.targets import is_folder
+    from attncli.rendering.formats import FORMATS, formats_of_suffix
+
+    meant = [] if is_folder(out) else formats_of_suffix(Path(out).suffix)
+    if meant and name not in meant:
+        other = visible(str(Path(out).with_suffix(FORMATS[name].suffixes[0])))
+        message = f"{visible(out)} is the name of a {meant[0]} file, and -f asks for {name}"
+        raise fail(message, hint=f"name the file {other}, or leave out -f")
 
 
 def write_format(
