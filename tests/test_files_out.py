@@ -104,6 +104,60 @@ def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
     assert out == "1,2\n3,4\n"
 
 
+@pytest.mark.parametrize("words", ["weights", "A", "weight*", "weights,A", "Z,output,outp*"])
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_one_step_is_bare_numbers_however_it_is_selected(words: str, form: str, attn: Attn) -> None:
+    step = "output" if "output" in words else "weights"
+    bare = attn("compute", GOOD, "--only", step, "-f", form).out
+    assert len(np.loadtxt(io.StringIO(bare), delimiter={"csv": ",", "tsv": "\t"}[form])) == 3
+    assert attn("compute", GOOD, "--only", words, "-f", form).out == bare
+
+
+def test_each_problem_of_a_stream_has_bare_numbers_where_it_has_one_step(attn: Attn) -> None:
+    text = b"X: [[1]]\n---\nX: [[2, 0, 0, 0]]\n---\nX: [[3]]\n---\nX: [[4]]\n"
+    out = attn("compute", "-", "--only", "sc*", "-f", "csv", stdin=text).out
+    assert out == "1\n---\nscores\n4\nscaled\n2\n\n9\n\n16\n"
+
+
+HOSTILE = ["=1+1", "+x", "-x", "@x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
+GUARDED = ["'=1+1", "'+x", "'-x", "'@x", "'＝1", "''=x", "'''-", "'-1+1|cmd", "-1.5", "'tis", "a"]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Return a problem whose title and labels are formulas to a spreadsheet, or nearly."""
+    x = [[-1.5, number] for number in range(len(HOSTILE))]
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"title": "=cmd()", "tokens": HOSTILE, "X": x}))
+    return path
+
+
+def test_no_label_or_title_is_a_formula_to_a_spreadsheet(hostile: Path, attn: Attn) -> None:
+    size = len(HOSTILE)
+    for form, sign in (("csv", ","), ("tsv", "\t")):
+        out = attn("compute", hostile, "-f", form).out
+        lines = [*csv.reader(io.StringIO(out), delimiter=sign)]
+        assert lines[0] == ["title", "'=cmd()"]
+        assert ["tokens", *GUARDED] in lines
+        at = lines.index(["scores"]) + 1
+        assert lines[at] == ["", *GUARDED]
+        assert [line[0] for line in lines[at + 1 : at + 1 + size]] == GUARDED
+        assert ["-1.5", "0"] in lines
+    tidy = rows_of(attn("compute", hostile, "-f", "tidy", "--only", "weights").out)
+    assert {row["title"] for row in tidy} == {"'=cmd()"}
+    assert [row["column_label"] for row in tidy[:size]] == GUARDED
+    assert [row["row_label"] for row in tidy[::size]] == GUARDED
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_guarded_labels_are_read_back_as_they_were(form: str, hostile: Path, attn: Attn) -> None:
+    written = hostile.with_suffix(f".{form}")
+    assert attn("compute", hostile, "-o", written).status == 0
+    again = attncli.load(written)
+    assert (again.title, list(again.tokens)) == ("=cmd()", HOSTILE)
+    assert attn("check", hostile, written, "-q").out.startswith("correct")
+
+
 def test_cells_of_tsv_hold_no_tab_and_no_line(attn: Attn) -> None:
     problem = {"title": "a\tb\nc", "tokens": ["x\ty", "z"], "X": [[1, 0], [0, 1]]}
     out = attn("compute", "-", "-f", "tsv", stdin=json.dumps(problem).encode()).out

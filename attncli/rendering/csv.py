@@ -14,14 +14,14 @@ from attncli.mechanisms.trace import Trace
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
-from attncli.text.escapes import visible
+from attncli.text.escapes import guarded, visible
 from attncli.text.numbers import joined
 
 TAB = "\t"
 
 
 def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the bare numbers where one step is asked for; else a line of --- between problems."""
+    """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
     return _written(traces, selection, ",")
 
 
@@ -31,21 +31,27 @@ def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _written(traces: Iterable[Trace], selection: Selection, delimiter: str) -> Iterator[bytes]:
-    if len(selection.only) == 1 and "*" not in selection.only[0]:
-        found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
-        matrices = (matrix for slices in found for _, matrix in slices)
-        return in_parts((_bare(matrix, selection.decimals, delimiter) for matrix in matrices), "\n")
-    return in_parts((_parts(trace, selection, delimiter) for trace in traces), "---\n")
+    problems = enumerate(traces)
+    return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
 
 
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
-    """Return rows of cells as CSV."""
+    """Return rows of cells as CSV, in which no cell is a formula to a spreadsheet."""
     buffer = io.StringIO()
-    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
+    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
+    writer.writerows(map(guarded, row) for row in rows)
     return buffer.getvalue()
 
 
-def _parts(trace: Trace, selection: Selection, delimiter: str) -> Iterator[str]:
+def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:
+    """Yield a problem, with a line before it that parts it from the one that it follows."""
+    steps = selection.steps(trace)
+    if selection.only and len(steps) == 1:
+        for number, (_, matrix) in enumerate(_slices(steps[0].value)):
+            yield "\n" if follows or number else ""
+            yield from _bare(matrix, selection.decimals, delimiter)
+        return
+    yield "---\n" if follows else ""
     if not selection.only:
         problem = trace.problem
         about = {"title": problem.title, "notes": problem.notes}
@@ -56,7 +62,7 @@ def _parts(trace: Trace, selection: Selection, delimiter: str) -> Iterator[str]:
                 yield f"{key}{index}\n"
                 yield from _bare(matrix, None, delimiter)
         yield "steps\n"
-    for step in selection.steps(trace):
+    for step in steps:
         rows, columns = axis_labels(step)
         for index, matrix in _slices(step.value):
             yield f"{step.name}{index}\n"

@@ -24,8 +24,6 @@ UNREADABLE = "unreadable"
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
 POINTS = ("points", "of")
 WORDS = ("said", "comment")
-FORMULA = tuple("=+-@＝＋－＠")
-"""What a spreadsheet takes for the start of a formula."""
 
 
 def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
@@ -50,7 +48,7 @@ def _book(graded: Iterable[Graded], selection: Selection, delimiter: str) -> Ite
     yield csv_text([header], delimiter).encode()
     for one in graded:
         row = (*grade(one), *(_points(one, selection.points) if steps else ()), *_words(one))
-        yield csv_text([map(_as_text, row)], delimiter).encode()
+        yield csv_text([map(visible, row)], delimiter).encode()
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
@@ -165,9 +163,3 @@ def _json_number(value: float) -> float | str | None:
     if np.isnan(value):
         return None
     return every_digit(value) if np.isinf(value) else value
-
-
-def _as_text(cell: str) -> str:
-    """Return a cell that a spreadsheet takes for text: a student may be called =1+1."""
-    shown = visible(cell)
-    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown

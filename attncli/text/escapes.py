@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+import re
+
+FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]")
+"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
+NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
+
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text as editors count them: at LF, CR LF and CR, and nowhere else."""
@@ -25,6 +31,20 @@ def _escape(character: str) -> str:
     if character in "\u200c\u200d\u3000\xa0\u202f":
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def guarded(cell: str) -> str:
+    """Return a cell of CSV that spreadsheets take for text or a number, and never for a formula.
+
+    >>> guarded("=1+1"), guarded("'=1+1"), guarded("-x"), guarded("-1.5")
+    ("'=1+1", "''=1+1", "'-x", '-1.5')
+    """
+    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
+
+
+def unguarded(cell: str) -> str:
+    """Return the cell from which `guarded` made another."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def label_text(label: str) -> str:
