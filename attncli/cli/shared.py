@@ -96,15 +96,14 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """Return the format that was asked for by name, or that the output file's name implies.
 
     Raises:
-        InputError: for a name or a suffix that is no format for this kind, or where both are given
-            and disagree.
+        InputError: for a name or a suffix that is no format of this kind, or two that disagree.
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
     if name is not None:
         chosen = format_named(name, kind)
         if out is not None:
-            _refuse_other_suffix(chosen, out)
+            _refuse_other_suffix(chosen, kind, out)
         return chosen
     if out is None:
         return "table"
@@ -120,15 +119,16 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     raise fail(message, hint=f"use -f, or one of {endings}")
 
 
-def _refuse_other_suffix(name: str, out: str) -> None:
-    """Raise an InputError where the suffix of a file means other formats than the one of a name."""
+def _refuse_other_suffix(name: str, kind: Kind, out: str) -> None:
+    """Raise an InputError where the suffix of a file means another format than the chosen one."""
     from attncli.cli.targets import is_folder
-    from attncli.rendering.formats import FORMATS, formats_of_suffix
+    from attncli.rendering.formats import FORMATS, format_of_file
 
-    meant = [] if is_folder(out) else formats_of_suffix(Path(out).suffix)
-    if meant and name not in meant:
-        other = visible(str(Path(out).with_suffix(FORMATS[name].suffixes[0])))
-        message = f"{visible(out)} is the name of a {meant[0]} file, and -f asks for {name}"
+    meant, suffixes = format_of_file(out, kind), FORMATS[name].suffixes
+    last = Path(out).suffix.lower()  # .csv of .tidy.csv, which is a suffix of both formats
+    if meant and not is_folder(out) and not any(suffix.endswith(last) for suffix in suffixes):
+        other = visible(str(Path(out).with_suffix(suffixes[0])))
+        message = f"{visible(out)} is the name of a {meant} file, and -f asks for {name}"
         raise fail(message, hint=f"name the file {other}, or leave out -f")
 
 

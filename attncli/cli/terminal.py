@@ -139,8 +139,8 @@ def write_bytes(
     The folder of the file is made where it is missing.
 
     Raises:
-        InputError: if the file or its folder cannot be made, or it is there and not to be
-            overwritten, or binary data would go to a terminal.
+        InputError: if the file cannot be written, or is there and not to be overwritten, or binary
+            data would go to a terminal.
         ReaderWentAwayError: if nobody reads standard output any more.
     """
     if out is not None:
@@ -194,18 +194,11 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
                 _print(piece)
         else:
             _refuse_input(out)
-            _make_folder(out.parent)
+            if not out.parent.exists():
+                out.parent.mkdir(parents=True, exist_ok=True)
             _replace(out.resolve(), pieces)  # a link stays one; what it points to is written
     except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
         raise fail(f"{visible(str(out))} cannot be written: {reason_of(error)}") from None
-
-
-def _make_folder(folder: Path) -> None:
-    """Make a folder, and those around it, where they are missing."""
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise fail(f"{visible(str(folder))} cannot be made: {reason_of(error)}") from None
 
 
 def _replace(out: Path, pieces: Iterable[bytes]) -> None:

@@ -11,35 +11,31 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
+from attncli.notation.written import PLAIN
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
-from attncli.text.escapes import guarded, visible
+from attncli.text.escapes import as_cell
 from attncli.text.numbers import joined
 
 TAB = "\t"
 
 
-def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
     """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
-    return _written(traces, selection, ",")
-
-
-def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
-    return _written(traces, selection, TAB)
-
-
-def _written(traces: Iterable[Trace], selection: Selection, delimiter: str) -> Iterator[bytes]:
     problems = enumerate(traces)
     return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
 
 
+def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
+    """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
+    return as_csv(traces, selection, TAB)
+
+
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
-    """Return rows of cells as CSV, in which no cell is a formula to a spreadsheet."""
+    """Return rows of cells as CSV."""
     buffer = io.StringIO()
-    writer = csv.writer(buffer, delimiter=delimiter, lineterminator="\n")
-    writer.writerows(map(guarded, row) for row in rows)
+    csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 
@@ -55,7 +51,7 @@ def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) 
     if not selection.only:
         problem = trace.problem
         about = {"title": problem.title, "notes": problem.notes}
-        options = [[key, visible(text)] for key, text in about.items() if text]
+        options = [[key, as_cell(text)] for key, text in about.items() if text]
         yield csv_text([*options, *_flat(problem.options())], delimiter)
         for key, array in problem.matrices().items():
             for index, matrix in _slices(array):
@@ -79,8 +75,8 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
                 yield [prefix + key, str(parts.pop("name"))]
             yield from _flat(parts, f"{prefix}{key}.")
         else:
-            items = value if isinstance(value, list | tuple) else [value]
-            yield [prefix + key, *(visible(str(item)) for item in items)]
+            items = map(str, value if isinstance(value, list | tuple) else [value])
+            yield [prefix + key, *(x if PLAIN.fullmatch(x) else as_cell(x) for x in items)]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:
@@ -117,13 +113,13 @@ def _heads(words: tuple[str, ...], delimiter: str) -> str:
 
     An empty corner says that the first row and the first column are labels, even numbers.
     """
-    return csv_text([["", *map(visible, words)]], delimiter)
+    return csv_text([["", *map(as_cell, words)]], delimiter)
 
 
 @lru_cache
 def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
     """Return the starts of lines with labels of rows."""
-    return csv_text(([visible(word), ""] for word in words), delimiter).splitlines()
+    return csv_text(([as_cell(word), ""] for word in words), delimiter).splitlines()
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:

@@ -169,12 +169,6 @@ def format_of_file(name: str, kind: Kind) -> str | None:
     return suffixes[max(fitting, key=len)] if fitting else None
 
 
-def formats_of_suffix(suffix: str) -> list[str]:
-    """Return the formats, of any kind, whose files end with a suffix such as .csv, also of tidy."""
-    ends = [(name, end) for name, row in FORMATS.items() for end in row.suffixes]
-    return [name for name, end in ends if suffix and end.endswith(suffix.lower())]
-
-
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag

@@ -183,10 +183,9 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     trace, *others = traces
     if others:
         raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
-    digits = selection.decimals
     problem = trace.problem
     arrays: dict[str, Any] = {step.name: step.value for step in selection.steps(trace)}
-    if digits is not None:
+    if (digits := selection.decimals) is not None:
         arrays = {name: rounded(a, digits).astype(a.dtype) for name, a in arrays.items()}
     if problem.is_half:
         arrays = {name: _halved(array) for name, array in arrays.items()}

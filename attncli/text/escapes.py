@@ -6,7 +6,6 @@ import re
 
 FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]")
 """How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
-NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?", re.ASCII)
 
 
 def lines_of(text: str) -> list[str]:
@@ -33,17 +32,18 @@ def _escape(character: str) -> str:
     return character.encode("unicode_escape").decode("ascii")
 
 
-def guarded(cell: str) -> str:
-    """Return a cell of CSV that spreadsheets take for text or a number, and never for a formula.
+def as_cell(text: str) -> str:
+    """Return text as a cell of CSV that is safe to show, and no formula to a spreadsheet.
 
-    >>> guarded("=1+1"), guarded("'=1+1"), guarded("-x"), guarded("-1.5")
-    ("'=1+1", "''=1+1", "'-x", '-1.5')
+    >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("good")
+    ("'=1+1", "''=1+1", 'good')
     """
-    return f"'{cell}" if FORMULA.match(cell) and not NUMBER.fullmatch(cell) else cell
+    shown = visible(text)
+    return f"'{shown}" if FORMULA.match(shown) else shown
 
 
-def unguarded(cell: str) -> str:
-    """Return the cell from which `guarded` made another."""
+def of_cell(cell: str) -> str:
+    """Return the text that `as_cell` made a cell of."""
     return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
