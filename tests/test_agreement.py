@@ -87,7 +87,9 @@ def test_the_same_float_is_told_from_its_rounding() -> None:
 
 def test_digits_of_written_numbers() -> None:
     assert decimal_of("−0.50") == (-0.5, 0.01)
-    assert not any(decimal_of(text) for text in ("1e400", "9e308", ".", "-", "2/3", "?", ""))
+    assert not any(
+        decimal_of(text) for text in ("1e400", "1e-400", "9e308", ".", "-", "2/3", "?", "")
+    )
     assert significant(["0.050", "1200", "1.5e-7"]) == 2
 
 

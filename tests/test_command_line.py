@@ -150,10 +150,9 @@ def test_a_failed_run_leaves_the_old_file(attn: Attn, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["out.json"]
 
 
-@pytest.mark.parametrize("name", ["no_folder/out.json", "folder.json"])
-def test_a_file_that_cannot_be_written(name: str, attn: Attn, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written(attn: Attn, tmp_path: Path) -> None:
     (tmp_path / "folder.json").mkdir()
-    result = attn("compute", GOOD, "-o", tmp_path / name)
+    result = attn("compute", GOOD, "-o", tmp_path / "folder.json")
     assert result.status == 2
     assert result.err.count("\n") <= 2
     assert [p.name for p in tmp_path.iterdir()] == ["folder.json"]

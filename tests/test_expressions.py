@@ -46,7 +46,7 @@ SIZES = ("d_k", "d_v", "d_model", "n", "m")
         *(("sqrt(16)", 4), ("sqrt (16)", 4), ("√16", 4), ("√√16", 2), ("√(9)*2", 6), ("√4^2", 4)),
         *(("2·3", 6), ("2×3", 6), ("5−3", 2), ("−2", -2), ("exp(0)", 1), ("0^0", 1)),
         *(("e", math.e), ("pi", math.pi), ("PI", math.pi), ("π", math.pi), ("e^0", 1)),
-        *(("1/inf", 0), ("exp(-inf)", 0), ("1e-400", 0)),
+        *(("1/inf", 0), ("exp(-inf)", 0), ("0e-400", 0)),
     ],
 )
 def test_value(written: str, value: float) -> None:
@@ -60,6 +60,9 @@ def test_value(written: str, value: float) -> None:
 def test_infinity(written: str) -> None:
     assert number(written) == math.inf
     assert number(f"-{written.lstrip('+')}") == -math.inf
+
+
+TOO_SMALL = "is smaller than a float holds; write 0, which it becomes"
 
 
 @pytest.mark.parametrize(
@@ -102,6 +105,9 @@ def test_infinity(written: str) -> None:
         ("1/(2-2)", 0, "1/(2 - 2) divides by 0"),
         ("0^-1", 0, "0^(-1) divides by 0"),
         ("1e400", 0, "1e400 is too large"),
+        ("1e-400", 0, f"1e-400 {TOO_SMALL}"),
+        ("2/-3e-324000", 0, f"3e-324000 {TOO_SMALL}"),
+        (f"0.{'0' * 400}1", 0, f"0.{'0' * 38} {TOO_SMALL}"),
         ("10^400", 0, "10^400 is too large"),
         ("exp(1000)", 0, "exp(1000) is too large"),
         ("1e308*10", 0, "1e308·10 is too large"),

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
+from decimal import ROUND_HALF_UP, Decimal, localcontext
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +25,7 @@ from attncli.rendering import pieces, record
 from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
 from attncli.rendering.selection import Selection
 from attncli.text.filenames import alike, safe
-from attncli.text.numbers import every_digit, texts
+from attncli.text.numbers import every_digit, floats, rounded, style_of, texts
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -100,6 +102,60 @@ def test_tsv_is_read_back_from_a_pipe(path: Path, attn: Attn) -> None:
 def test_a_tab_in_yaml_makes_no_tsv(text: str, attn: Attn) -> None:
     out = attn("compute", "-", "-f", "csv", "--only", "Q", stdin=text.encode()).out
     assert out == "1,2\n3,4\n"
+
+
+@pytest.mark.parametrize("words", ["weights", "A", "weight*", "weights,A", "Z,output,outp*"])
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_one_step_is_bare_numbers_however_it_is_selected(words: str, form: str, attn: Attn) -> None:
+    step = "output" if "output" in words else "weights"
+    bare = attn("compute", GOOD, "--only", step, "-f", form).out
+    assert len(np.loadtxt(io.StringIO(bare), delimiter={"csv": ",", "tsv": "\t"}[form])) == 3
+    assert attn("compute", GOOD, "--only", words, "-f", form).out == bare
+
+
+def test_each_problem_of_a_stream_has_bare_numbers_where_it_has_one_step(attn: Attn) -> None:
+    text = b"X: [[1]]\n---\nX: [[2, 0, 0, 0]]\n---\nX: [[3]]\n---\nX: [[4]]\n"
+    out = attn("compute", "-", "--only", "sc*", "-f", "csv", stdin=text).out
+    assert out == "1\n---\nscores\n4\nscaled\n2\n\n9\n\n16\n"
+
+
+HOSTILE = ["=1+1", "+x", "-x", "@x", "＝1", "'=x", "''-", "-1+1|cmd", "-1.5", "'tis", "a"]
+GUARDED = ["'=1+1", "'+x", "'-x", "'@x", "'＝1", "''=x", "'''-", "'-1+1|cmd", "'-1.5", "'tis", "a"]
+
+
+@pytest.fixture
+def hostile(tmp_path: Path) -> Path:
+    """Return a problem whose title and labels are formulas to a spreadsheet, or nearly."""
+    x = [[-1.5, number] for number in range(len(HOSTILE))]
+    path = tmp_path / "p.json"
+    path.write_text(json.dumps({"title": "=cmd()", "tokens": HOSTILE, "X": x}))
+    return path
+
+
+def test_no_label_or_title_is_a_formula_to_a_spreadsheet(hostile: Path, attn: Attn) -> None:
+    size = len(HOSTILE)
+    for form, sign in (("csv", ","), ("tsv", "\t")):
+        out = attn("compute", hostile, "-f", form).out
+        lines = [*csv.reader(io.StringIO(out), delimiter=sign)]
+        assert lines[0] == ["title", "'=cmd()"]
+        assert ["tokens", *GUARDED[:8], "-1.5", "'tis", "a"] in lines
+        at = lines.index(["scores"]) + 1
+        assert lines[at] == ["", *GUARDED]
+        assert [line[0] for line in lines[at + 1 : at + 1 + size]] == GUARDED
+        assert ["-1.5", "0"] in lines
+    tidy = rows_of(attn("compute", hostile, "-f", "tidy", "--only", "weights").out)
+    assert {row["title"] for row in tidy} == {"'=cmd()"}
+    assert [row["column_label"] for row in tidy[:size]] == GUARDED
+    assert [row["row_label"] for row in tidy[::size]] == GUARDED
+
+
+@pytest.mark.parametrize("form", ["csv", "tsv"])
+def test_guarded_labels_are_read_back_as_they_were(form: str, hostile: Path, attn: Attn) -> None:
+    written = hostile.with_suffix(f".{form}")
+    assert attn("compute", hostile, "-o", written).status == 0
+    again = attncli.load(written)
+    assert (again.title, list(again.tokens)) == ("=cmd()", HOSTILE)
+    assert attn("check", hostile, written, "-q").out.startswith("correct")
 
 
 def test_cells_of_tsv_hold_no_tab_and_no_line(attn: Attn) -> None:
@@ -223,6 +279,71 @@ def test_a_file_for_each_student(attn: Attn, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    "arguments",
+    [
+        ("compute", GOOD, "-o", "missing/inner/file.html"),
+        ("worksheet", GOOD, "-o", "missing/inner/file.md"),
+        ("check", SAMPLES / "integers_scaled.yaml", ANSWERS[0], "-o", "missing/inner/file.csv"),
+        ("check", SAMPLES / "integers_scaled.yaml", ANSWERS[0], "--feedback", "missing/inner"),
+        ("vary", GOOD, "-o", "missing/inner/file.yaml"),
+        ("vary", GOOD, "--key", "-o", "missing/inner/file.yaml"),
+        ("new", "missing/inner/file.yaml"),
+    ],
+    ids=lambda arguments: " ".join(map(str, (arguments[0], *arguments[-3:-1]))),
+)
+def test_the_missing_folders_of_a_file_are_made(
+    arguments: tuple[str | Path, ...], attn: Attn, tmp_path: Path
+) -> None:
+    result = attn(*arguments, cwd=tmp_path)
+    assert "cannot be" not in result.err
+    assert any((tmp_path / "missing/inner").iterdir())
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "out", "other"),
+    [
+        ("compute", "csv", "x.json", "x.csv"),
+        ("compute", "json", "X.CSV", "X.json"),
+        ("compute", "tsv", "x.tidy.csv", "x.tidy.tsv"),
+        ("compute", "md", "{title}.html", "{title}.md"),
+        ("compute", "table", "x.npz", "x.txt"),
+        ("check", "csv", "x.html", "x.csv"),
+        ("worksheet", "yaml", "x.tex", "x.yaml"),
+    ],
+)
+def test_a_suffix_that_disagrees_with_the_format_is_refused(
+    command: str, form: str, out: str, other: str, attn: Attn, tmp_path: Path
+) -> None:
+    result = attn(command, GOOD, "-f", form, "-o", out, cwd=tmp_path)
+    assert (result.status, files_of(tmp_path)) == (2, [])
+    assert result.err.startswith(f"{out} is the name of a ")
+    assert result.err.endswith(f"\n  name the file {other}, or leave out -f\n")
+
+
+@pytest.mark.parametrize(
+    ("command", "form", "out"),
+    [
+        ("compute", "table", "notes.txt"),
+        ("compute", "json", "x.xml"),
+        ("compute", "csv", "x.tidy.csv"),
+        ("compute", "tidy", "x.csv"),
+        ("compute", "yml", "x.yaml"),
+        ("compute", "json", "x.jsonl"),
+        ("compute", "json", "x"),
+        ("check", "gradescope", "x.json"),
+        ("check", "json", "x.yaml"),
+        ("check", "gradescope", "results.results"),
+    ],
+)
+def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
+    command: str, form: str, out: str, attn: Attn, tmp_path: Path
+) -> None:
+    given = (SAMPLES / "integers_scaled.yaml", ANSWERS[0]) if command == "check" else (GOOD,)
+    assert attn(command, *given, "-f", form, "-o", out, cwd=tmp_path).err == ""
+    assert files_of(tmp_path) == [out]
+
+
+@pytest.mark.parametrize(
     ("out", "told"),
     [
         ("{titel}.json", "there is no {titel} for the name of a file\n  did you mean title?\n"),
@@ -276,11 +397,70 @@ NUMBERS = [0.0, -0.0, 1.0, 1e16, 1e22, 1e-7, 0.1, 1 / 3, 2.5, -np.inf, np.inf, 5
 
 
 def test_many_numbers_are_written_as_each_is() -> None:
-    values = [*NUMBERS, *np.random.default_rng(0).normal(size=500).tolist()]
+    values = floats(np.array([*NUMBERS, *np.random.default_rng(0).normal(size=500)]))
     assert texts(values, None) == [every_digit(value) for value in values]
     finite = [value for value in values if np.isfinite(value)]
     assert texts(finite, 3) == [f"{value:.3f}" for value in finite]
     assert texts([], None) == texts([], 2) == []
+
+
+HALVES = b"X: [[1.25, 2.5, -0.125, -0.3, -0.04]]\nscore: dot\n"
+
+
+@pytest.mark.parametrize(
+    ("digits", "expected"),
+    [
+        ("0", ["1", "3", "0", "0", "0"]),
+        ("1", ["1.3", "2.5", "-0.1", "-0.3", "0.0"]),
+        ("2", ["1.25", "2.50", "-0.13", "-0.30", "-0.04"]),
+    ],
+)
+def test_every_format_rounds_ties_away_from_zero_and_prints_no_minus_zero(
+    digits: str, expected: list[str], attn: Attn, tmp_path: Path
+) -> None:
+    def written(form: str, *more: str) -> str:
+        flags = ("--only", "Q", "-d", digits, "-f", form, *more)
+        return attn("compute", "-", *flags, stdin=HALVES, cwd=tmp_path).out
+
+    assert written("table").splitlines()[1].strip("[]").split() == expected
+    for form in ("markdown", "latex"):
+        assert " & ".join(expected) in written(form)
+    assert re.findall(r"<td[^>]*>([^<]+)</td>", written("html").replace("−", "-"))[:5] == expected
+    assert written("csv") == ",".join(expected) + "\n"
+    assert written("tsv") == "\t".join(expected) + "\n"
+    assert [row["value"] for row in rows_of(written("tidy"))] == expected
+    numbers = [[float(text) for text in expected]]
+    shown = json.loads(written("json"))["steps"]["Q"]["value"]
+    assert str(shown) == str(yaml.safe_load(written("yaml"))["steps"]["Q"]["value"]) == str(numbers)
+    written("npz", "-o", "q.npz")
+    with np.load(tmp_path / "q.npz") as arrays:
+        assert str(arrays["Q"].tolist()) == str(numbers)
+
+
+@given(st.floats(allow_nan=False, allow_infinity=False), st.integers(0, 17), st.booleans())
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+def test_numbers_are_rounded_by_their_exact_value(
+    number: float, decimals: int, is_tie: bool
+) -> None:
+    """Half of those that are tried are ties; only these differ from what Python's formats give."""
+    if is_tie:
+        number = (2 * int(number % 10**6) + 1) / 2 ** (decimals + 1)
+    with localcontext(prec=800):
+        exact = Decimal(number).quantize(Decimal(1).scaleb(-decimals), ROUND_HALF_UP)
+    assert rounded(np.array([number]), decimals)[0] == float(exact)
+
+
+@pytest.mark.parametrize(
+    ("number", "expected"),
+    [
+        (2000500000.0, "2.001e+09"),
+        (-2000500000.0, "-2.001e+09"),
+        (2000499999.0, "2.000e+09"),
+        (2.0**-30, "9.313e-10"),
+    ],
+)
+def test_a_power_of_ten_has_ties_of_its_own(number: float, expected: str) -> None:
+    assert style_of(np.array([number]), 3)(number) == expected
 
 
 @given(

@@ -307,8 +307,8 @@ def test_standard_input_is_not_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_cannot_be_written_is_told(attn: Attn, tmp_path: Path) -> None:
-    for name in ("missing/a.json", "a.txt/b.json"):
-        (tmp_path / "a.txt").touch()
+    (tmp_path / "a.txt").touch()
+    for name in ("a.txt/b.json", "a.txt/inner/b.json"):
         result = attn("compute", GOOD, "-o", name, cwd=tmp_path)
         assert result.status == 2
         assert f"{name} cannot be written: " in result.err

@@ -70,7 +70,7 @@ PATHS = (
 number = st.one_of(
     st.floats(allow_nan=False, allow_infinity=False).map(repr),
     st.integers(-3, 3).map(str),
-    st.sampled_from(["1e400", "+.5", "2.", "1E5", "-0", "00.10"]),
+    st.sampled_from(["1e400", "1e-400", "0E-400", "+.5", "2.", "1E5", "-0", "00.10"]),
 )
 odd = st.sampled_from(
     ["1/2", "~", "", "0,5", "nan", "inf", "e", "1 2", "- 1", "--", "[", "]", "a", "1_0", "0x1", "#"]

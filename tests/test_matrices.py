@@ -137,6 +137,28 @@ def test_too_large_is_not_taken_for_infinity(row: list[str]) -> None:
         to_array([row], ("bias",), infinite=True)
 
 
+TINY = f"0.{'0' * 400}1"
+
+
+@pytest.mark.parametrize("written", ["1e-400", "-2e-324", "1E-0400", TINY, f"{TINY}e-5", "2e-324%"])
+@pytest.mark.parametrize("row", [[], ["0", "1e-310"], ["1/2"]])
+def test_too_small_is_not_taken_for_zero(written: str, row: list[str]) -> None:
+    for raw in ([[written, *row]], f"{' '.join([written, *row])}\n{' '.join([written, *row])}"):
+        with pytest.raises(InputError, match=r"row 1, column 1 of X: .* is smaller than a float"):
+            to_array(raw, X)
+
+
+@pytest.mark.parametrize("written", ["0e-400", "-0.0E-999", f"0.{'0' * 400}", "5e-324", "1e-323"])
+def test_zero_and_the_least_floats_are_numbers(written: str) -> None:
+    assert to_array([[written, "1"]], X).tolist() == [[float(written), 1]]
+    assert to_array([[written, "1/2"]], X).tolist() == [[float(written), 0.5]]
+
+
+def test_arithmetic_may_become_zero() -> None:
+    """As what is calculated with the numbers does, too."""
+    assert to_array([["exp(-1000)", "1e-200*1e-200"]], X).tolist() == [[0, 0]]
+
+
 @pytest.mark.parametrize("text", ["1 (2", "1 2\n3 (4", "(1", "sqrt(4 1"])
 def test_open_parenthesis_swallows_nothing(text: str) -> None:
     with pytest.raises(InputError, match=r"has a \( without a \)|there is no sign"):

@@ -41,6 +41,7 @@ ODD_CELLS: list[Any] = [
         "13%",
         "≈0.1",
         "1e400",
+        "1e-400",
         "-inf",
         "inf",
         "nan",

@@ -177,6 +177,50 @@ def test_the_other_suffix(suffix: str, tmp_path: Path) -> None:
     np.testing.assert_array_equal(np.asarray(load(data, suffix, tmp_path).X), np.eye(2))
 
 
+@pytest.mark.parametrize("second", ["W_q.npy", "W_q"])
+def test_two_arrays_of_one_name_are_refused(second: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.npz"
+    np.savez(path, X=np.eye(2), W_q=np.eye(2))
+    with warnings.catch_warnings(), zipfile.ZipFile(path, "a") as archive:
+        warnings.simplefilter("ignore")
+        archive.writestr(second, archive.read("X.npy"))
+    with pytest.raises(InputError) as caught:
+        attncli.load(path)
+    told = f"{path}: the file holds more than one array W_q\n  save it with one of them"
+    assert str(caught.value) == told
+
+
+MASKED = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, False]])
+
+
+@pytest.mark.parametrize(
+    ("given", "name"),
+    [
+        ({"X": MASKED}, "X"),
+        ({"X": [MASKED, MASKED], "heads": 1}, "X"),
+        ({"X": [MASKED[0], MASKED[1]]}, "X"),
+        ({"X": [[1.0, np.ma.masked]]}, "X[1, 2]"),
+        ({"X": np.eye(2), "past": {"K": MASKED, "V": MASKED}}, "past.K"),
+        ({"X": np.eye(2), "answers": {"Q": MASKED}}, "answers.Q"),
+    ],
+)
+def test_a_masked_cell_is_no_number(given: dict[str, Any], name: str) -> None:
+    with pytest.raises(InputError) as caught:
+        attncli.compute(attncli.Problem(**given))
+    assert str(caught.value) == f"{name} has masked cells\n  fill them, as by X.filled(0)"
+
+
+def test_a_masked_cell_is_no_answer() -> None:
+    problem = attncli.Problem(X=[[1, 2], [3, 4]])
+    with pytest.raises(InputError, match="Q has masked cells"):
+        attncli.check(problem, {"Q": MASKED})
+
+
+def test_a_masked_array_with_nothing_masked_is_like_any_other() -> None:
+    given = np.ma.array(np.eye(2), mask=False)
+    assert attncli.compute(attncli.Problem(X=given))["Q"].value.tolist() == [[1, 0], [0, 1]]
+
+
 def test_header_of_python_2_is_read_in_silence(tmp_path: Path) -> None:
     old = HEADER.replace(b"(2, 2), }  ", b"(2L, 2L), }")
     np.testing.assert_array_equal(np.asarray(load(old, ".npy", tmp_path).X), np.eye(2))

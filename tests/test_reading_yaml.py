@@ -19,7 +19,7 @@ from attncli.files.plain_yaml import mapping
 from attncli.files.read import read_bytes
 from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION, documents_until
 from attncli.files.yaml_text import locate as yaml_locate
-from tests.conftest import SAMPLE_FILES
+from tests.conftest import SAMPLE_FILES, Attn
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 
@@ -412,6 +412,21 @@ def test_json_values(text: str, right: dict[str, Any], suffix: str) -> None:
     assert values(text, suffix) == right
     ((plain,), _) = documents_until(Chunk("f", text))
     assert (plain if isinstance(plain, dict) else {"X": plain}) == right
+
+
+@pytest.mark.parametrize("text", ["- 1\n- 2\n", "[1, 2]", "[]", "- a\n- b\n", "- 1 0\n- 0 1\n"])
+@pytest.mark.parametrize("source", ["f.yaml", "f.json", "-"])
+def test_a_flat_list_is_no_problem(text: str, source: str, attn: Attn, tmp_path: Path) -> None:
+    """It may be a row or a column, of X or of another matrix."""
+    (tmp_path / "f.yaml").write_text(text)
+    (tmp_path / "f.json").write_text(text)
+    result = attn("compute", source, stdin=text.encode(), cwd=tmp_path)
+    name, first = "<stdin>" if source == "-" else source, text.splitlines()[0]
+    told = f"{name}:1: a problem is a mapping of keys to values, not a list\n    {first}\n"
+    assert (result.status, result.err) == (
+        2,
+        f"{told}  write such as X: [1, 2], and a line of --- between problems\n",
+    )
 
 
 WORDS = st.text("abcxyz_ é.:#,-[]{}'019", max_size=8)

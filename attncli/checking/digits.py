@@ -12,6 +12,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import ROUNDED
+from attncli.notation.written import vanishes
 from attncli.records import Record
 from attncli.tape.replay import Values
 
@@ -53,7 +54,7 @@ def decimal_of(text: str) -> tuple[float, float] | None:
         number, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
     except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
         return None
-    return (number, unit) if isfinite(number) else None
+    return (number, unit) if isfinite(number) and (number or not vanishes(text)) else None
 
 
 def significant(texts: Iterable[str]) -> int:

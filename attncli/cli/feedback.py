@@ -10,8 +10,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from attncli.cli.terminal import write_bytes
-from attncli.errors import fail, reason_of
-from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
@@ -32,10 +30,6 @@ def written(students: Iterable[Student], folder: str, selection: Selection) -> I
     from attncli.rendering.verdicts import Tally
 
     at = Path(folder)
-    try:
-        at.mkdir(parents=True, exist_ok=True)
-    except (OSError, ValueError) as error:
-        raise fail(f"{visible(folder)} cannot be made: {reason_of(error)}") from None
     rows, tally, taken = [], Tally(), {alike(INDEX)}
     for student in students:
         name = _free(safe(student[0].name), taken)

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 
 def _out(pattern: str, what: str) -> Any:
-    told = "Write to a file; its suffix tells the format. FOLDER/, or a pattern as in"
-    told += f" pages/{pattern}: a file for each {what}; missing folders are made."
+    told = "Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a"
+    told += f" pattern as in pages/{pattern}: a file for each {what}."
     return typer.Option("--out", "-o", metavar="FILE", help=told)
 
 
@@ -96,12 +96,15 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """Return the format that was asked for by name, or that the output file's name implies.
 
     Raises:
-        InputError: for a name or a suffix that is no format for this kind.
+        InputError: for a name or a suffix that is no format of this kind, or two that disagree.
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
     if name is not None:
-        return format_named(name, kind)
+        chosen = format_named(name, kind)
+        if out is not None:
+            _refuse_other_suffix(chosen, kind, out)
+        return chosen
     if out is None:
         return "table"
     from attncli.cli.targets import is_folder
@@ -114,6 +117,19 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     endings = ", ".join(suffix for row in formats_of(kind).values() for suffix in row.suffixes)
     message = f"the name {visible(out)} does not tell a format"
     raise fail(message, hint=f"use -f, or one of {endings}")
+
+
+def _refuse_other_suffix(name: str, kind: Kind, out: str) -> None:
+    """Raise an InputError where the suffix of a file means another format than the chosen one."""
+    from attncli.cli.targets import is_folder
+    from attncli.rendering.formats import FORMATS, format_of_file
+
+    meant, suffixes = format_of_file(out, kind), FORMATS[name].suffixes
+    last = Path(out).suffix.lower()  # .csv of .tidy.csv, which is a suffix of both formats
+    if meant and not is_folder(out) and not any(suffix.endswith(last) for suffix in suffixes):
+        other = visible(str(Path(out).with_suffix(suffixes[0])))
+        message = f"{visible(out)} is the name of a {meant} file, and -f asks for {name}"
+        raise fail(message, hint=f"name the file {other}, or leave out -f")
 
 
 def write_format(

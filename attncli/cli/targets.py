@@ -8,7 +8,7 @@ from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
-from attncli.errors import InputError, fail, reason_of
+from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 from attncli.text.filenames import alike, safe
 from attncli.text.suggestions import did_you_mean
@@ -73,10 +73,10 @@ class Targets:
                 raise self._unclear("may have a width behind a field, as in {number:03}, no more")
 
     def path(self, number: int, values: Mapping[str, str]) -> Path:
-        """Return the file of the next problem or student, whose folder is there.
+        """Return the file of the next problem or student.
 
         Raises:
-            InputError: if the file of an earlier one has this name, or the folder cannot be made.
+            InputError: if the file of an earlier one has this name.
         """
         field = next(filter(values.get, values), next(iter(values)))
         own = values[field]
@@ -86,11 +86,6 @@ class Targets:
             message = f"{visible(str(found))} is the file of {known}, and would be that of {named}"
             name = f"{{number}}-{{{field}}}{found.suffix}"
             raise fail(message, hint=f"tell them apart by {{number}}, as in '{name}'")
-        try:
-            found.parent.mkdir(parents=True, exist_ok=True)
-        except (OSError, ValueError) as error:
-            message = f"{visible(str(found.parent))} cannot be made: {reason_of(error)}"
-            raise fail(message) from None
         return found
 
     def _texts(self, number: int, values: Mapping[str, str]) -> list[str]:

@@ -136,6 +136,8 @@ def write_bytes(
 ) -> None:
     """Write a file whole or not at all; without one, write each piece to standard output at once.
 
+    The folder of the file is made where it is missing.
+
     Raises:
         InputError: if the file cannot be written, or is there and not to be overwritten, or binary
             data would go to a terminal.
@@ -192,6 +194,8 @@ def _write_file(pieces: Iterable[bytes], out: Path) -> None:
                 _print(piece)
         else:
             _refuse_input(out)
+            if not out.parent.exists():
+                out.parent.mkdir(parents=True, exist_ok=True)
             _replace(out.resolve(), pieces)  # a link stays one; what it points to is written
     except (OSError, RuntimeError) as error:  # the latter for links that go round in a circle
         raise fail(f"{visible(str(out))} cannot be written: {reason_of(error)}") from None

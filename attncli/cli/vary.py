@@ -13,7 +13,7 @@ from attncli.cli import shared
 from attncli.cli.progress import counted, tell
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Color, Display, Theme, write_bytes, write_lines
-from attncli.errors import Place, fail, located, reason_of
+from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -193,12 +193,7 @@ class Files:
     def _write(self, path: Path | None, problems: Iterable[bytes], sheets: Iterable[bytes]) -> None:
         write_bytes(problems, path)
         if self._key and path is not None:
-            folder = path.parent / KEYS
-            try:
-                folder.mkdir(exist_ok=True)
-            except OSError as error:
-                raise fail(f"{visible(str(folder))} cannot be made: {reason_of(error)}") from None
-            write_bytes(sheets, folder / path.name)
+            write_bytes(sheets, path.parent / KEYS / path.name)
 
     def _problem(self, variant: "Variant", student: str) -> bytes:
         from attncli.rendering.problem_file import problem_file

@@ -102,8 +102,8 @@ def _check_size(file: BinaryIO, size: int, is_zip: bool) -> None:
     """Refuse, before any of it is there, what would take more memory than the file can mean.
 
     Raises:
-        InputError: for a zip bomb, for more arrays than a problem has, and for an array that
-            claims more numbers than stand in its file.
+        InputError: for a zip bomb, for more arrays than a problem has, for two of the same name,
+            and for an array that claims more numbers than stand in its file.
     """
     from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
@@ -115,6 +115,10 @@ def _check_size(file: BinaryIO, size: int, is_zip: bool) -> None:
         if len(members) > MOST_ARRAYS:
             message = f"the file holds {len(members):,} arrays"
             raise fail(message, hint=f"{MOST_ARRAYS:,} is the most")
+        keys = [member.filename.removesuffix(".npy") for member in members]
+        if twice := [key for key in keys if keys.count(key) > 1]:
+            message = f"the file holds more than one array {visible(twice[0])}"
+            raise fail(message, hint="save it with one of them")
         whole = sum(member.file_size for member in members)
         if whole > max(SURELY_SMALL, MOST_UNPACKED * size):
             message = f"the file of {of_bytes(size)} unpacks to {of_bytes(whole)}"

@@ -9,7 +9,7 @@ import re
 from attncli.errors import Place
 from attncli.files.document import error_at
 from attncli.records import Record
-from attncli.text.escapes import lines_of
+from attncli.text.escapes import lines_of, of_cell
 
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 QUOTED = re.compile(r'"[^"]*"')
@@ -56,7 +56,8 @@ def rows_of(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
         while cells and not cells[-1]:
             cells.pop()
         if cells and line > skip:
-            rows.append(Row(line, _with_points(cells) if delimiter in ";\t" else cells))
+            texts = list(map(of_cell, cells))
+            rows.append(Row(line, _with_points(texts) if delimiter in ";\t" else texts))
     return rows
 
 

@@ -186,6 +186,11 @@ class Places:
 def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     """Return the keys of a problem; of a result, the problem that it came from."""
     values, places = dict(document.values), Places(document)
+    bare = values.get("X") if document.bare else None
+    if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
+        message = "a problem is a mapping of keys to values, not a list"
+        hint = "write such as X: [1, 2], and a line of --- between problems"
+        raise error_at(document.locate(()), message, hint)
     if values.pop("steps", None) is not None:
         values.pop("warnings", None)
         values.pop("rounding", None)

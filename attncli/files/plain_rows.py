@@ -16,6 +16,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.files.document import PAIRS
 from attncli.forms.matrices import MAX_AXES
+from attncli.notation.written import vanishes
 
 BEGIN = re.compile(r"\[(?:\s*\[)+|(?<=\n)(?P<indent> *)(?:(?P<item>- )\[|[-+]?\.?\d)")
 """Where a matrix may begin: nested lists, lines that are items of a list, lines of numbers."""
@@ -198,8 +199,9 @@ def array_of(rows: Lists | Lines, pieces: Iterable[str]) -> Array:
             except ValueError:
                 raise NotPlainError from None
             width = width or found.shape[1]
-            if found.shape != (len(texts), width) or not np.isfinite(found).all():
-                raise NotPlainError  # 1e400 is a slip, not infinity
+            is_lost = not found.all() and any(map(vanishes, texts))
+            if is_lost or found.shape != (len(texts), width) or not np.isfinite(found).all():
+                raise NotPlainError  # 1e400 is a slip, not infinity, and 1e-400 not 0
             values.frombytes(found.tobytes())  # it grows in place
     if not values:
         raise NotPlainError

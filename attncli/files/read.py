@@ -392,7 +392,7 @@ def _looks_like_yaml(text: str) -> bool:
     """Tell the form of a text without a telling name."""
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
-    if content.startswith(("{", "[", "%")) or text.startswith("---\n"):
+    if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
         return True
     if TABBED.match(content):  # what follows may be a sentence with a colon
         return False

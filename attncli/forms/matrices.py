@@ -7,6 +7,7 @@ number may be an expression. Faults name the key, the row and the column.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import isfinite
@@ -18,7 +19,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import InputError, KeyPath, fail, needing
 from attncli.notation.parser import NumberError
-from attncli.notation.written import number
+from attncli.notation.written import number, vanishes
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -56,6 +57,7 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         message = f"{dotted(path[:1])} has more than {MAX_DEPTH} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
+        _refuse_masked(raw, path)
         try:
             array = np.array(raw) if copy else np.asarray(raw)
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
@@ -71,6 +73,13 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         parts = [plain(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
     return raw
+
+
+def _refuse_masked(raw: Any, path: KeyPath) -> None:
+    """Raise an InputError for an array of numpy.ma in which a cell is masked."""
+    ma = sys.modules.get("numpy.ma")  # whoever made such an array has imported it, which takes time
+    if ma is not None and ma.is_masked(raw):
+        raise fail(f"{name_of(path)} has masked cells", *path, hint="fill them, as by X.filled(0)")
 
 
 def _listed(array: Array) -> list[Any]:
@@ -234,13 +243,15 @@ def _plain_rows(raw: Sequence[Any]) -> Array | None:
 
 def _plain_numbers(texts: Sequence[object]) -> list[float] | None:
     """Return numbers that are written as plain decimals; None where one of them is not."""
-    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(" ".join(texts)):  # type: ignore[arg-type]
+    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
         return None
     try:
         numbers = [*map(float, texts)]  # type: ignore[arg-type]
     except ValueError:
         return None
-    return numbers if all(map(isfinite, numbers)) else None  # 1e400 is a slip, not infinity
+    # 1e400 is a slip, not infinity; so is 1e-400, which is not 0.
+    is_right = all(map(isfinite, numbers)) and (all(numbers) or not vanishes(text))
+    return numbers if is_right else None
 
 
 def _is_list(item: object) -> bool:
@@ -273,6 +284,7 @@ def _element(item: object, path: KeyPath) -> float:
         return _written(item, path)
     is_truth = isinstance(item, bool)
     if getattr(item, "ndim", None) == 0 and hasattr(item, "item"):  # a tensor of one number
+        _refuse_masked(item, path)
         item = item.item()
     if isinstance(item, int | float | np.number | np.bool_) and not is_truth:
         try:

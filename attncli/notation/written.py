@@ -17,6 +17,9 @@ from attncli.notation.text import text as as_text
 from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+NOT_ZERO = re.compile(r"(?<![\d.])[\d.]*[1-9][\d.]*(?:[eE][+-]?\d+)?", re.ASCII)
+SMALL_POWER, MANY_ZEROS = re.compile(r"-(?<=[eE]-)\d{3}"), "0" * 200
+"""Every decimal number that is too small for a float (the least is 5e-324) has one of these."""
 ABOUT = "≈≃≅∼~"
 """Signs before a number that is rounded, which every written number may be."""
 DASHES = "−–‒‐‑"
@@ -66,10 +69,20 @@ def number(text: str) -> float:
         text = stripped = normalized(text).strip()
     if PLAIN.fullmatch(stripped):
         value = float(stripped)
-        if math.isfinite(value):
+        if math.isfinite(value) and (value or not vanishes(stripped)):
             return value
     formula = parse(text)
     return NumberAsWritten(evaluate(formula), formula)
+
+
+def vanishes(text: str) -> bool:
+    """Return whether one of some decimal numbers is not 0, and becomes 0 as a float.
+
+    >>> vanishes("1 -2e-400"), vanishes("0e-400 1e-300")
+    (True, False)
+    """
+    is_possible = SMALL_POWER.search(text) is not None or MANY_ZEROS in text
+    return is_possible and not all(map(float, NOT_ZERO.findall(text)))
 
 
 def normalized(text: str) -> str:
@@ -200,6 +213,8 @@ def _of_digits(text: str) -> float:
     value = float(text)
     if math.isinf(value):
         raise OverflowError
+    if not value and vanishes(text):
+        raise NumberError(f"{text[:40]} is smaller than a float holds; write 0, which it becomes")
     return value
 
 

@@ -11,31 +11,25 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
+from attncli.notation.written import PLAIN
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
-from attncli.text.escapes import visible
+from attncli.text.escapes import as_cell
 from attncli.text.numbers import joined
 
 TAB = "\t"
 
 
-def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the bare numbers where one step is asked for; else a line of --- between problems."""
-    return _written(traces, selection, ",")
+def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
+    """Yield problems as blocks, with a line of --- between them; of one step the bare numbers."""
+    problems = enumerate(traces)
+    return in_parts((_problem(trace, at > 0, selection, delimiter) for at, trace in problems), "")
 
 
 def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
-    return _written(traces, selection, TAB)
-
-
-def _written(traces: Iterable[Trace], selection: Selection, delimiter: str) -> Iterator[bytes]:
-    if len(selection.only) == 1 and "*" not in selection.only[0]:
-        found = (_slices(s.value) for trace in traces for s in selection.steps(trace))
-        matrices = (matrix for slices in found for _, matrix in slices)
-        return in_parts((_bare(matrix, selection.decimals, delimiter) for matrix in matrices), "\n")
-    return in_parts((_parts(trace, selection, delimiter) for trace in traces), "---\n")
+    return as_csv(traces, selection, TAB)
 
 
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
@@ -45,18 +39,26 @@ def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
     return buffer.getvalue()
 
 
-def _parts(trace: Trace, selection: Selection, delimiter: str) -> Iterator[str]:
+def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:
+    """Yield a problem, with a line before it that parts it from the one that it follows."""
+    steps = selection.steps(trace)
+    if selection.only and len(steps) == 1:
+        for number, (_, matrix) in enumerate(_slices(steps[0].value)):
+            yield "\n" if follows or number else ""
+            yield from _bare(matrix, selection.decimals, delimiter)
+        return
+    yield "---\n" if follows else ""
     if not selection.only:
         problem = trace.problem
         about = {"title": problem.title, "notes": problem.notes}
-        options = [[key, visible(text)] for key, text in about.items() if text]
+        options = [[key, as_cell(text)] for key, text in about.items() if text]
         yield csv_text([*options, *_flat(problem.options())], delimiter)
         for key, array in problem.matrices().items():
             for index, matrix in _slices(array):
                 yield f"{key}{index}\n"
                 yield from _bare(matrix, None, delimiter)
         yield "steps\n"
-    for step in selection.steps(trace):
+    for step in steps:
         rows, columns = axis_labels(step)
         for index, matrix in _slices(step.value):
             yield f"{step.name}{index}\n"
@@ -73,8 +75,8 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
                 yield [prefix + key, str(parts.pop("name"))]
             yield from _flat(parts, f"{prefix}{key}.")
         else:
-            items = value if isinstance(value, list | tuple) else [value]
-            yield [prefix + key, *(visible(str(item)) for item in items)]
+            items = map(str, value if isinstance(value, list | tuple) else [value])
+            yield [prefix + key, *(x if PLAIN.fullmatch(x) else as_cell(x) for x in items)]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:
@@ -111,13 +113,13 @@ def _heads(words: tuple[str, ...], delimiter: str) -> str:
 
     An empty corner says that the first row and the first column are labels, even numbers.
     """
-    return csv_text([["", *map(visible, words)]], delimiter)
+    return csv_text([["", *map(as_cell, words)]], delimiter)
 
 
 @lru_cache
 def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
     """Return the starts of lines with labels of rows."""
-    return csv_text(([visible(word), ""] for word in words), delimiter).splitlines()
+    return csv_text(([as_cell(word), ""] for word in words), delimiter).splitlines()
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:

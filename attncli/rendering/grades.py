@@ -16,7 +16,7 @@ from attncli.rendering.remarks import places, written_texts
 from attncli.rendering.report import label_at
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import short, why
-from attncli.text.escapes import lines_of, visible
+from attncli.text.escapes import as_cell, lines_of
 from attncli.text.numbers import every_digit
 
 UNREADABLE = "unreadable"
@@ -24,8 +24,6 @@ UNREADABLE = "unreadable"
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
 POINTS = ("points", "of")
 WORDS = ("said", "comment")
-FORMULA = tuple("=+-@＝＋－＠")
-"""What a spreadsheet takes for the start of a formula."""
 
 
 def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
@@ -34,23 +32,19 @@ def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
     return json_lines(map(report_record, graded))
 
 
-def as_csv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
-    """Yield the grade book: a line a student and problem, with points where there are any."""
-    return _book(graded, selection, ",")
-
-
 def as_tsv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
     """Yield the grade book with tabs between the cells, none of which holds a tab."""
-    return _book(graded, selection, TAB)
+    return as_csv(graded, selection, TAB)
 
 
-def _book(graded: Iterable[Graded], selection: Selection, delimiter: str) -> Iterator[bytes]:
+def as_csv(graded: Iterable[Graded], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
+    """Yield the grade book: a line a student and problem, with points where there are any."""
     steps = [f"points_{name}" for name in selection.points]
     header = [*COLUMNS, *steps, *(POINTS if steps else ()), *WORDS]
     yield csv_text([header], delimiter).encode()
     for one in graded:
         row = (*grade(one), *(_points(one, selection.points) if steps else ()), *_words(one))
-        yield csv_text([map(_as_text, row)], delimiter).encode()
+        yield csv_text([map(as_cell, row)], delimiter).encode()
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
@@ -165,9 +159,3 @@ def _json_number(value: float) -> float | str | None:
     if np.isnan(value):
         return None
     return every_digit(value) if np.isinf(value) else value
-
-
-def _as_text(cell: str) -> str:
-    """Return a cell that a spreadsheet takes for text: a student may be called =1+1."""
-    shown = visible(cell)
-    return f"'{shown}" if shown.lstrip().startswith(FORMULA) else shown

@@ -19,7 +19,7 @@ from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
 from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
 from attncli.rendering.selection import Selection
-from attncli.text.numbers import every_digit, floats
+from attncli.text.numbers import every_digit, floats, rounded
 
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
@@ -183,12 +183,10 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     trace, *others = traces
     if others:
         raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
-    digits = selection.decimals
     problem = trace.problem
-    arrays: dict[str, Any] = {
-        step.name: step.value if digits is None else np.round(step.value, digits)
-        for step in selection.steps(trace)
-    }
+    arrays: dict[str, Any] = {step.name: step.value for step in selection.steps(trace)}
+    if (digits := selection.decimals) is not None:
+        arrays = {name: rounded(a, digits).astype(a.dtype) for name, a in arrays.items()}
     if problem.is_half:
         arrays = {name: _halved(array) for name, array in arrays.items()}
     if not selection.only:
@@ -291,20 +289,15 @@ def record(
 def numbers(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
 ) -> Any:
-    """Return an array as nested lists of floats, rounded half to even if asked.
+    """Return an array as nested lists of numbers: `rounded` if asked, else as `floats` gives them.
 
     `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
-    With every digit, these are those of the array's kind (`floats`).
     """
-    values = floats(array) if decimals is None else array.tolist()
-    if decimals is None and all_finite(array):
-        return values
 
     def written(item: Any) -> Any:
         if isinstance(item, list):
             return list(map(written, item))
-        if isinf(item):
-            return infinite(item)
-        return item if decimals is None else float(f"{item:.{decimals}f}")
+        return infinite(item) if isinf(item) else item
 
-    return written(values)
+    values = floats(array) if decimals is None else rounded(array, decimals).tolist()
+    return values if all_finite(array) else written(values)

@@ -13,7 +13,7 @@ from attncli.rendering.csv import csv_text
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.selection import Selection
 from attncli.tape.step import LEADING, Step
-from attncli.text.escapes import visible
+from attncli.text.escapes import as_cell
 from attncli.text.numbers import floats, texts
 
 PLACES = (*LEADING, "row", "column", "hidden")
@@ -29,7 +29,7 @@ def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _problem(trace: Trace, selection: Selection) -> Iterator[str]:
-    number, title = str(trace.problem.number), visible(trace.problem.title)
+    number, title = str(trace.problem.number), as_cell(trace.problem.title)
     for step in selection.steps(trace):
         start = _cells(number, title, step.name)
         yield from _step(start, step, selection.decimals)
@@ -73,7 +73,7 @@ def _word(labels: dict[str, list[str]], name: str, known: dict[str, int]) -> str
 @lru_cache
 def _labels(words: tuple[str, ...]) -> list[str]:
     """Return labels as cells of CSV."""
-    return csv_text([visible(word), ""] for word in words).replace(",\n", "\n").splitlines()
+    return csv_text([as_cell(word), ""] for word in words).replace(",\n", "\n").splitlines()
 
 
 def _cells(*cells: str) -> str:

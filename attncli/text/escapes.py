@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import re
+
+FORMULA = re.compile(r"'*\s*[=+\-@＝＋－＠]")
+"""How a cell begins that spreadsheets take for a formula, behind any number of apostrophes."""
+
 
 def lines_of(text: str) -> list[str]:
     """Return the lines of a text as editors count them: at LF, CR LF and CR, and nowhere else."""
@@ -25,6 +30,21 @@ def _escape(character: str) -> str:
     if character in "\u200c\u200d\u3000\xa0\u202f":
         return character
     return character.encode("unicode_escape").decode("ascii")
+
+
+def as_cell(text: str) -> str:
+    """Return text as a cell of CSV that is safe to show, and no formula to a spreadsheet.
+
+    >>> as_cell("=1+1"), as_cell("'=1+1"), as_cell("good")
+    ("'=1+1", "''=1+1", 'good')
+    """
+    shown = visible(text)
+    return f"'{shown}" if FORMULA.match(shown) else shown
+
+
+def of_cell(cell: str) -> str:
+    """Return the text that `as_cell` made a cell of."""
+    return cell[1:] if cell.startswith("'") and FORMULA.match(cell) else cell
 
 
 def label_text(label: str) -> str:

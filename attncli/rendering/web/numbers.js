@@ -30,6 +30,9 @@ var attnNumbers = (function () {
 
   function fail(message) { throw new NotANumber(message); }
 
+  // Whether a decimal number is not 0, and too small for a float.
+  function vanishes(text) { return Number(text) === 0 && /[1-9]/.test(text.split(/[eE]/)[0]); }
+
   // Returns [number, unit of its last digit] of a decimal number; null for any other text.
   function decimalOf(text) {
     text = text.replace(/−/g, "-");
@@ -37,7 +40,7 @@ var attnNumbers = (function () {
     if (!match || !/\d/.test(text.split(/[eE]/)[0])) return null;
     var number = Number(text);
     var unit = Number("1e" + (Number(match[2] || 0) - (match[1] || "").length));
-    return isFinite(number) ? [number, unit] : null;
+    return isFinite(number) && !vanishes(text) ? [number, unit] : null;
   }
 
   // Returns a number that stands alone with a point, and its thousands unparted.
@@ -168,6 +171,7 @@ var attnNumbers = (function () {
   // Returns the value of a tree, with another value in the place of one of its numbers.
   function evaluate(node, instead, value) {
     if (node === instead) return value;
+    if (node[0] === "number" && vanishes(node[1])) fail(node[1] + " is too small for a float");
     if (node[0] === "number") return node[1] === "∞" ? Infinity : finite(Number(node[1]));
     if (node[0] === "name") return node[1] === "e" ? Math.E : Math.PI;
     var parts = node.slice(1).map(function (part) { return evaluate(part, instead, value); });
