@@ -25,6 +25,7 @@ from attncli.forms.matrices import (
 )
 from attncli.notation.pattern import in_any_case, of_number
 from attncli.records import Record
+from attncli.notation.written import SEVERAL
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -240,6 +241,8 @@ DEFINITIONS: dict[str, Schema] = {
     },
     "truth": {
         "description": "true or false",
+TEXT_ROW: Schema = STRING | {"pattern": rf"^[( ]*{SEVERAL}[) ]*$"}
+TEXTS: Schema = {"$ref": "#/$defs/rows_of_text"}
         "anyOf": [
             {"type": "boolean"},
             {"enum": [0, 1]},
@@ -250,11 +253,11 @@ DEFINITIONS: dict[str, Schema] = {
     "row": listed(NUMBER),
     "vector": {
         "description": "a list of numbers, a text of them, or a file's name",
-        "anyOf": [BLOCK, *in_one_line(NUMBER)],
+        "anyOf": [BLOCK, *in_one_line(NUMBER), TEXTS],
     },
     "matrix": {
         "description": "rows of numbers, a text block with one row a line, or a file's name",
-        "anyOf": [BLOCK, ROW, listed(ROW)],
+        "anyOf": [BLOCK, ROW, listed(ROW), TEXTS],
     },
     "stack": {
         "description": "a matrix, or a list of matrices",
@@ -268,6 +271,7 @@ DEFINITIONS: dict[str, Schema] = {
         "description": "0 or 1, also as a word or an expression",
         "anyOf": [{"enum": [0, 1, True, False, *TRUTHS]}, WRITTEN],
     },
+    "rows_of_text": listed({"anyOf": [TEXT_ROW, listed(TEXT_ROW) | {"maxItems": 1}]}),
     "zeros_and_ones": {
         "description": "a matrix of 0 and 1, or lists of matrices",
         "anyOf": [
@@ -292,6 +296,7 @@ def known_parts(
             raise fail(message, *path, str(key), hint=did_you_mean(str(key), known))
     return {key: part for key, part in raw.items() if part is not None}
 
+            TEXTS,
 
 def read_parts(
     raw: Mapping[str, object],
