@@ -40,7 +40,12 @@ def refused(text: str, folder: Path, suffix: str = ".yaml") -> str:
         *(("x", "X"), ("q", "Q"), ("k", "K"), ("v", "V"), ("n_heads", "heads")),
         *(("num_heads", "heads"), ("num_kv_heads", "kv_heads"), ("words", "tokens")),
         *((key, key) for key in KEYS),
-        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "")),
+        *(
+            (word, "d_V")
+            for word in ("dL/dV", "∂L/∂V", "dJ/dV", "dLoss/d_V", "grad V", "∇V", "d_V")
+        ),
+        *(("dL/dWv", "d_W_v"), ("grad_b_q", "d_b_q"), ("dL/dscores", "d_scores")),
+        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "", "gradient", "dV", "∇")),
     ],
 )
 def test_key_of(word: str, key: str) -> None:
@@ -117,6 +122,46 @@ def test_aliases_in_answers(tmp_path: Path) -> None:
     assert attncli.check(problem, {"q": [["1", "2"], ["3", "4"]]}).verdict == "correct"
     with pytest.raises(InputError, match="W_q is an input of the problem, not a step"):
         attncli.check(problem, {"wq": [["1"]]})
+
+
+GRADIENT = "X: [[1, 3], [1, 1]]\nW_v: [[1, 0], [2, 1]]\nscore: dot\ngradient: sum\n"
+
+
+def test_derivatives_as_textbooks_write_them(tmp_path: Path, attn: Attn) -> None:
+    (tmp_path / "p.yaml").write_text(GRADIENT)
+    for written, name in (("dL/dV", "d_V"), ("∂L/∂W_v", "d_W_v"), ("dL/dWv", "d_W_v")):
+        shown, right = (
+            attn("compute", "p.yaml", "--only", word, "-f", "csv", cwd=tmp_path).out
+            for word in (written, name)
+        )
+        assert shown == right
+        explained = attn("explain", "p.yaml", f"{written}[1, 2]", cwd=tmp_path).out
+        assert explained.startswith(f"{name} = ")
+        (tmp_path / "a.yaml").write_text(
+            f"{written}: [{', '.join(f'[{row}]' for row in right.split())}]\n"
+        )
+        asked = ["--ask", written]
+        assert "correct: 4 numbers" in attn("check", "p.yaml", "a.yaml", *asked, cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("key", ["K^T", "K_T", "KT", "Kᵀ", "K.T", "K^{T}"])
+def test_keys_that_are_given_transposed(key: str) -> None:
+    for columns in (2, 3):  # where a matrix is square, its shape does not tell
+        problem = attncli.Problem(X=[[1, 3, 2][:columns], [1, 1, 4][:columns]], score="dot")
+        turned = [[1, 1], [3, 1], [2, 4]][:columns]
+        right = [[*map(str, row)] for row in turned]
+        assert attncli.check(problem, {key: right}).verdict == "correct"
+        assert attncli.check(problem, {key: right[:1] * columns}).verdict == "wrong"
+        as_keys = [[*map(str, row)] for row in zip(*turned, strict=True)]
+        assert attncli.check(problem, {key: as_keys}).verdict == "wrong"
+        assert attncli.check(problem, {f"{key}[2, 1]": "3", "QK^T": None}).verdict == "correct"
+
+
+def test_only_a_capital_letter_is_transposed_by_a_t() -> None:
+    problem = attncli.Problem(X=[[1, 3], [1, 1]], score="dot", tokens=["S", "T"])
+    assert attncli.check(problem, {"z_T": ["1", "2.76"]}).verdict == "correct"
+    with pytest.raises(InputError, match="there is no query T"):
+        attncli.check(attncli.Problem(X=[[1, 3], [1, 1]]), {"z_T": [["1", "1"], ["1", "1"]]})
 
 
 @pytest.mark.parametrize(
