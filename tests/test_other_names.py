@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -205,6 +206,17 @@ def test_results_are_read_back_under_their_keys() -> None:
         ("softmax: true", "write normalize: softmax, which is the default"),
         ("query: [[1]]", "write Q: the queries, or W_q"),
         ("dropout: 0.1", "leave it out; nothing is dropped here"),
+        *((f"{key}: [[1]]", "write kind: cross, X: the decoder's states") for key in "sh"),
+        *(
+            (f"{key}: [[1]]", "write score: {name: additive, W: …, U: …, v: …}")
+            for key in ("W_a", "U_a", "v_a")
+        ),
+        ("score: {name: bahdanau, W_a: [[1]]}", "did you mean W?"),
+        ("score: bahdanau", "write score: {name: additive, W: …, U: …, v: …}; W is hidden × d_q"),
+        ("score: Luong", "Luong et al. have three: write dot, general or concat"),
+        ("kind: seq2seq", "write kind: cross, X: the decoder's states (queries), memory: the enc"),
+        ("kind: Seq2Seq attention", "write kind: cross, X: the decoder's states"),
+        ("gradient: mse", "the loss mean_squared_error needs target"),
         ("mask: [[0, -inf], [0, 0]]", "write it under bias, or with 1 for 0 (may attend) and 0"),
         ("mask: [[0, -1e9], [0, 0]]", "write it under bias"),
         ("mask: {keep: [[0, -inf], [0, 0]]}", "mask.keep is added to the scores"),
@@ -220,6 +232,33 @@ def test_the_form_that_works_here(line: str, hint: str, tmp_path: Path) -> None:
     message = refused(f"{X}{line}\n", tmp_path)
     assert message.startswith("p.yaml:2:")
     assert hint in message
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        *((word, "dot") for word in ("dot product", "dot-product", "Dot Product Attention")),
+        *((word, "scaled_dot") for word in ("scaled dot product", "Scaled Dot-Product Attention")),
+    ],
+)
+def test_a_score_function_by_another_name(written: str, meant: str) -> None:
+    x = [[1, 2], [3, 4]]
+    for score in (written, {"name": written}):
+        assert attncli.Problem(X=x, score=score).score == {"name": meant}
+        assert jsonschema.Draft202012Validator(attncli.schema()).is_valid({"X": x, "score": score})
+
+
+def test_bahdanau_and_mse_are_understood() -> None:
+    own = {"W": [[1, 0]], "U": [[0, 1]], "v": [1]}
+    named = [{"name": name} | own for name in ("Bahdanau", "additive")]
+    losses = [{"loss": loss, "target": [[1, 1]]} for loss in ("MSE", "mean_squared_error")]
+    outputs = [
+        attncli.compute(attncli.Problem(X=[[1, 2]], score=score, gradient=loss))[
+            "d_X"
+        ].value.tolist()
+        for score, loss in zip(named, losses, strict=True)
+    ]
+    assert outputs[0] == outputs[1]
 
 
 def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:
