@@ -261,6 +261,21 @@ def test_bahdanau_and_mse_are_understood() -> None:
     assert outputs[0] == outputs[1]
 
 
+def test_the_list_of_keys_is_shown_once(tmp_path: Path) -> None:
+    message = refused(f"{X}aaa: 1\nscroe: dot\nbbb: 2\nzzz: 3\nhaeds: 2\n", tmp_path)
+    assert [line.split(": ")[1] for line in message.split("\n") if line.startswith("p.")] == [
+        *("unknown key aaa", "unknown key scroe", "unknown key bbb", "unknown key zzz"),
+        "unknown key haeds",
+    ]
+    assert message.count("known: title, notes, kind") == 1
+    assert message.index("unknown key zzz") < message.index("known: title, notes")
+    assert "did you mean score?" in message
+    assert "did you mean heads?" in message
+    parts = refused(f"{X}score: {{name: concat, Wq: [[1]], vq: [1], zzz: 1}}\n", tmp_path)
+    assert [parts.count(f"unknown key {key} in score") for key in ("Wq", "vq", "zzz")] == [1, 1, 1]
+    assert parts.count("known: name, W") == 1
+
+
 def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:
     for score in ("cosine", "distance"):
         attncli.Problem(X=[[1, 2]], score=score, scale="sqrt(d_k)")

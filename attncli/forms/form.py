@@ -311,10 +311,11 @@ def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
     """Return a mapping without what is None; raise an InputError for a key that is not known."""
-    for key in raw:
-        if key not in known:
-            message = f"unknown key {visible(str(key))} in {dotted(path)}"
-            raise fail(message, *path, str(key), hint=did_you_mean(str(key), known))
+    faults = []
+    for key in (key for key in map(str, raw) if key not in known):
+        message = f"unknown key {visible(key)} in {dotted(path)}"
+        faults.append(Fault(message, (*path, key), did_you_mean(key, known)))
+    refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}
 
 
