@@ -276,6 +276,43 @@ def test_the_list_of_keys_is_shown_once(tmp_path: Path) -> None:
     assert parts.count("known: name, W") == 1
 
 
+WITHOUT_W_K = "W_k is left out, so K is made from X without a projection"
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({"W_q": [[1, 2], [0, 1]]}, [WITHOUT_W_K]),
+        ({"W_q": [[1, 2], [0, 1]], "W_v": [[1], [1]], "b_k": [1, 1]}, [WITHOUT_W_K]),
+        ({"W_q": [[1, 2], [0, 1]], "W_k": [[1, 0], [0, 1]]}, []),
+        ({"W_q": [[1, 2], [0, 1]], "K": [[1, 0], [0, 1]]}, []),
+        ({"W_k": [[1, 2], [0, 1]]}, []),
+        ({"W_v": [[1], [1]]}, []),
+    ],
+)
+def test_queries_that_are_projected_alone(given: dict[str, Any], warned: list[str]) -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 2], [3, 4]], **given))
+    assert list(trace.warnings) == warned
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"W_q": [[1], [0]]},
+            "is of size 1 (W_q has 1 column) and a key of 2 (X has 2 columns, and W_k is left out)",
+        ),
+        ({"W_k": [[1], [0]]}, "a query is of size 2 (X has 2 columns, and W_q is left out)"),
+        ({"W_o": [[1]]}, "W_o has 1 row, but X has 2 columns, and W_v is left out"),
+        ({"V": [[1], [2]], "W_q": [[1], [0]]}, "\n  write W_k; the score functions general, add"),
+    ],
+)
+def test_sizes_that_a_left_out_projection_does_not_fit(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        attncli.Problem(X=[[1, 2], [3, 4]], **given)
+    assert said in str(caught.value)
+
+
 def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:
     for score in ("cosine", "distance"):
         attncli.Problem(X=[[1, 2]], score=score, scale="sqrt(d_k)")
