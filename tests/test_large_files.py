@@ -133,10 +133,11 @@ def yaml_texts(draw: st.DrawFn) -> str:
         keys = ["X", *draw(st.lists(st.sampled_from(["W_q", "scale", "enhance"]), unique=True))]
         for key in keys:
             is_matrix = key in ("X", "W_q") or draw(st.sampled_from([False] * 9 + [True]))
-            value = draw(yaml_values("  ")) if is_matrix else " 1\n"
+            indent = draw(st.sampled_from(["  ", "  ", ""]))
+            value = draw(yaml_values(indent)) if is_matrix else " 1\n"
             text += f"{key}:{value}" + draw(st.sampled_from(["", "\n", "# e\n"]))
         if draw(st.integers(0, 3)) == 0:
-            text += f"score:\n  W:{draw(yaml_values('    '))}"
+            text += f"score:\n  W:{draw(yaml_values(draw(st.sampled_from(['    ', '']))))}"
     return text
 
 

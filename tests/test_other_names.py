@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import numpy as np
 import pytest
 
@@ -40,7 +41,12 @@ def refused(text: str, folder: Path, suffix: str = ".yaml") -> str:
         *(("x", "X"), ("q", "Q"), ("k", "K"), ("v", "V"), ("n_heads", "heads")),
         *(("num_heads", "heads"), ("num_kv_heads", "kv_heads"), ("words", "tokens")),
         *((key, key) for key in KEYS),
-        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "")),
+        *(
+            (word, "d_V")
+            for word in ("dL/dV", "∂L/∂V", "dJ/dV", "dLoss/d_V", "grad V", "∇V", "d_V")
+        ),
+        *(("dL/dWv", "d_W_v"), ("grad_b_q", "d_b_q"), ("dL/dscores", "d_scores")),
+        *((word, word) for word in ("w", "W_x", "weights", "a", "Wqk", "", "gradient", "dV", "∇")),
     ],
 )
 def test_key_of(word: str, key: str) -> None:
@@ -119,6 +125,46 @@ def test_aliases_in_answers(tmp_path: Path) -> None:
         attncli.check(problem, {"wq": [["1"]]})
 
 
+GRADIENT = "X: [[1, 3], [1, 1]]\nW_v: [[1, 0], [2, 1]]\nscore: dot\ngradient: sum\n"
+
+
+def test_derivatives_as_textbooks_write_them(tmp_path: Path, attn: Attn) -> None:
+    (tmp_path / "p.yaml").write_text(GRADIENT)
+    for written, name in (("dL/dV", "d_V"), ("∂L/∂W_v", "d_W_v"), ("dL/dWv", "d_W_v")):
+        shown, right = (
+            attn("compute", "p.yaml", "--only", word, "-f", "csv", cwd=tmp_path).out
+            for word in (written, name)
+        )
+        assert shown == right
+        explained = attn("explain", "p.yaml", f"{written}[1, 2]", cwd=tmp_path).out
+        assert explained.startswith(f"{name} = ")
+        (tmp_path / "a.yaml").write_text(
+            f"{written}: [{', '.join(f'[{row}]' for row in right.split())}]\n"
+        )
+        asked = ["--ask", written]
+        assert "correct: 4 numbers" in attn("check", "p.yaml", "a.yaml", *asked, cwd=tmp_path).out
+
+
+@pytest.mark.parametrize("key", ["K^T", "K_T", "KT", "Kᵀ", "K.T", "K^{T}"])
+def test_keys_that_are_given_transposed(key: str) -> None:
+    for columns in (2, 3):  # where a matrix is square, its shape does not tell
+        problem = attncli.Problem(X=[[1, 3, 2][:columns], [1, 1, 4][:columns]], score="dot")
+        turned = [[1, 1], [3, 1], [2, 4]][:columns]
+        right = [[*map(str, row)] for row in turned]
+        assert attncli.check(problem, {key: right}).verdict == "correct"
+        assert attncli.check(problem, {key: right[:1] * columns}).verdict == "wrong"
+        as_keys = [[*map(str, row)] for row in zip(*turned, strict=True)]
+        assert attncli.check(problem, {key: as_keys}).verdict == "wrong"
+        assert attncli.check(problem, {f"{key}[2, 1]": "3", "QK^T": None}).verdict == "correct"
+
+
+def test_only_a_capital_letter_is_transposed_by_a_t() -> None:
+    problem = attncli.Problem(X=[[1, 3], [1, 1]], score="dot", tokens=["S", "T"])
+    assert attncli.check(problem, {"z_T": ["1", "2.76"]}).verdict == "correct"
+    with pytest.raises(InputError, match="there is no query T"):
+        attncli.check(attncli.Problem(X=[[1, 3], [1, 1]]), {"z_T": [["1", "1"], ["1", "1"]]})
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -160,6 +206,17 @@ def test_results_are_read_back_under_their_keys() -> None:
         ("softmax: true", "write normalize: softmax, which is the default"),
         ("query: [[1]]", "write Q: the queries, or W_q"),
         ("dropout: 0.1", "leave it out; nothing is dropped here"),
+        *((f"{key}: [[1]]", "write kind: cross, X: the decoder's states") for key in "sh"),
+        *(
+            (f"{key}: [[1]]", "write score: {name: additive, W: …, U: …, v: …}")
+            for key in ("W_a", "U_a", "v_a")
+        ),
+        ("score: {name: bahdanau, W_a: [[1]]}", "did you mean W?"),
+        ("score: bahdanau", "write score: {name: additive, W: …, U: …, v: …}; W is hidden × d_q"),
+        ("score: Luong", "Luong et al. have three: write dot, general or concat"),
+        ("kind: seq2seq", "write kind: cross, X: the decoder's states (queries), memory: the enc"),
+        ("kind: Seq2Seq attention", "write kind: cross, X: the decoder's states"),
+        ("gradient: mse", "the loss mean_squared_error needs target"),
         ("mask: [[0, -inf], [0, 0]]", "write it under bias, or with 1 for 0 (may attend) and 0"),
         ("mask: [[0, -1e9], [0, 0]]", "write it under bias"),
         ("mask: {keep: [[0, -inf], [0, 0]]}", "mask.keep is added to the scores"),
@@ -175,6 +232,85 @@ def test_the_form_that_works_here(line: str, hint: str, tmp_path: Path) -> None:
     message = refused(f"{X}{line}\n", tmp_path)
     assert message.startswith("p.yaml:2:")
     assert hint in message
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        *((word, "dot") for word in ("dot product", "dot-product", "Dot Product Attention")),
+        *((word, "scaled_dot") for word in ("scaled dot product", "Scaled Dot-Product Attention")),
+    ],
+)
+def test_a_score_function_by_another_name(written: str, meant: str) -> None:
+    x = [[1, 2], [3, 4]]
+    for score in (written, {"name": written}):
+        assert attncli.Problem(X=x, score=score).score == {"name": meant}
+        assert jsonschema.Draft202012Validator(attncli.schema()).is_valid({"X": x, "score": score})
+
+
+def test_bahdanau_and_mse_are_understood() -> None:
+    own = {"W": [[1, 0]], "U": [[0, 1]], "v": [1]}
+    named = [{"name": name} | own for name in ("Bahdanau", "additive")]
+    losses = [{"loss": loss, "target": [[1, 1]]} for loss in ("MSE", "mean_squared_error")]
+    outputs = [
+        attncli.compute(attncli.Problem(X=[[1, 2]], score=score, gradient=loss))[
+            "d_X"
+        ].value.tolist()
+        for score, loss in zip(named, losses, strict=True)
+    ]
+    assert outputs[0] == outputs[1]
+
+
+def test_the_list_of_keys_is_shown_once(tmp_path: Path) -> None:
+    message = refused(f"{X}aaa: 1\nscroe: dot\nbbb: 2\nzzz: 3\nhaeds: 2\n", tmp_path)
+    assert [line.split(": ")[1] for line in message.split("\n") if line.startswith("p.")] == [
+        *("unknown key aaa", "unknown key scroe", "unknown key bbb", "unknown key zzz"),
+        "unknown key haeds",
+    ]
+    assert message.count("known: title, notes, kind") == 1
+    assert message.index("unknown key zzz") < message.index("known: title, notes")
+    assert "did you mean score?" in message
+    assert "did you mean heads?" in message
+    parts = refused(f"{X}score: {{name: concat, Wq: [[1]], vq: [1], zzz: 1}}\n", tmp_path)
+    assert [parts.count(f"unknown key {key} in score") for key in ("Wq", "vq", "zzz")] == [1, 1, 1]
+    assert parts.count("known: name, W") == 1
+
+
+WITHOUT_W_K = "W_k is left out, so K is made from X without a projection"
+
+
+@pytest.mark.parametrize(
+    ("given", "warned"),
+    [
+        ({"W_q": [[1, 2], [0, 1]]}, [WITHOUT_W_K]),
+        ({"W_q": [[1, 2], [0, 1]], "W_v": [[1], [1]], "b_k": [1, 1]}, [WITHOUT_W_K]),
+        ({"W_q": [[1, 2], [0, 1]], "W_k": [[1, 0], [0, 1]]}, []),
+        ({"W_q": [[1, 2], [0, 1]], "K": [[1, 0], [0, 1]]}, []),
+        ({"W_k": [[1, 2], [0, 1]]}, []),
+        ({"W_v": [[1], [1]]}, []),
+    ],
+)
+def test_queries_that_are_projected_alone(given: dict[str, Any], warned: list[str]) -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 2], [3, 4]], **given))
+    assert list(trace.warnings) == warned
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (
+            {"W_q": [[1], [0]]},
+            "is of size 1 (W_q has 1 column) and a key of 2 (X has 2 columns, and W_k is left out)",
+        ),
+        ({"W_k": [[1], [0]]}, "a query is of size 2 (X has 2 columns, and W_q is left out)"),
+        ({"W_o": [[1]]}, "W_o has 1 row, but X has 2 columns, and W_v is left out"),
+        ({"V": [[1], [2]], "W_q": [[1], [0]]}, "\n  write W_k; the score functions general, add"),
+    ],
+)
+def test_sizes_that_a_left_out_projection_does_not_fit(given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        attncli.Problem(X=[[1, 2], [3, 4]], **given)
+    assert said in str(caught.value)
 
 
 def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:

@@ -248,13 +248,141 @@ def test_faults_point_at_what_was_pasted(tmp_path: Path) -> None:
     assert places == [(5, 14), (9, 9), (13, 14)]
 
 
-def test_a_block_whose_first_line_is_indented_more(tmp_path: Path) -> None:
+@pytest.mark.parametrize("sign", ["|", "|2"])
+def test_a_block_whose_first_line_is_indented_more(sign: str, tmp_path: Path) -> None:
     path = tmp_path / "p.yaml"
-    path.write_text("score: dot\nX: |\n     I am\n  I  1 3\n  am 1 1\n")
-    with pytest.raises(InputError, match=r"indented more than the others(.|\n)*\|2"):
-        attncli.load(path)
-    path.write_text("score: dot\nX: |2\n     I am\n  I  1 3\n  am 1 1\n")
+    path.write_text(f"score: dot\nX: {sign}\n     I am\n  I  1 3\n  am 1 1\n")
     assert attncli.load(path).tokens == ("I", "am")
+
+
+# --- rows without blanks before them ---------------------------------------------------------
+
+UNINDENTED = [
+    "1 0\n-1 2",
+    "1 0\n-1 2 ",
+    "1 0\n\n-1 2\n",
+    "# the input\n1 0 # first\n-1 2",
+    "1 0\n # second\n  -1 2",
+    "    1 0\n-1 2",
+    "  1 0\n -1 2",
+    "1e0 0\n-1 2",
+    "+1 0\n-1 2",
+    "1, 0\n−1, 2",
+    "1,0 0,0\n-1,0 2,0",
+    "1\u00a00\n\u00a0−1\u00a02",
+    "\t1\t0\n\t-1\t2",
+    "[1 0; -1 2]",
+    "[1 0]\n[-1 2]",
+    "[1, 0],\n[-1, 2]",
+    "[[1. 0.]\n [-1. 2.]]",
+    "array([[1, 0],\n       [-1, 2]])",
+    "tensor([[ 1.,  0.],\n        [-1.,  2.]], requires_grad=True)",
+    "Parameter containing:\ntensor([[ 1.,  0.],\n        [-1.,  2.]])",
+    "( 1 0 )\n( -1 2 )",
+    "I 1 0\nam -1 2",
+    "|   | a | b |\n|---|---|---|\n| I | 1 | 0 |\n| am | -1 | 2 |",
+    "\\begin{pmatrix} 1 & 0 \\\\\n-1 & 2 \\end{pmatrix}",
+    "⎡ 1 0⎤\n⎣-1 2⎦",
+]
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("sign", ["", " |", " |-", " | # rows", "   # rows"])
+@pytest.mark.parametrize("rows", UNINDENTED)
+def test_rows_are_read_up_to_the_next_key(rows: str, sign: str, end: str, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    text = f"title: rows\nX:{sign}\n{rows}\nscore: {{name: dot}}\nW_q:{sign}\n{rows}\n"
+    path.write_bytes(text.replace("\n", end).encode())
+    problem = attncli.load(path)
+    assert problem.given[:4] == ("title", "X", "score", "W_q")
+    for matrix in (problem.X, problem.W_q):
+        assert matrix is not None
+        assert matrix.tolist() == [[1, 0], [-1, 2]]
+    if problem.tokens:  # the words beside rows of V would have to be those
+        return
+    answers = tmp_path / "a.yaml"
+    answers.write_text(f"V:{sign}\n{rows}\n---\nV:{sign}\n{rows}\n", newline=end)
+    reports = [attncli.check(problem, sheet) for sheet in attncli.load_answers(answers)]
+    assert [report.verdict for report in reports] == ["correct"] * 2
+
+
+def test_rows_of_a_key_inside_another_may_stand_at_the_left(tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("X: 1 2\n3 4\nscore:\n  name: general\n  W:\n1 0\n0 3\nnotes: |\n  see:\n  1\n")
+    problem = attncli.load(path)
+    assert problem.X is not None
+    assert problem.X.tolist() == [[1, 2], [3, 4]]
+    assert problem.score["W"].tolist() == [[1, 0], [0, 3]]
+    assert problem.notes == "see:\n1\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "place", "said"),
+    [
+        ("X: |\n1 3\n1 abc\nscore: dot\n", "3:3", "row 2, column 2 of X: abc is not a number"),
+        ("X:\n1 3\n 1 abc\nscore: dot\n", "3:4", "row 2, column 2 of X: abc is not a number"),
+        ("a: 1\nX: |\n1 3\n1\n", "4:1", "row 2 of X has 1 number, but row 1 has 2"),
+        ("X: |\n1 3\nscore dot\n", "3:1", "row 2, column 1 of X: score is not a number"),
+        ("X: |\n1 3\nscore: dott\n", "3:1", "unknown score dott"),
+        ("score: {name: general, W: [\nX: |\n1 3\n", "2:4", "a value cannot start with |"),
+        ("X:\n- 1 3\n- 1 abc\n", "3:5", "row 2, column 2 of X: abc is not a number"),
+        ("title: my\nhomework\nX: [1]\n", "2:1", "this line has no key"),
+        ("X: [[1. 0.]\n    [0. 1.]]\n", "2:5", "a comma is missing before this"),
+    ],
+)
+def test_faults_in_rows_without_blanks_before_them(
+    text: str, place: str, said: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text(text)
+    with pytest.raises(InputError) as caught:
+        attncli.load(path)
+    line = text.split("\n")[int(place.partition(":")[0]) - 1]
+    found = [str(fault) for fault in caught.value.faults if said in fault.message]
+    assert len(found) == 1
+    assert found[0].startswith(f"{path}:{place}: ")
+    assert f"\n    {line}\n" in found[0]
+
+
+@pytest.mark.parametrize(
+    "raw",
+    [
+        ["1 0", "-1 2"],
+        ["1, 0", "-1, 2"],
+        ["( 1 0 )", "( −1 2 )"],
+        [["1 0"], ["-1 2"]],
+        ["1 0; -1 2"],
+        "( 1 0 )\n( -1 2 )",
+        "((1, 0), (-1, 2))",
+        "(1 0; -1 2)",
+        ["1,0 0,0", "-1,0 2,0"],
+    ],
+)
+def test_rows_that_are_texts(raw: Any) -> None:
+    problem = attncli.Problem(X=raw, score="dot")
+    assert problem.X is not None
+    assert problem.X.tolist() == [[1, 0], [-1, 2]]
+    assert attncli.check(problem, {"K": raw}).verdict == "correct"
+
+
+def test_thousands_are_not_taken_for_rows(tmp_path: Path) -> None:
+    path = tmp_path / "x.csv"
+    path.write_text("1 202;\n3 404;\n")
+    with pytest.raises(InputError, match="there is no sign between 1 and 202"):
+        attncli.load(path)
+    with pytest.raises(InputError, match="there is no sign between 1 and 202"):
+        attncli.Problem(X=["1 202", "3 404"])
+    assert attncli.Problem(X=["1 202", "3 4"]).given == ("X",)
+
+
+@pytest.mark.parametrize(
+    ("raw", "right"),
+    [(["1 + 2", "4 / 2"], [[3, 2]]), ("(1 + 2) (3)", [[3, 3]]), (["1", "2"], [[1, 2]])],
+)
+def test_expressions_are_no_rows(raw: Any, right: list[list[int]]) -> None:
+    problem = attncli.Problem(X=raw)
+    assert problem.X is not None
+    assert problem.X.tolist() == right
 
 
 @pytest.mark.parametrize(

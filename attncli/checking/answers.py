@@ -150,11 +150,11 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
         with collected(faults):
             if raw is not None and (word not in ABOUT or word in trace):
                 with located(sheet.heading):
-                    step, at = find_answer(word, trace)
+                    step, at, is_turned = find_answer(word, trace)
                 if at and type(raw) is str and PLAIN.fullmatch(raw):
                     single.setdefault(step.name, []).append((word, at, raw))
                 else:
-                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at))
+                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
                     pieces.setdefault(step.name, []).append(piece)
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
@@ -210,7 +210,7 @@ def _of_cells(step: Step, cells: Sequence[tuple[str, At, str]]) -> Piece | None:
     return Piece(step.name, (), texts)
 
 
-def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
+def _piece(sheet: Submission, word: str, at: At, raw: Any, is_turned: bool = False) -> Piece:
     texts = texts_of(raw, (word,), sheet.ragged)
     labels = {
         tuple(int(number) - 1 for number in re.findall(r"\d+", key.removeprefix(word))): words
@@ -223,7 +223,7 @@ def _piece(sheet: Submission, word: str, at: At, raw: Any) -> Piece:
         labels.pop((), None)
     dtype = dtype_of(raw)
     dtype = "" if is_rounded(texts.flat, dtype) else dtype
-    return Piece(word, at, texts, beside(texts.shape, labels), dtype)
+    return Piece(word, at, texts, beside(texts.shape, labels), dtype, is_turned)
 
 
 def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Written | ShapeMismatch:
@@ -287,8 +287,9 @@ def _mismatch(
     with _first_alone():  # words are no matrix of any shape
         numbers_of(piece.texts, piece.word)
     shape, word = piece.texts.shape, piece.word
-    name = word if piece.at and len(wanted) == 1 else step.name
-    is_transposed = shape[-2:] == wanted[-2:][::-1] and len(shape) == len(wanted)
+    name = word if piece.is_turned or (piece.at and len(wanted) == 1) else step.name
+    wanted = (*wanted[:-2], *wanted[-2:][::-1]) if piece.is_turned else wanted
+    is_transposed = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not piece.is_turned
     message = f"the shape is {sizes(shape)}, but {visible(name)} is {sizes(wanted)} here"
     if word != name:
         message = f"{visible(word)}: {message}"

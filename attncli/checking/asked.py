@@ -50,7 +50,7 @@ def _step_meant(word: str, trace: Trace, path: KeyPath) -> str:
     wide = with_named_steps(trace, named_steps((word,), trace))
     steps = f"the steps are {', '.join(wide.steps)}"
     try:
-        step, at = find_answer(word, wide)
+        step, at, _ = find_answer(word, wide)
     except InputError as error:
         fault = error.faults[0]
         hint = fault.hint if fault.hint.startswith("did you mean") else steps

@@ -12,7 +12,7 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of
+from attncli.problem.aliases import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.records import replace
 from attncli.tape.find import find_cells, several_meant
@@ -30,8 +30,8 @@ At: TypeAlias = tuple[Any, ...]
 """An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
 
 
-def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
-    """Return the step that the key of an answer means, and which of its cells.
+def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
+    """Return which step the key of an answer means, which of its cells, and whether transposed.
 
     A key is the name of a step or what people call it, a row, a cell, or whatever else
     `attn explain` reads.
@@ -40,7 +40,7 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
         InputError: for a word that means no step, or one of several.
     """
     if word in trace:  # as nearly all are
-        return trace[word], ()
+        return trace[word], (), False
     known = _known(trace)
     if word not in known:
         if len(known) >= MOST_WORDS:
@@ -50,20 +50,20 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At]:
 
 
 @lru_cache(maxsize=8)
-def _known(trace: Trace) -> dict[str, tuple[Step, At]]:
+def _known(trace: Trace) -> dict[str, tuple[Step, At, bool]]:
     """Return what words were found to mean: the rows of a class's table have the same headings."""
     del trace
     return {}
 
 
-def _found(word: str, trace: Trace) -> tuple[Step, At]:
+def _found(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """Return what a word means that is not the name of a step."""
     if len(word) > LONGEST:
         raise fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
-        found = find_cells(word, trace.steps, trace.inputs, trace.added)
+        found = find_cells(with_key(word), trace.steps, trace.inputs, trace.added)
     except InputError as error:
         key = key_of(base)
         if key in trace.inputs or (key in KEYS and not meant(base, trace.steps)):
@@ -74,8 +74,8 @@ def _found(word: str, trace: Trace) -> tuple[Step, At]:
     lead, rest = found.along[: len(found.step.leading)], found.along[len(found.step.leading) :]
     is_one = [isinstance(places, int) for places in rest]
     if all(is_one) or (any(is_one) and any(isinstance(places, range) for places in lead)):
-        return found.step, tuple(np.transpose(found.places))  # one after the other
-    return found.step, found.at
+        return found.step, tuple(np.transpose(found.places)), False  # one after the other
+    return found.step, found.at, found.is_turned
 
 
 def _refuse_several(base: str, trace: Trace) -> None:

@@ -21,7 +21,7 @@ class Piece(Record):
     """What stands under one key, a word: the cells of a whole step, or those at an index of it.
 
     The words beside the cells stand in `beside`, where there are any; `dtype` is that of the array
-    which they came as.
+    which they came as. With `is_turned`, the key is that of the step transposed, such as K^T.
     """
 
     word: str
@@ -29,6 +29,7 @@ class Piece(Record):
     texts: Array
     beside: Beside | None = None
     dtype: str = ""
+    is_turned: bool = False
 
 
 class Cells(Record):
@@ -67,9 +68,9 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
         # a sheet to fill in may have any shape
         return Cells.blank(wanted)
     words = piece.beside if len(wanted) > 1 else None
-    if words is None and piece.texts.shape == wanted:  # as nearly all are
+    if words is None and piece.texts.shape == wanted and not piece.is_turned:  # as nearly all are
         return _read(piece)
-    is_swapped = words is not None and is_turned(step, words)
+    is_swapped = piece.is_turned or (words is not None and is_turned(step, words))
 
     def turned(array: Array) -> Array:
         return np.swapaxes(array, -1, -2) if is_swapped else array

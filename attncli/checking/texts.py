@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import KeyPath, fail
-from attncli.forms.matrices import block_rows, plain
+from attncli.forms.matrices import as_block, block_rows, plain
 from attncli.text.escapes import visible
 
 MOST_AXES = 8
@@ -35,7 +35,7 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     Raises:
         InputError: for what is no matrix, or has rows of several lengths.
     """
-    if type(raw) is list and (found := _even(raw)) is not None:
+    if (block := as_block(raw)) is None and type(raw) is list and (found := _even(raw)) is not None:
         return found
     raw, name = plain(raw, path), visible(str(path[0]))
     if hasattr(raw, "dtype"):
@@ -47,8 +47,8 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
         is_short = array.dtype.kind == "f" and array.dtype.itemsize < 8
         flat = array.ravel()
         return np.atleast_1d(_array(list(flat) if is_short else flat.tolist(), array.shape))
-    if isinstance(raw, str):
-        raw = block_rows(raw, path)
+    if block is not None:
+        raw = block_rows(block, path)
     elif isinstance(raw, int | float):
         raw = [[raw]]
     if not isinstance(raw, list | tuple):

@@ -71,12 +71,14 @@ class Chunk(Record):
         text: one document, or several that cannot be told apart before they are read.
         before: how many lines of the file stand before it.
         lifted: the large matrices that are not in the text.
+        written: the text as it was written, where it is read with other signs, line for line.
     """
 
     name: str
     text: str
     before: int = 0
     lifted: tuple[Lifted, ...] = ()
+    written: str = ""
 
     @property
     def length(self) -> int:

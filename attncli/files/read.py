@@ -289,7 +289,7 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
     text = chunk.text
     if (plain := plain_yaml.mapping(text)) is not None:
-        yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, text, 0))
+        yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
         return
     if text.lstrip()[:1] in ("{", "["):
         from attncli.files import json_text
@@ -301,15 +301,23 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
             if at == len(text):
                 return
             text = _blanked(text, at)
-    written = text
+    yield from _parsed(chunk, text, folder)
+
+
+def _parsed(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
+    """YAML that takes a parser; rows without the blanks that it needs are read all the same."""
+    from attncli.files import unindented, yaml_text
+
+    text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
     if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
         text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-    from attncli.files import yaml_text
-
-    part = replace(chunk, text=text)
+    part = replace(chunk, text=text, written=written)
     found, error = yaml_text.documents_until(part)
+    if error is not None:
+        part = replace(part, text=unindented.indented(text))
+        found, error = yaml_text.documents_until(part)
     for number, raw in enumerate(found):
-        yield _document(raw, chunk.name, folder, partial(_locate_yaml, part, written, number))
+        yield _document(raw, chunk.name, folder, partial(_locate_yaml, part, number))
     if error is not None:
         yield _unread(error, chunk.name, folder)
 
@@ -323,15 +331,10 @@ def _blanked(text: str, end: int) -> str:
     return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
 
 
-def _locate_yaml(chunk: Chunk, written: str, number: int, path: KeyPath) -> Place:
-    """Return a place in a document of a text, with its line as it was written."""
+def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
     from attncli.files import yaml_text
 
-    place = yaml_text.locate(chunk, number, path)
-    if written != chunk.text:  # they differ in signs that are no ends of lines
-        line = yaml_text.lines_of(written)[place.line - chunk.before - 1]
-        place = replace(place, text=line)
-    return place
+    return yaml_text.locate(chunk, number, path)
 
 
 def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:

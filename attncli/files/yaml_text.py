@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import suppress
-from functools import cached_property
 from typing import Any
 
 import yaml
@@ -165,25 +164,18 @@ class _Builder:
         elif isinstance(event, yaml.DocumentStartEvent):
             self.anchors = {}
 
-    @cached_property
-    def _lines(self) -> list[str]:
-        return lines_of(self.chunk.text)
-
     def _rows(self, event: Any) -> str:
         """Return the text of an event; rows of numbers without a | before them stay rows.
 
         YAML joins such lines to one, as is right for a sentence.
         """
-        first, last = event.start_mark.line, event.end_mark.line
-        if first == last or not event.implicit[0] or event.style:
-            value: str = event.value
+        value: str = event.value
+        if event.start_mark.line == event.end_mark.line or not event.implicit[0] or event.style:
             return value
-        lines = self._lines[first : last + 1]
-        lines[-1] = lines[-1][: event.end_mark.column] if event.end_mark.column else ""
-        rows = [lines[0][event.start_mark.column :].strip(), *map(str.strip, lines[1:])]
-        rows = [row.partition(" #")[0] for row in rows if row]
+        written = self.chunk.text[event.start_mark.index : event.end_mark.index]
+        rows = [row.strip() for row in written.splitlines() if row.strip()]
         is_matrix = all(NUMBERS.issuperset(row) and any(map(str.isdigit, row)) for row in rows)
-        return "\n".join(rows) if is_matrix else str(event.value)
+        return "\n".join(rows) if is_matrix else value
 
     def _open(self, event: Any) -> None:
         self._check_tag(event)
@@ -247,43 +239,23 @@ class _Builder:
         return error_at(_place(self.chunk, mark.line, mark.column), message, hint)
 
 
-def _in_block(text: str, event: Any, rest: KeyPath) -> tuple[int, int] | None:
+def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] | None:
     """Return the line and column, from 0, of a word of a text block, by row and column."""
-    lines = lines_of(text)
-    start, end = event.start_mark.line, event.end_mark.line
+    start, end = event.start_mark.index, event.end_mark.index
     literal = event.style in ("|", ">")
-    numbers = [i for i in range(start + literal, min(end + 1, len(lines))) if lines[i].strip()]
-    row, column = (0, rest[0]) if len(rest) == 1 and not literal else (rest[0], (*rest, 0)[1])
-    assert isinstance(row, int)
-    assert isinstance(column, int)
-    # Beside lines that follow, a comma could mean something else than in the block.
-    if event.style == "|":
-        numbers = numbers[: sum(bool(line.strip()) for line in event.value.splitlines())]
-    block = [lines[number] for number in numbers]
-    if not literal:  # it may end, and start, within a line
-        block[-1] = block[-1][: event.end_mark.column - (event.style in ("'", '"'))]
-        offset = event.start_mark.column + (event.style in ("'", '"'))
-        block[0] = " " * offset + block[0][offset:]
-    joined = "\n".join(block)
+    row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
     try:
-        words = block_of(joined).rows[row]
+        if literal:  # its rows are below the sign, and comments may come after them
+            start += len(lines_of(text[start:end])[0]) + 1
+            ends = [line.end() for line in re.finditer(r"[^\r\n]*\S[^\r\n]*", text[start:end])]
+            end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
+        elif event.style:  # in quotes
+            start, end = start + 1, end - 1
+        at, _ = block_of(text[start:end]).rows[row][column]
     except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
         return None
-    if column >= len(words):
-        return None
-    above = joined[: words[column][0]].split("\n")
-    return numbers[len(above) - 1], len(above[-1])
-
-
-def _indented_block(text: str, end: int) -> int:
-    """Return which line starts the text block that a less indented line ended; 0 for none."""
-    lines = lines_of(text)[: end + 1]
-    starts = [i for i, line in enumerate(lines) if re.search(r":\s*[|>][-+]?\s*$", line)]
-    indents = [len(line) - len(line.lstrip(" ")) for line in lines]
-    start = starts[-1] if starts else 0
-    inside = [indents[i] for i in range(start + 1, len(lines)) if lines[i].strip()]
-    is_less = len(inside) > 1 and indents[start] < inside[1] < inside[0]
-    return start + 1 if starts and is_less else 0
+    above = lines_of(text[: start + at])
+    return len(above) - 1, len(above[-1])
 
 
 def lines_of(text: str) -> list[str]:
@@ -295,6 +267,10 @@ def _place(chunk: Chunk, line: int, column: int) -> Place:
     """Return a place in the file, from 1, of one in a part of it, from 0; the column −1 is none."""
     lines = lines_of(chunk.text)
     shown = lines[line] if line < len(lines) else ""
+    if shown and chunk.written:  # which may have fewer blanks before the line
+        read, shown = shown, lines_of(chunk.written)[line]
+        added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
+        column -= min(added, max(column, 0))
     return Place(chunk.name, chunk.before + line + 1, column + 1, shown)
 
 
@@ -322,16 +298,17 @@ def _syntax_error(error: yaml.YAMLError, chunk: Chunk) -> InputError:
         problem, hint = "a cell is empty", "an empty cell is written ~"
     elif "flow" in context and re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
         problem, hint = "- is not a number", "write -inf, or ~ for a cell that is left out"
+    elif opening and "expected ':'" in problem:
+        place = _place(chunk, opening.line, opening.column)
+        problem = "this line has no key, or no colon and blank behind its key"
+        hint = "write it as key: value; indent a line that belongs to the one above it"
     elif "cannot start any token" in problem:
         problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
         hint = "put it between quotes"
     elif opening and "flow" in context:
-        problem = "a bracket is not closed"
+        problem = "a bracket is not closed, or a comma is missing before this"
         hint = f"it opens in line {chunk.before + opening.line + 1}, column {opening.column + 1}"
-    elif block := _indented_block(chunk.text, mark.line):
-        place = _place(chunk, block, -1)
-        problem = "the first line of this text block is indented more than the others"
-        hint = "start the block with |2, or indent all lines alike"
+        hint += "; rows that a program prints are read below X: |"
     elif "mapping values are not allowed" in problem:
         problem = "a second colon in this line"
         hint = 'put text that has ": " in it between quotes'

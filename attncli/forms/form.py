@@ -6,6 +6,7 @@ that a new key needs no reader of its own.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -24,6 +25,7 @@ from attncli.forms.matrices import (
     to_vector,
 )
 from attncli.notation.pattern import in_any_case, of_number
+from attncli.notation.written import SEVERAL
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -142,15 +144,34 @@ def _vector_or_stack(raw: object, path: KeyPath) -> Array:
 def choice(words: Iterable[str]) -> Form:
     """One of several words."""
     known = tuple(words)
+    others = {other: word for other, word in OTHER_WORDS.items() if word in known}
 
     def read(raw: object, path: KeyPath) -> str:
         word = as_text(raw, path)
+        plain = re.sub(r"[\s_-]+", "_", word.strip().lower()).removesuffix("_attention")
+        word = others.get(plain, word)
         if word not in known:
             message = f"unknown {dotted(path)} {visible(word)}"
-            raise fail(message, *path, hint=did_you_mean(word, known))
+            raise fail(message, *path, hint=OTHER_WORDS.get(plain) or did_you_mean(word, known))
         return word
 
-    return Form(read, ({"enum": list(known)},))
+    return Form(read, ({"enum": list(known)}, *map(_in_other_words, others)))
+
+
+def _in_other_words(word: str) -> Schema:
+    pattern = in_any_case(word).replace("_", r"[\s_-]+")
+    return STRING | {"pattern": rf"^\s*{pattern}([\s_-]+{in_any_case('attention')})?\s*$"}
+
+
+OTHER_WORDS = {
+    "bahdanau": "additive",
+    "dot_product": "dot",
+    "scaled_dot_product": "scaled_dot",
+    "mse": "mean_squared_error",
+    "luong": "Luong et al. have three: write dot, general or concat",
+    "seq2seq": "write kind: cross, X: the decoder's states (queries), memory: the encoder's (keys)",
+}
+"""What else people call a score function, a loss or a kind: the word for it, or a hint."""
 
 
 def listed(items: Schema) -> Schema:
@@ -220,6 +241,8 @@ NUMBER: Schema = {"$ref": "#/$defs/number"}
 WRITTEN: Schema = {"$ref": "#/$defs/written"}
 ROW: Schema = {"$ref": "#/$defs/row"}
 BIT: Schema = {"$ref": "#/$defs/bit"}
+TEXT_ROW: Schema = STRING | {"pattern": rf"^[( ]*{SEVERAL}[) ]*$"}
+TEXTS: Schema = {"$ref": "#/$defs/rows_of_text"}
 VECTOR: tuple[Schema, ...] = ({"$ref": "#/$defs/vector"},)
 MATRIX: tuple[Schema, ...] = ({"$ref": "#/$defs/matrix"},)
 STACK: tuple[Schema, ...] = ({"$ref": "#/$defs/stack"},)
@@ -248,13 +271,14 @@ DEFINITIONS: dict[str, Schema] = {
     },
     "number": {"description": "a number, also as a text", "anyOf": [{"type": "number"}, WRITTEN]},
     "row": listed(NUMBER),
+    "rows_of_text": listed({"anyOf": [TEXT_ROW, listed(TEXT_ROW) | {"maxItems": 1}]}),
     "vector": {
         "description": "a list of numbers, a text of them, or a file's name",
-        "anyOf": [BLOCK, *in_one_line(NUMBER)],
+        "anyOf": [BLOCK, *in_one_line(NUMBER), TEXTS],
     },
     "matrix": {
         "description": "rows of numbers, a text block with one row a line, or a file's name",
-        "anyOf": [BLOCK, ROW, listed(ROW)],
+        "anyOf": [BLOCK, ROW, listed(ROW), TEXTS],
     },
     "stack": {
         "description": "a matrix, or a list of matrices",
@@ -272,6 +296,7 @@ DEFINITIONS: dict[str, Schema] = {
         "description": "a matrix of 0 and 1, or lists of matrices",
         "anyOf": [
             {"enum": [0, 1]},
+            TEXTS,
             listed(BIT),
             listed(listed(BIT)),
             listed(listed(listed(BIT))),
@@ -286,10 +311,11 @@ def known_parts(
     raw: Mapping[str, object], path: KeyPath, known: Collection[str]
 ) -> dict[str, object]:
     """Return a mapping without what is None; raise an InputError for a key that is not known."""
-    for key in raw:
-        if key not in known:
-            message = f"unknown key {visible(str(key))} in {dotted(path)}"
-            raise fail(message, *path, str(key), hint=did_you_mean(str(key), known))
+    faults = []
+    for key in (key for key in map(str, raw) if key not in known):
+        message = f"unknown key {visible(key)} in {dotted(path)}"
+        faults.append(Fault(message, (*path, key), did_you_mean(key, known)))
+    refuse(faults)
     return {key: part for key, part in raw.items() if part is not None}
 
 

@@ -19,7 +19,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import InputError, KeyPath, fail, needing
 from attncli.notation.parser import NumberError
-from attncli.notation.written import number, vanishes
+from attncli.notation.written import SEVERAL, number, vanishes
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -105,9 +105,26 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
     Raises:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
     """
-    if isinstance(raw, str):
-        with needing("text"):
-            return to_array(block_rows(raw, path), path, infinite, truths)
+    block = as_block(raw)
+    if block is None:
+        return _to_array(raw, path, infinite, truths)
+    with needing("text"):
+        return _to_array(block_rows(block, path), path, infinite, truths)
+
+
+def as_block(raw: object) -> str | None:
+    """Return a text block, or a list of rows that are texts as one; None for any other value."""
+    if not isinstance(raw, list | tuple):
+        return raw if isinstance(raw, str) else None
+    rows = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in raw]
+    if not all(isinstance(row, str) and re.search(r"\S\s+\S", row) for row in rows):
+        return None
+    numbers = rf"(?!\D?\d{{1,3}}(?:\s\d{{3}})+$){SEVERAL}"  # 1 202 may be one number
+    has_numbers = any(re.fullmatch(numbers, row.strip("() ")) for row in rows)
+    return "\n".join(rows) if has_numbers else None
+
+
+def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
     if truths:
         raw = _without_truths(raw)
     if (axes := _axes(raw)) > MAX_AXES:

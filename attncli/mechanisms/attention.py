@@ -50,6 +50,8 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
         made = given(tape, problem, source, (tokens, "model"))
         if f"W_{letter}" in problem.given:
             made = MatMul(made, given(tape, problem, f"W_{letter}", ("model", "feature")))
+        elif name == "K" and "W_q" in problem.given:
+            tape.warn(f"W_k is left out, so K is made from {source} without a projection")
         if f"b_{letter}" in problem.given:
             bias: Expression = given(tape, problem, f"b_{letter}", ("feature",))
             if made.leading != bias.leading:  # one of the two is of all heads, the other of each

@@ -14,7 +14,7 @@ from typing import TypeAlias
 from attncli.notation.blocks import Words, rows_of, whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.words import are_labels, is_word
-from attncli.notation.written import words_of
+from attncli.notation.written import SEVERAL, words_of
 from attncli.records import Record
 from attncli.text.escapes import visible
 
@@ -33,6 +33,8 @@ PRINTED = (
     r"(?:\s*,\s*\w+=[\w.':<>]+)*\s*,?\s*\)?[\s;,.]*"
 )
 """A matrix in brackets, as it is or as NumPy and PyTorch print it."""
+ROUND = rf"\(?\s*(?:\(\s*{SEVERAL}\s*\)[\s,;]*)+\)?"
+"""Rows in round brackets."""
 ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 ELIDED = "the numbers in place of … are missing; print or copy the whole matrix"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
@@ -72,6 +74,8 @@ def block_of(text: str) -> Block:
     if re.search(ELLIPSIS, text):
         raise NumberError(ELIDED)
     text = _unnamed(text)
+    if re.fullmatch(ROUND, text.strip()):
+        text = text.translate(str.maketrans("()", "[]"))
     if "\\" in text:
         from attncli.notation.from_tex import is_matrix, rows_in_lines, without_tex
 

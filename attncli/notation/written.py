@@ -31,6 +31,9 @@ DATE = re.compile(
     rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}", re.IGNORECASE
 )
 """What spreadsheets make of 1/2 and of 1-2."""
+CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
+SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
+"""The pattern of several numbers, or cells left out, with no sign of a calculation between them."""
 CONSTANTS = {"e": math.e, "π": math.pi}
 NO_NAMES: Mapping[str, float] = {}
 

@@ -25,8 +25,10 @@ ALIASES = {
 """Each with the key that it means. Weights and biases have more: see `key_of`."""
 
 WEIGHTS = {f"{letter}{side}".lower(): f"{letter}_{side}" for letter in "Wb" for side in "qkvo"}
-DERIVED = re.compile(r"(d|new)_(?=[Wb])")
-"""What stands before a weight in the names of its derivative, and of what it becomes."""
+DERIVED = re.compile(
+    r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)"  # as in dL/dV
+)
+"""What stands before a name in that of its derivative, and of what a weight becomes."""
 NO_LETTERS = "_^{}$ "
 """What may stand between, before and behind the two letters of a weight."""
 
@@ -35,12 +37,13 @@ NO_LETTERS = "_^{}$ "
 def key_of(word: str) -> str:
     """Return the key that a word means; a word that is no other name is returned as it is.
 
-    >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "scores")]
-    ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'scores']
+    >>> [key_of(word) for word in ("Wq", "WQ", "W^Q", "W_{q}", "num_heads", "dL/dV")]
+    ['W_q', 'W_q', 'W_q', 'W_q', 'heads', 'd_V']
     """
     known = ALIASES.get(word) or WEIGHTS.get(_letters(word), word)
     if known == word and (derived := DERIVED.match(word)):
-        return derived[0] + key_of(word[derived.end() :])
+        rest = word[derived.end() :]
+        return f"{derived[1] or 'd'}_{WEIGHTS.get(_letters(rest), rest)}"
     return known
 
 
@@ -105,9 +108,5 @@ def _twice(given: Mapping[str, Any]) -> Iterator[Fault]:
         other = first.setdefault(key_of(word), word)
         if other != word:
             message = f"{visible(other)} and {visible(word)} are the same key"
-            needs = (
-                ""
-                if word in names_of(key_of(word)) and other in names_of(key_of(word))
-                else "names"
-            )
+            needs = "" if {word, other}.issubset(names_of(key_of(word))) else "names"
             yield Fault(message, (word,), "leave one of them out", related=(other,), needs=needs)

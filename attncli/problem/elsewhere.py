@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 
+from attncli.forms.form import OTHER_WORDS
 from attncli.text.suggestions import did_you_mean
 
 MASK = "write mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores"
@@ -36,6 +37,8 @@ FORMS = {
     "write b_q, b_k and b_v, each by itself": "b_qkv bqkv in_proj_bias",
     "write round: 2": "decimals precision",
     "write kind: cross": "encoder context source",
+    OTHER_WORDS["seq2seq"]: "s h",
+    "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a",
     "leave it out; nothing is dropped here": "dropout dropout_p",
 }
 """Each form with the words, in lower case, for which it is shown."""

@@ -55,7 +55,7 @@ class Named(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in rows:
             same.setdefault(row.parameters, []).append(name)
-        return any_of([{"enum": alone}, *starmap(self._mapping, same.items())])
+        return any_of([choice(alone).schema(), *starmap(self._mapping, same.items())])
 
     def words(self) -> list[str]:
         """Return the names of all rows, also of those that need more than a name."""

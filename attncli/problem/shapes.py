@@ -87,12 +87,13 @@ class Sizes:
         count = 1 if by_head or not counter else getattr(self, counter)
         return int(self.bound[name].size * count)
 
-    def imply(self, letter: str, origin: str) -> None:
-        """Bind a letter to the size of another, if that is known."""
+    def imply(self, letter: str, origin: str, left_out: str) -> None:
+        """Bind a letter to the size of another, if that is known, as some key is left out."""
         size = self.size(origin)
         if size is not None:
             known = self.bound[origin.rpartition("*")[2]]
-            self.bind(letter, size, known.key, known.noun, words=known.words)
+            words = f"{known.words}, and {left_out} is left out" if left_out else known.words
+            self.bind(letter, size, known.key, known.noun, words=words)
 
     def bind(
         self, letter: str, size: int, key: str, noun: str, by_head: bool = False, words: str = ""
@@ -240,7 +241,8 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     if not sizes.faults:
         for implied in kind.implied:
             if not any(key in given for key in implied.unless):
-                sizes.imply(implied.letter, implied.origin)
+                weights = (key for key in implied.unless if key.startswith("W"))
+                sizes.imply(implied.letter, implied.origin, next(weights, ""))
         _compare(sizes, values["score"]["name"])
     if kind.single is not None:
         letter, key = kind.single
@@ -278,5 +280,7 @@ def _compare(sizes: Sizes, name: str) -> None:
         message = f"{name} needs queries and keys of one size, but "
         message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
         hint = "the score functions general, additive and concat take different sizes"
+        if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
+            hint = f"write W_k; {hint}"
         fault = Fault(message, (k.key,), hint, related=(q.key,), needs="sizes")
         sizes.faults.append(fault)

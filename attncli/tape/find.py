@@ -26,8 +26,8 @@ HEAD = re.compile(r"(?P<name>.*?)[\s_]*(?:head)?[\s_]*(?P<head>\d{1,4})", re.IGN
 """A step with the number of a head behind it: `Q_2`, `weights head 2`."""
 
 
-TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T)")
-"""A step or an input turned round: Kᵀ, K^T."""
+TRANSPOSED = re.compile(r"(?P<name>.+?)\s*(?:ᵀ|\^\{?(?:T|ᵀ|\\top|⊤)\}?|\.T|(?<=[A-Z])_?T)")
+"""A step or an input transposed: Kᵀ, K^T, K_T."""
 
 
 class Cells(Record):
@@ -35,6 +35,7 @@ class Cells(Record):
 
     step: Step
     along: tuple[int | range, ...]
+    is_turned: bool = False  # whether the name is that of the whole step transposed
 
     @property
     def places(self) -> list[Index]:
@@ -102,7 +103,7 @@ class _Reader(Record):
         """Return the cells that a name means."""
         base, bracket, rest = (part.strip() for part in name.partition("["))
         groups = _groups(f"[{rest}", name) if bracket else []
-        step, no_row = self.exact(base) or self.of_time(base), None
+        step, no_row, is_turned = self.exact(base) or self.of_time(base), None, False
         if step is None and not bracket:
             try:
                 row = self.of_row(base)
@@ -115,12 +116,13 @@ class _Reader(Record):
             step = self.exact(match["name"]) or self.called(match["name"])
             has_words = groups and not groups[-1].startswith(step.leading if step else ())
             groups = [*groups[:-1], _turned(groups[-1])] if has_words else groups
+            is_turned = not has_words
         if step is None and (found := self.of_head(base)):
             step, head = found
             groups = [f"head {head}", *groups]
         if step is None:
             raise no_row or self.unknown(base, name)
-        return _cells(step, groups, name)
+        return replace(_cells(step, groups, name), is_turned=is_turned)
 
     def exact(self, base: str) -> Step | None:
         """Return the step, or else the input, of a name."""
@@ -202,11 +204,11 @@ class _Reader(Record):
         return fail(f"there is no step {visible(base)} in this calculation", hint=hint)
 
 
-def find_step(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> Step | None:
-    """Return the step that a name, a symbol or what people call it means; None where none does.
+def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
+    """Return the steps that a name, a symbol or a pattern such as `d_*` means; none if none does.
 
     Args:
-        word: what somebody wrote.
+        word: what somebody wrote; it may also be what people call a step.
         steps: the steps of a calculation.
         inputs: the problem's matrices, of whose names none is taken for another.
         added: the names of those steps that change nothing.
@@ -214,19 +216,11 @@ def find_step(word: str, steps: Steps, inputs: Steps, added: Collection[str]) ->
     Raises:
         InputError: for a word that people use for several of the steps.
     """
-    if word in steps:
-        return steps[word]
-    return None if word in inputs else _Reader(steps, inputs, added).called(word)
-
-
-def find_steps(word: str, steps: Steps, inputs: Steps, added: Collection[str]) -> list[Step]:
-    """Return the steps that a word means, or a pattern such as `d_*`; none where nothing does.
-
-    The arguments, and what is raised, are those of `find_step`.
-    """
     if "*" in word:
         return [step for name, step in steps.items() if fnmatchcase(name, word)]
-    found = find_step(word, steps, inputs, added)
+    if word in steps:
+        return [steps[word]]
+    found = None if word in inputs else _Reader(steps, inputs, added).called(word)
     return [] if found is None else [found]
 
 

@@ -28,7 +28,7 @@ def near_words(word: str, known: Iterable[str]) -> list[str]:
 
     lower = {w.lower(): w for w in known}
     plain = re.sub(r"[\s_-]+", "_", word.lower())
-    for same in (plain, plain.removesuffix("_attention")):
+    for same in (plain, plain.removesuffix("_attention"), plain.removesuffix("_a")):
         if same in lower:
             return [lower[same]]
     alike = FAIR if len(word) > SHORT else GOOD
