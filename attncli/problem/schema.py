@@ -37,13 +37,17 @@ def schema() -> Schema:
         },
         "additionalProperties": False,
         "allOf": [
-            {"if": {"type": "array"}, "then": {"$ref": "#/properties/X"}},
+            {"if": {"type": "array"}, "then": {"$ref": "#/properties/X", "contains": ROWS}},
             *_one_name(),
             *_replaced(),
             *(_of_kind(name, kind) for name, kind in KINDS.items()),
         ],
         "$defs": DEFINITIONS,
     }
+
+
+ROWS: Schema = {"type": "array"}
+"""A file that is a list is X only where it is a list of rows."""
 
 
 def _one_name() -> Iterator[Schema]:
