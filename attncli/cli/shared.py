@@ -100,6 +100,11 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
+    if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
+        stem = Path(out or "page").with_suffix("")
+        tex = "" if kind == "reports" else f"-o {stem}.tex --standalone, for LaTeX, or "
+        hint = f"use {tex}-o {stem}.html, and print that page to a PDF in a browser"
+        raise fail("attn writes no PDF", hint=hint)
     if name is not None:
         return format_named(name, kind)
     if out is None:
@@ -136,7 +141,7 @@ def write_format(
         return
     targets = Targets(out, kind, row.suffixes[0])
     for one in shown:
-        path = targets.path(one.problem.number, {"title": one.problem.title})
+        path = targets.path(one.problem.number or 1, {"title": one.problem.title})
         write_bytes(write([one], selection), path, row.binary)
 
 
@@ -186,6 +191,12 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
             raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
         pairs[key] = file
     return pairs
+
+
+def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the words of a flag that may be repeated, each time with commas between words."""
+    words = (word.strip() for text in texts or () for word in text.split(","))
+    return tuple(filter(None, words))
 
 
 def standard_input() -> BinaryIO | None:

@@ -81,9 +81,12 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    problems = list(load_each(source, overrides, stdin))
-    refuse([fault for p in problems if isinstance(p, InputError) for fault in p.faults])
-    return [problem for problem in problems if not isinstance(problem, InputError)]
+    found = list(load_each(source, overrides, stdin))
+    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
+    problems = [one for one in found if not isinstance(one, InputError)]
+    if len(problems) < 2:
+        return problems
+    return [one.numbered(number) for number, one in enumerate(problems, 1)]
 
 
 def load_each(
@@ -187,8 +190,8 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     """Return the keys of a problem; of a result, the problem that it came from."""
     values, places = dict(document.values), Places(document)
     if values.pop("steps", None) is not None:
-        values.pop("warnings", None)
-        values.pop("rounding", None)
+        for part in ("problem", "warnings", "rounding"):
+            values.pop(part, None)
         for part in ("options", "inputs"):
             inner = values.pop(part, {})
             for key, value in inner.items() if isinstance(inner, dict) else ():
@@ -200,7 +203,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             raise error_at(document.locate(("steps",)), message, hint)
     with located(places.of):
         named = with_keys(values)
-    places.words = {key_of(word): word for word in values}
+    places.words = dict(zip(named, values, strict=True))
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():

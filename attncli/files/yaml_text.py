@@ -19,6 +19,7 @@ from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw, error_at
 from attncli.notation.blocks import doubt
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import block_of
+from attncli.text import escapes
 from attncli.text.escapes import visible
 
 MAX_DEPTH = 64
@@ -288,6 +289,8 @@ def _indented_block(text: str, end: int) -> int:
 
 def lines_of(text: str) -> list[str]:
     """Return the lines as the parser counts them."""
+    if text.isascii():
+        return escapes.lines_of(text)
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
 
 

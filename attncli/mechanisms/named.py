@@ -8,16 +8,36 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 
-from attncli.errors import InputError
+from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import with_key
 from attncli.records import replace
-from attncli.tape.find import Cells, find_cells
+from attncli.tape.find import Cells, find_cells, find_steps
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
 
 ADJUSTED = ("scaled", "capped", "biased", "masked")
 """What stands between the scores and the weights, in this order."""
+
+
+def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
+    """Return a trace with every step that words mean, also those that change nothing here.
+
+    Raises:
+        InputError: for a word that means no step of this calculation.
+    """
+    wide = with_named_steps(trace)
+    names: set[str] = set()
+    for word in words:
+        found = find_steps(word, trace.steps, trace.inputs, trace.added)
+        found = found or find_steps(word, wide.steps, wide.inputs, wide.added)
+        if not found:
+            message = f"there is no step {visible(word)} in this calculation"
+            raise fail(message, hint=did_you_mean(word, trace.steps))
+        names.update(step.name for step in found)
+    return with_named_steps(trace, names)
 
 
 def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trace:

@@ -29,6 +29,7 @@ DERIVED = re.compile(r"(d|new)_(?=[Wb])")
 """What stands before a weight in the names of its derivative, and of what it becomes."""
 NO_LETTERS = "_^{}$ "
 """What may stand between, before and behind the two letters of a weight."""
+REMOVED = str.maketrans("", "", NO_LETTERS)
 
 
 @lru_cache(maxsize=1024)
@@ -45,7 +46,7 @@ def key_of(word: str) -> str:
 
 
 def _letters(word: str) -> str:
-    return "".join(letter for letter in word if letter not in NO_LETTERS).lower()
+    return word.translate(REMOVED).lower()
 
 
 def names_of(key: str) -> tuple[str, ...]:

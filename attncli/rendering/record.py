@@ -14,7 +14,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
-from attncli.errors import fail
 from attncli.mechanisms.trace import Trace, furthest
 from attncli.records import Record
 from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
@@ -175,14 +174,9 @@ def _items(array: Array, decimals: int | None, start: str, indent: str) -> Itera
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
     """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
 
-    A problem in float16 has steps in float16.
-
-    Raises:
-        InputError: for several problems.
+    There is one trace; a problem in float16 has steps in float16.
     """
-    trace, *others = traces
-    if others:
-        raise fail("an npz file holds one problem", hint="use json, yaml or csv for several")
+    (trace,) = traces
     digits = selection.decimals
     problem = trace.problem
     arrays: dict[str, Any] = {
@@ -251,10 +245,12 @@ def record(
 ) -> dict[str, Any]:
     """Return title, options, inputs, steps and warnings; it can be read back as a problem.
 
-    `matrix` gives what stands for an array, with so many decimals.
+    One of several problems has its number, too. `matrix` gives what stands for an array, with so
+    many decimals.
     """
     problem = trace.problem
-    found: dict[str, Any] = {"title": problem.title}
+    found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
+    found["title"] = problem.title
     if problem.notes:
         found["notes"] = problem.notes
     found["options"] = problem.options()
