@@ -61,8 +61,7 @@ def check(
         bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
     ] = False,
     ask: Annotated[
-        list[str] | None,
-        Option(metavar="STEP[,STEP]", help="The steps that count; by default all."),
+        shared.Words, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
     ] = None,
     points: Annotated[
         str | None, Option(metavar="'STEP: N, …'", help="What each right step earns.")

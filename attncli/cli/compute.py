@@ -44,14 +44,10 @@ def compute(
         ),
     ] = None,
     out: shared.Out = None,
-    only: Annotated[
-        list[str] | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
-    ] = None,
-    head: Annotated[
-        list[str] | None, Option(metavar="N[,N-N]", help="Show only these heads.")
-    ] = None,
+    only: Annotated[shared.Words, Option(metavar="STEP[,STEP]", help="Only these steps.")] = None,
+    head: Annotated[shared.Words, Option(metavar="N[,N-N]", help="Only these heads.")] = None,
     rows: Annotated[
-        list[str] | None, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")
+        shared.Words, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")
     ] = None,
     decimals: shared.Decimals = None,
     full: shared.Full = False,

@@ -35,6 +35,8 @@ Sheets = Annotated[str | None, _out("{student}.html", "student")]
 Decimals = Annotated[
     int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
 ]
+Words = list[str] | None
+"""What a flag holds that may be repeated, and adds each time."""
 Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")

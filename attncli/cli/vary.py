@@ -57,7 +57,7 @@ def vary(
         ),
     ] = None,
     ask: Annotated[
-        list[str] | None,
+        shared.Words,
         Option(metavar="STEP[,STEP]", help="The steps in which mistakes must show; else all."),
     ] = None,
     decimals_asked: Annotated[

@@ -23,10 +23,10 @@ def worksheet(
         Argument(metavar="INPUT...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
     ],
     blank: Annotated[
-        list[str] | None, Option(metavar=STEPS, help="The open steps; else all that a hand writes.")
+        shared.Words, Option(metavar=STEPS, help="The open steps; else all that a hand writes.")
     ] = None,
     give: Annotated[
-        list[str] | None, Option(metavar=STEPS, help="Steps that are shown solved nevertheless.")
+        shared.Words, Option(metavar=STEPS, help="Steps that are shown solved nevertheless.")
     ] = None,
     format_: Annotated[
         str | None,

@@ -7,6 +7,7 @@ A trace leaves out `scaled` where the scale is 1, `masked` where nothing is mask
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
 from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
@@ -88,14 +89,12 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:
         wide = with_named_steps(trace)
-        try:
-            found = find_cells(name, wide.steps, wide.inputs, wide.added)
-        except InputError:
-            found = None
-        if found is None or found.step.name not in wide.added:
-            raise
-    trace = with_named_steps(trace, (found.step.name,))
-    return trace, find_cells(name, trace.steps, trace.inputs)
+        with suppress(InputError):
+            step = find_cells(name, wide.steps, wide.inputs, wide.added).step
+            if step.name in wide.added:
+                trace = with_named_steps(trace, (step.name,))
+                return trace, find_cells(name, trace.steps, trace.inputs)
+        raise
 
 
 def equal_steps(trace: Trace) -> dict[str, str]:

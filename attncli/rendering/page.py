@@ -135,10 +135,10 @@ class _Walk:
         self.suffices = suffices
         self.why = why
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
-        self.steps: Sequence[Step] = ()  # that are shown
+        self.shown: Container[str] = ()  # the names of all steps that are
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
-        group, self.steps = "", steps
+        group, self.shown = "", {step.name for step in steps}
         for together in self._together(steps):
             figures: Figures = ()
             made_of: Sequence[Step]
@@ -172,7 +172,7 @@ class _Walk:
         made = step.operation
         is_known = step.vanishes
         if isinstance(made, Step) and made.name != step.name:
-            is_known |= made.operation is None or made in self.steps
+            is_known |= made.operation is None or made.name in self.shown
         return is_known and not self.views.is_open(step)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:

@@ -54,11 +54,9 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
 
 
 def may_mean_step(word: str, inputs: Collection[str]) -> bool:
-    """Return whether a word may mean a step of some problem, as far as the word alone shows it.
+    """Return whether a word may mean a step of some problem with such inputs.
 
-    Args:
-        word: what somebody wrote; a pattern, and one or two letters, may mean anything.
-        inputs: the matrices that problems have, as there are derivatives of them.
+    A pattern, and one or two letters, may mean anything.
     """
     if word in ALIASES or "*" in word or len(word) < 3:
         return True
