@@ -85,7 +85,8 @@ def test_a_process_does_what_the_same_call_does(
 def test_json_is_one_object_a_problem_one_a_line(attn: Attn) -> None:
     lines = attn("compute", GOOD, "sample_inputs/mask_causal.yaml", "-f", "json").out.splitlines()
     first, second = map(json.loads, lines)
-    assert list(first) == ["title", "notes", "options", "inputs", "steps", "warnings"]
+    about = ["problem", "title", "notes", "options", "inputs", "steps", "warnings"]
+    assert list(first) == about
     assert list(first["steps"]) == ["Q", "K", "V", "scores", "exp", "sum", "weights", "output"]
     scores = first["steps"]["scores"]
     assert list(scores) == ["symbol", "formula", "axes", "labels", "shape", "value"]

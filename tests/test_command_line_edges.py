@@ -18,6 +18,11 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 
+import attncli
+from attncli.mechanisms.named import with_named_steps
+from attncli.problem.keys import KEYS
+from attncli.tape.tape import Tape
+from attncli.tape.words import may_mean_step, words_of
 from attncli.text.widths import SIGNS
 from tests.conftest import (
     PROGRAM,
@@ -458,6 +463,95 @@ def test_only_takes_no_symbol_for_a_matrix_of_the_problem(attn: Attn) -> None:
     result = attn("compute", "sample_inputs/recurrent.yaml", "--only", "A")
     assert result.status == 2
     assert "there is no step A in this calculation" in result.err
+
+
+@pytest.mark.parametrize(("name", "hint"), [("weigths", "did you mean weights?"), ("foo", "known")])
+def test_only_refuses_an_unknown_name_before_the_calculation(
+    name: str, hint: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Tape, "record", pytest.fail)
+    result = attn("compute", GOOD, "--only", name)
+    assert result.status == 2
+    assert f"there is no step {name} in any calculation\n  {hint}" in result.err
+
+
+@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+def test_every_step_may_be_asked_for(path: Path) -> None:
+    trace = attncli.compute(attncli.load(path))
+    for step in with_named_steps(trace):
+        for word in (step.name, step.symbol, *words_of(step.name)):
+            assert may_mean_step(word, KEYS), word
+
+
+@pytest.mark.parametrize(
+    ("name", "flags", "same"),
+    [
+        ("weights", ["--normalize", "none"], "scores"),
+        ("A", ["--normalize", "none"], "scores"),
+        ("scaled", [], "scores"),
+        ("maske*", [], "scores"),
+        ("concat", [], "output"),
+    ],
+)
+def test_only_shows_a_step_that_changes_nothing(
+    name: str, flags: list[str], same: str, attn: Attn
+) -> None:
+    def values(step: str) -> list[Any]:
+        steps = json.loads(attn("compute", GOOD, *flags, "--only", step, "-f", "json").out)["steps"]
+        return [step["value"] for step in steps.values()]
+
+    assert values(name) == values(same)
+    page = attn("compute", GOOD, *flags, "--only", name)
+    assert page.status == 0
+    assert ROW.search(page.out)
+
+
+def test_only_shows_a_step_that_equals_one_which_large_problems_do_not_keep(
+    attn: Attn, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "X.npy", np.random.default_rng(1).normal(size=(600, 2)))
+    flags = ("-m", f"X={tmp_path / 'X.npy'}", "--normalize", "none", "-f", "csv")
+    weights = attn("compute", *flags, "--only", "weights")
+    assert (weights.status, weights.err) == (0, "")
+    assert weights.out == attn("compute", *flags, "--only", "scaled").out
+
+
+def test_a_flag_that_is_repeated_adds_to_the_first(attn: Attn) -> None:
+    for pairs in (
+        ["compute", HEADS, "--only", "weights", "--only", "Q,V"],
+        ["compute", HEADS, "--only", "weights", "--head", "1", "--head", "2"],
+        ["compute", HEADS, "--rows", "1", "--rows", "3", "--rows", "2"],
+        ["worksheet", GOOD, "-f", "yaml", "--blank", "weights", "--blank", "output"],
+        ["worksheet", GOOD, "-f", "html", "--give", "weights", "--give", "output"],
+        ["vary", GOOD, "--ask", "weights", "--ask", "output"],
+        ["check", GOOD, "-m", "Q=sample_inputs/i_am_good.csv", "--ask", "Q", "--ask", "V"],
+    ):
+        flag = next(word for word in reversed(pairs[:-1]) if str(word).startswith("--"))
+        first = pairs.index(flag)
+        together = [*pairs[:first], flag, ",".join(map(str, pairs[first + 1 :: 2]))]
+        repeated, joined = attn(*pairs), attn(*together)
+        assert repeated == joined
+        assert repeated != attn(*pairs[:-2])
+        assert repeated.status < 2
+
+
+def test_a_file_in_the_place_of_a_command_shows_the_command(attn: Attn) -> None:
+    for words in ("hw.yaml", "hw.yaml --only weights", "-", "LICENSE"):
+        result = attn(*words.split())
+        named = f"{words.split()[0]} is no command of attn"
+        assert result.err == f"{named}\n  to calculate it, write attn compute {words}\n"
+        assert (result.status, result.out) == (2, "")
+
+
+def test_who_asks_for_a_pdf_is_told_what_gives_one(attn: Attn, tmp_path: Path) -> None:
+    out = tmp_path / "hw.pdf"
+    page = f"-o {tmp_path / 'hw'}.html, and print that page to a PDF in a browser\n"
+    result = attn("compute", GOOD, "-o", out)
+    latex = f"-o {tmp_path / 'hw'}.tex --standalone, for LaTeX, or "
+    assert result.err == f"attn writes no PDF\n  use {latex}{page}"
+    assert attn("check", GOOD, "-o", out).err == f"attn writes no PDF\n  use {page}"
+    assert "page.tex --standalone" in attn("worksheet", GOOD, "-f", "pdf").err
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_matrix_is_not_read_from_standard_input(attn: Attn) -> None:

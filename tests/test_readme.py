@@ -41,10 +41,10 @@ def test_python_block_prints_what_is_shown() -> None:
 
 
 def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
-    """`.ci/run` takes the two `sh` blocks from the README and runs them to the letter."""
-    assert len([language for language, _ in BLOCKS if language == "sh"]) == 2
-    assert "<!-- compute -->\n```sh\n" in TEXT
-    assert "<!-- test -->\n```sh\n" in TEXT
+    """`.ci/run` takes the `sh` blocks from the README and runs them to the letter."""
+    assert [block.count("\n") for language, block in BLOCKS if language == "sh"] == [1, 1, 1]
+    for marker in ("compute", "test", "path"):
+        assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
 
 

@@ -32,7 +32,7 @@ from attncli.rendering.report_table import pages
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import verdict
 from attncli.text.escapes import visible
-from tests.conftest import SAMPLES, Attn
+from tests.conftest import SAMPLES, Attn, in_terminal
 
 SCALED = SAMPLES / "integers_scaled.yaml"
 DORA = SAMPLES / "answers" / "dora.yaml"
@@ -392,3 +392,13 @@ def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None
     assert [line for line in shown[44] if line[2:3] in "⎡⎢⎣"][:3] == [
         line for line in shown[None] if line[2:3] in "⎡⎢⎣"
     ][:3]
+
+
+@pytest.mark.parametrize("width", [80, 90, 100])
+def test_the_verdicts_of_a_class_start_in_one_column(width: int) -> None:
+    sheets = sorted((SAMPLES / "answers").iterdir())
+    result = in_terminal("check", SAMPLES / "integers_scaled.yaml", *sheets, columns=width)
+    lines = re.sub(r"\x1b\[[0-9;]*m", "", result.out).partition("\n\n")[0].splitlines()
+    starts = {re.search("  (correct|wrong)", line).start() for line in lines if line[0] in "✓✗"}  # type: ignore[union-attr]
+    assert len(starts) == 1
+    assert max(map(len, lines)) <= width

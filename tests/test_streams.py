@@ -6,15 +6,21 @@ import gc
 import io
 import json
 import subprocess
+from collections.abc import Iterable
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
+from attncli.errors import MOST_TOLD
+from attncli.files.load import load_each
 from attncli.files.stream import chunks
-from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, environment, in_process
+from attncli.tape.tape import Tape
+from attncli.text import suggestions
+from tests.conftest import PROGRAM, ROOT, SAMPLES, Attn, Result, environment, in_process
 
 SMALL = '{"X": [[1, 0], [0, 1]], "score": "dot"}\n'
 PRETTY = json.dumps(json.loads(SMALL), indent=2) + "\n"
@@ -56,6 +62,104 @@ def test_a_line_of_json_that_was_cut_off_costs_only_itself(attn: Attn, bad: str)
     assert len(result.out.splitlines()) == 3
     assert result.err.startswith("<stdin>:")
     assert "in problem 2\n" in result.err
+
+
+LINE = json.dumps({"X": [[1, 0], [0, 1]], "score": {"name": "dot"}}) + "\n"
+BROKEN = [
+    *(LINE[:end] + "\n" for end in range(1, len(LINE) - 1)),
+    *(LINE[start:] for start in range(1, len(LINE) - 1)),
+    *("no problem at all\n", "log: starting\n", "% done\n"),
+]
+
+
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_a_garbage_line_of_json_lines_costs_only_itself(ends: str) -> None:
+    for bad in BROKEN:
+        text = (LINE + bad + LINE * 2).replace("\n", ends)
+        found = list(load_each("-", stdin=io.BytesIO(text.encode())))
+        assert sum(not isinstance(one, attncli.InputError) for one in found) >= 3, bad
+        pieces = [chunk.text for chunk in chunks(iter(text.splitlines(keepends=True)), "f")]
+        assert pieces == [chunk.text for chunk in chunks(iter([text]), "f")]
+
+
+@pytest.mark.parametrize("bad", ["no problem at all\n", "log: starting\n", LINE[9:], "{\n"])
+def test_a_first_line_that_is_garbage_costs_only_itself(attn: Attn, bad: str) -> None:
+    text = (bad + LINE * 2).encode()
+    result = attn("compute", "-", "--keep-going", "--only", "Q", "-f", "csv", stdin=text)
+    assert (result.status, result.out) == (2, "1,0\n0,1\n\n1,0\n0,1\n")
+
+
+ARRAY = """[
+  {"title": "a", "X": [[2]]},
+  {"title": "b", "X": [[1, 2], [3]]},
+  7,
+  [[4]]
+]
+"""
+
+
+def test_a_list_of_mappings_is_several_problems(attn: Attn) -> None:
+    result = attn("compute", "-", "--keep-going", "--only", "Q", "-f", "csv", stdin=ARRAY.encode())
+    assert (result.status, result.out) == (2, "2\n\n4\n")
+    assert result.err.startswith("<stdin>:3:32: row 2 of X has 1 number")
+    assert "<stdin>:4: a problem is a mapping of keys to values, not: 7" in result.err
+    in_yaml = attn("compute", "-", "--only", "Q", "-f", "csv", stdin=b"- X: [[2]]\n- X: [[4]]\n")
+    assert in_yaml.out == result.out
+
+
+def numbers(result: Result) -> list[int | None]:
+    """Return the number of the problem in each line of JSON."""
+    return [json.loads(line).get("problem") for line in result.out.splitlines()]
+
+
+def test_json_has_the_number_of_a_problem_that_is_one_of_several(
+    attn: Attn, attn_process: Attn, tmp_path: Path
+) -> None:
+    """So it has from a pipe, which may bring others; what the number stands in is read back."""
+    one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
+    one.write_text(LINE)
+    two.write_text(LINE * 2)
+    assert numbers(attn("compute", one, "-f", "json")) == [None]
+    assert numbers(attn("compute", two, "-f", "json")) == [1, 2]
+    assert numbers(attn("compute", one, two, "-f", "json")) == [1, 2, 3]
+    written = attn_process("compute", "-", "-f", "json", stdin=LINE.encode())
+    assert numbers(written) == [1]
+    assert numbers(attn("compute", "-", "-f", "json", stdin=written.out.encode())) == [None]
+    three = (LINE + "{\n" + LINE).encode()
+    assert numbers(attn("compute", "-", "-f", "json", "--keep-going", stdin=three)) == [1, 3]
+    traces = [attncli.compute(problem) for problem in attncli.load_all(two)]
+    assert attncli.render(traces, "json").count('"problem": 2') == 1
+
+
+def test_several_problems_for_one_npz_are_refused_before_any_is_calculated(
+    attn: Attn, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    two = tmp_path / "two.jsonl"
+    two.write_text(LINE * 2)
+    each = attn("compute", two, "-o", tmp_path / "{number}.npz")
+    assert (each.status, (tmp_path / "2.npz").exists()) == (0, True)
+    monkeypatch.setattr(Tape, "record", pytest.fail)
+    for sources in (["-"], [two], [SAMPLES / "integers.yaml", SAMPLES / "i_am_good.yaml"]):
+        out = tmp_path / "out.npz"
+        result = attn("compute", *sources, "-o", out, stdin=2 * LINE.encode())
+        assert (result.status, out.exists()) == (2, False)
+        assert result.err.startswith("an npz file holds one problem\n  use json")
+
+
+def test_many_unknown_keys_are_compared_with_the_known_ones_only_where_they_are_shown(
+    attn: Attn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def near(word: str, known: Iterable[str]) -> list[str]:
+        compared.append(word)
+        return []
+
+    monkeypatch.setattr(suggestions, "near_words", near)
+    text = json.dumps({"X": [[1]], **{f"key{number}": 1 for number in range(20_000)}})
+    result = attn("compute", "-", stdin=text.encode())
+    assert result.err.endswith("  and 19,950 more like these\n")
+    assert len(compared) == MOST_TOLD
 
 
 def test_the_first_bad_problem_ends_a_run(attn: Attn) -> None:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
+import pty
 import re
+import subprocess
 
 import pytest
 
 from attncli.cli.background import is_light
 from attncli.cli.terminal import STYLES, Theme
-from tests.conftest import SAMPLES, in_terminal
+from tests.conftest import PROGRAM, ROOT, SAMPLES, environment, in_terminal
 
 RGB = re.compile(r"rgb\((\d+),(\d+),(\d+)\)")
 COMMAND = ("compute", SAMPLES / "i_am_good.yaml")
@@ -89,3 +93,33 @@ def test_a_theme_that_was_chosen(theme: str) -> None:
 def test_without_colours_nothing_is_asked() -> None:
     written = in_terminal(*COMMAND, env={"NO_COLOR": "1"}).out
     assert "\x1b" not in written
+
+
+@pytest.mark.parametrize("typed", [(b"ls -l\n", b""), (b"ls", b" -l\n")])
+def test_what_was_typed_ahead_is_still_there(typed: tuple[bytes, bytes]) -> None:
+    """Nothing is asked then: what would be read as the answer is meant for the next program."""
+    ahead, later = typed
+    outside, inside = pty.openpty()
+    os.write(outside, ahead)
+    words = " ".join(map(str, (*PROGRAM, *COMMAND, "--no-pager")))
+    command = f'exec <{os.ttyname(inside)}; {words}; echo done; read line; echo "read $line"'
+    process = subprocess.Popen(
+        ["/bin/sh", "-c", command],
+        stdout=inside,
+        start_new_session=True,
+        cwd=ROOT,
+        env=environment(TERM="xterm-256color"),
+    )
+    os.close(inside)
+    shown = b""
+    with contextlib.suppress(OSError):  # how Linux tells that the other side is closed
+        while piece := os.read(outside, 65536):
+            shown += piece
+            if b"done" in shown and later:
+                os.write(outside, later)
+                later = b""
+    os.close(outside)
+    assert process.wait() == 0
+    assert b"\x1b[" in shown  # it is coloured
+    assert b"\x1b]11" not in shown
+    assert shown.endswith(b"read ls -l\r\n")

@@ -60,9 +60,11 @@ def _answer() -> bytes:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
         with undone(restore):
-            tty.setcbreak(terminal)
-            os.write(terminal, QUESTION)
-            answer = _read(terminal)
+            tty.setcbreak(terminal, termios.TCSADRAIN)  # which keeps what was typed ahead
+            answer = b""
+            if not _has_input(terminal, 0):  # else that would be read in place of the answer
+                os.write(terminal, QUESTION)
+                answer = _read(terminal)
             restore()
         return answer
     except (OSError, termios.error):
@@ -71,13 +73,18 @@ def _answer() -> bytes:
         os.close(terminal)
 
 
-def _read(terminal: int) -> bytes:
+def _has_input(terminal: int, seconds: float) -> bool:
+    """Return whether something can be read, now or within some seconds."""
     from select import select
 
+    return bool(select([terminal], [], [], seconds)[0])
+
+
+def _read(terminal: int) -> bytes:
     found, end = b"", monotonic() + PATIENCE
     while not LAST.search(found):
         rest = end - monotonic()
-        if rest <= 0 or not select([terminal], [], [], rest)[0]:
+        if rest <= 0 or not _has_input(terminal, rest):
             break
         found += os.read(terminal, 256)
     return found

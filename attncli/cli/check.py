@@ -61,7 +61,7 @@ def check(
         bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
     ] = False,
     ask: Annotated[
-        str | None, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
+        shared.Words, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
     ] = None,
     points: Annotated[
         str | None, Option(metavar="'STEP: N, …'", help="What each right step earns.")
@@ -120,7 +120,8 @@ def check(
     from attncli.files.sheets import for_problem
     from attncli.rendering.selection import Selection
 
-    flags = {"ask": ask, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
+    asked = ",".join(ask) if ask else None
+    flags = {"ask": asked, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
     flags["follow"] = follow
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
     own = for_problem(matrices)

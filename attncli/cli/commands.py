@@ -2,6 +2,8 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
+import os
+import shlex
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from typing import Any
@@ -10,6 +12,8 @@ import typer
 from typer.core import TyperGroup
 
 from attncli.cli.help import Command, epilog
+from attncli.errors import fail
+from attncli.text.escapes import visible
 
 SUMMARIES = {
     "compute": "Show every step of a calculation.",
@@ -68,6 +72,15 @@ class Group(TyperGroup):
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
         self.commands = Commands()  # type: ignore[assignment]  # nothing is added to it
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Return the command that is called; a file in its place is refused."""
+        word = args[0]
+        is_file = word == "-" or "." in word or os.path.isfile(word)  # noqa: PTH113
+        if is_file and word not in SUMMARIES:
+            hint = f"to calculate it, write attn compute {shlex.join(args)}"
+            raise fail(f"{visible(word)} is no command of attn", hint=hint)
+        return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Write the commands and what they do, without building them."""

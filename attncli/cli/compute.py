@@ -44,11 +44,11 @@ def compute(
         ),
     ] = None,
     out: shared.Out = None,
-    only: Annotated[
-        str | None, Option(metavar="STEP[,STEP]", help="Show only these steps.")
+    only: Annotated[shared.Words, Option(metavar="STEP[,STEP]", help="Only these steps.")] = None,
+    head: Annotated[shared.Words, Option(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[
+        shared.Words, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")
     ] = None,
-    head: Annotated[str, Option(metavar="N[,N-N]", help="Show only these heads.")] = "",
-    rows: Annotated[str, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")] = "",
     decimals: shared.Decimals = None,
     full: shared.Full = False,
     why: shared.Why = False,
@@ -120,16 +120,21 @@ def compute(
         if asked and chosen_format != needed:
             message = f"--{flag} is for the format {needed}, not {chosen_format}"
             raise fail(message, hint=f"use it with -f {needed}")
-    words = (name.strip() for name in (only or "").split(","))
-    names = tuple(key_of(word) for word in words if word)
+    names = tuple(map(key_of, shared.listed(only)))
     overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
-    run = Run(sources, overrides, keep_going, quiet)
     selection = Selection(
-        *(names, decimals, full, quiet, why, exact, standalone, reveal), heads=head, rows=rows
+        *(names, decimals, full, quiet, why, exact, standalone, reveal),
+        heads=",".join(head or ()),
+        rows=",".join(rows or ()),
     )
     display = Display(color, theme, not no_pager)
     # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
     row = FORMATS[chosen_format]
+    run = Run(sources, overrides, keep_going, quiet)
+    if row.binary:
+        from attncli.cli.targets import is_many
+
+        run.single = out is None or not is_many(out)
     asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
     foretold = None if asked else Foretold(chosen_format, selection)
     traces = run.traces(names, not (row.is_page or exact), foretold)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
+from collections import deque
 from collections.abc import Callable, Iterator, Sequence
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from attncli.cli.progress import counted, tell
 from attncli.cli.shared import complain, standard_input, wait_for, warn
-from attncli.errors import InputError
+from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -26,13 +29,14 @@ class Run:
         quiet: whether warnings are left out.
 
     Attributes:
+        single: whether there must be one problem at most, as an npz file holds no more.
         failed: whether something could not be read or calculated.
     """
 
     def __init__(
         self,
         sources: Sequence[str],
-        overrides: Overrides | None = None,
+        overrides: Overrides,
         keep_going: bool = False,
         quiet: bool = False,
     ) -> None:
@@ -40,17 +44,17 @@ class Run:
         self.overrides = overrides
         self.keep_going = keep_going
         self.quiet = quiet
+        self.single = False
         self.failed = False
+        self._is_alone = not sources
         self._source = ""
         self._number = 0  # of the problem in its source
-        self._first: Trace | None = None  # whose warnings wait, as it may be the only one
 
     def problems(self) -> Iterator[Problem]:
         """Yield the problems that can be read, as they come; the others leave gaps in `number`."""
         for number, found in enumerate(counted(self._found(), "problems"), 1):
-            self._warn_of_first()
             if not isinstance(found, InputError):
-                yield found.numbered(number)
+                yield found if self._is_alone else found.numbered(number)
             elif self._ends(found):
                 return
 
@@ -78,31 +82,53 @@ class Run:
                 if self._ends(error, problem.title):
                     return
                 continue
-            if self._number == 1 and len(self.sources) < 2:
-                self._first = trace
-            else:
-                self._warn_of(trace, self._name(trace.problem.title))
             yield trace
-        if self._first is not None:
-            self._warn_of(self._first)
+            if not self.quiet:
+                warn(trace.warnings, "" if self._is_alone else self._name(problem.title))
 
     def _found(self) -> Iterator[Problem | InputError]:
-        from attncli.files.load import Overrides, from_flags, load_each
+        from attncli.files.load import from_flags
 
-        overrides = self.overrides or Overrides()
         if not self.sources:
             self._number = 1
-            yield from_flags(overrides)
+            yield from_flags(self.overrides)
         for source in self.sources:
             self._source, self._number = source, 0
             if source == "-":
                 wait_for("a problem")
             try:
-                for found in load_each(source, overrides, standard_input()):
+                for found in self._of(source):
                     self._number += 1
                     yield found
             except InputError as error:
                 yield error
+
+    def _of(self, source: str) -> Iterator[Problem | InputError]:
+        """Yield the problems of a source, and find out whether there is only one.
+
+        A file is asked for its second problem before the first is calculated. A pipe may bring
+        others later, for which the first does not wait.
+        """
+        from attncli.files.load import load_each
+
+        file = standard_input()
+        is_whole = os.path.isfile(source)  # noqa: PTH113 – it raises nothing
+        if source == "-":
+            is_whole = file is not None and file.seekable()
+        problems = load_each(source, self.overrides, file)
+        begun: deque[Problem | InputError] = deque()
+        if len(self.sources) == 1 and (is_whole or self.single):
+            try:
+                begun.extend(islice(problems, 2))
+            except InputError as error:
+                begun.append(error)
+            self._is_alone = len(begun) < 2
+        if self.single and not self._is_alone:
+            hint = "use json, yaml or csv; or a file for each, as in -o '{number}.npz'"
+            raise fail("an npz file holds one problem", hint=hint)
+        while begun:
+            yield begun.popleft()
+        yield from problems
 
     def _ends(self, error: InputError, title: str = "") -> bool:
         """Tell an error, with the problem's name; return whether it ends the run."""
@@ -115,13 +141,5 @@ class Run:
 
     def _name(self, title: str) -> str:
         """Return what a problem is called among several."""
-        return title or (f"problem {self._number}" if self._number > 1 else self._source)
-
-    def _warn_of_first(self) -> None:
-        if self._first is not None:
-            self._warn_of(self._first, self._first.problem.title or "problem 1")
-            self._first = None
-
-    def _warn_of(self, trace: Trace, name: str = "") -> None:
-        if not self.quiet:
-            warn(trace.warnings, name)
+        is_counted = self._number > 1 or len(self.sources) < 2
+        return title or (f"problem {self._number}" if is_counted else self._source)

@@ -35,6 +35,8 @@ Sheets = Annotated[str | None, _out("{student}.html", "student")]
 Decimals = Annotated[
     int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
 ]
+Words = list[str] | None
+"""What a flag holds that may be repeated, and adds each time."""
 Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
 KeepGoing = Annotated[
     bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")
@@ -100,6 +102,11 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
+    if kind != "explanations" and (name or out or "").lower().endswith("pdf"):
+        stem = Path(out or "page").with_suffix("")
+        tex = "" if kind == "reports" else f"-o {stem}.tex --standalone, for LaTeX, or "
+        hint = f"use {tex}-o {stem}.html, and print that page to a PDF in a browser"
+        raise fail("attn writes no PDF", hint=hint)
     if name is not None:
         chosen = format_named(name, kind)
         if out is not None:
@@ -152,7 +159,7 @@ def write_format(
         return
     targets = Targets(out, kind, row.suffixes[0])
     for one in shown:
-        path = targets.path(one.problem.number, {"title": one.problem.title})
+        path = targets.path(one.problem.number or 1, {"title": one.problem.title})
         write_bytes(write([one], selection), path, row.binary)
 
 
@@ -202,6 +209,12 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
             raise fail(f"-m gives {visible(key)} twice", hint="leave one of them out")
         pairs[key] = file
     return pairs
+
+
+def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
+    """Return the words of a flag that may be repeated, each time with commas between words."""
+    words = (word.strip() for text in texts or () for word in text.split(","))
+    return tuple(filter(None, words))
 
 
 def standard_input() -> BinaryIO | None:

@@ -57,7 +57,7 @@ def vary(
         ),
     ] = None,
     ask: Annotated[
-        str | None,
+        shared.Words,
         Option(metavar="STEP[,STEP]", help="The steps in which mistakes must show; else all."),
     ] = None,
     decimals_asked: Annotated[
@@ -102,7 +102,8 @@ def vary(
     from attncli.teaching.variants import vary as variants_of
 
     students = [] if roster is None else read_roster(roster, shared.standard_input())
-    given = _problem(problem, ask, decimals_asked, allow_outside)
+    asked = ",".join(ask) if ask else None
+    given = _problem(problem, asked, decimals_asked, allow_outside)
     with located(lambda path: Place(FLAGS.get(str((*path, "")[0]), ""))):
         wanted = len(students) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)

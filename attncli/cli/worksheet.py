@@ -23,10 +23,10 @@ def worksheet(
         Argument(metavar="INPUT...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
     ],
     blank: Annotated[
-        str | None, Option(metavar=STEPS, help="The open steps; else all that a hand writes.")
+        shared.Words, Option(metavar=STEPS, help="The open steps; else all that a hand writes.")
     ] = None,
     give: Annotated[
-        str | None, Option(metavar=STEPS, help="Steps that are shown solved nevertheless.")
+        shared.Words, Option(metavar=STEPS, help="Steps that are shown solved nevertheless.")
     ] = None,
     format_: Annotated[
         str | None,
@@ -59,7 +59,7 @@ def worksheet(
         raise fail(message, hint="use it with -f latex")
     selection = Selection(
         (), decimals, True, quiet, standalone=standalone, is_worksheet=True
-    ).with_blanks(_names(blank), _names(give))
+    ).with_blanks(shared.listed(blank), shared.listed(give))
     run = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     traces = run.traces(accept=partial(open_steps, selection=selection))
     first = next(traces, None)
@@ -67,8 +67,3 @@ def worksheet(
         shared.write_format("worksheets", chosen, chain([first], traces), selection, out)
     if run.failed:
         raise typer.Exit(BAD_INPUT)
-
-
-def _names(text: str | None) -> tuple[str, ...]:
-    """Return the names of a list of steps."""
-    return tuple(filter(None, (word.strip() for word in (text or "").split(","))))

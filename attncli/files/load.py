@@ -81,9 +81,12 @@ def load_all(
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    problems = list(load_each(source, overrides, stdin))
-    refuse([fault for p in problems if isinstance(p, InputError) for fault in p.faults])
-    return [problem for problem in problems if not isinstance(problem, InputError)]
+    found = list(load_each(source, overrides, stdin))
+    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
+    problems = [one for one in found if not isinstance(one, InputError)]
+    if len(problems) < 2:
+        return problems
+    return [one.numbered(number) for number, one in enumerate(problems, 1)]
 
 
 def load_each(
@@ -192,8 +195,8 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
         hint = "write such as X: [1, 2], and a line of --- between problems"
         raise error_at(document.locate(()), message, hint)
     if values.pop("steps", None) is not None:
-        values.pop("warnings", None)
-        values.pop("rounding", None)
+        for part in ("problem", "warnings", "rounding"):
+            values.pop(part, None)
         for part in ("options", "inputs"):
             inner = values.pop(part, {})
             for key, value in inner.items() if isinstance(inner, dict) else ():
@@ -205,7 +208,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
             raise error_at(document.locate(("steps",)), message, hint)
     with located(places.of):
         named = with_keys(values)
-    places.words = {key_of(word): word for word in values}
+    places.words = dict(zip(named, values, strict=True))
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():

@@ -174,7 +174,11 @@ def _of_text(
     first = next((part for part in parts if part.text.strip()), None)
     if first is None:
         return
-    if suffix in YAML or (suffix not in CSV and _looks_like_yaml(first.text)):
+    is_yaml = suffix in YAML or (suffix not in CSV and _looks_like_yaml(first.text))
+    if not is_yaml and suffix not in CSV and (second := next(parts, None)) is not None:
+        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        parts = chain([second], parts)
+    if is_yaml:
         for part in chain([first], parts):
             yield from _documents_of(part, partial(_yaml, folder=folder), as_arrays)
         return
@@ -289,7 +293,7 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
 
     text = chunk.text
     if (plain := plain_yaml.mapping(text)) is not None:
-        yield _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
+        yield from _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
         return
     if text.lstrip()[:1] in ("{", "["):
         from attncli.files import json_text
@@ -297,7 +301,8 @@ def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
         values, at = json_text.documents(text)
         if at == len(text) or text[at] in "{[":
             for raw, start, end in values:
-                yield _document(raw, chunk.name, folder, partial(_locate_json, chunk, start, end))
+                place = partial(_locate_json, chunk, start, end)
+                yield from _document(raw, chunk.name, folder, place)
             if at == len(text):
                 return
             text = _blanked(text, at)
@@ -317,7 +322,7 @@ def _parsed(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
         part = replace(part, text=unindented.indented(text))
         found, error = yaml_text.documents_until(part)
     for number, raw in enumerate(found):
-        yield _document(raw, chunk.name, folder, partial(_locate_yaml, part, number))
+        yield from _document(raw, chunk.name, folder, partial(_locate_yaml, part, number))
     if error is not None:
         yield _unread(error, chunk.name, folder)
 
@@ -344,21 +349,30 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
     # YAML does not join the two halves of a large character, and ends lines at more signs;
     # any other characters will do for the place.
     part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
-    part = re.sub("[\x85\u2028\u2029]", "-", part)
+    part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
     place = yaml_text.locate(replace(chunk, text=_blanked(part, start)), 0, path)
     return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
 
 
-def _document(raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]) -> Document:
-    """Return a document of a mapping; a bare list is X."""
-    if isinstance(raw, list):
-        return Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
-    if isinstance(raw, dict):
-        return Document(name, folder, raw, locate)
-    message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
-    place = Place(name, locate(()).line)
-    error = error_at(place, message, "write such as X: [[1, 0], [0, 1]]")
-    return _unread(error, name, folder)
+def _document(
+    raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]
+) -> Iterator[Document]:
+    """Yield the document of a mapping, and those of a list of mappings; any other list is X."""
+    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
+        for number, item in enumerate(raw):
+            yield from _document(item, name, folder, partial(_in_list, locate, number))
+    elif isinstance(raw, list):
+        yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
+    elif isinstance(raw, dict):
+        yield Document(name, folder, raw, locate)
+    else:
+        message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
+        place = Place(name, locate(()).line)
+        yield _unread(error_at(place, message, "write such as X: [[1, 0], [0, 1]]"), name, folder)
+
+
+def _in_list(locate: Callable[[KeyPath], Place], number: int, path: KeyPath) -> Place:
+    return locate((number, *path))
 
 
 def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> list[Document]:

@@ -23,6 +23,8 @@ MOST_TEXT = 2**28
 PLAIN = re.compile(f"[{NUMBERS}]*")
 
 DASHES = re.compile(r"^---(?=\s)", re.MULTILINE)
+LINE_OF_JSON = re.compile(r'^\{\s*".*\}\s*$', re.MULTILINE)
+"""A mapping on a line of its own."""
 STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = "\"'#"
 """Signs that JSON has in no other place; in YAML they may hide brackets."""
@@ -133,6 +135,7 @@ class _Parts:
     """Gathers lines until a part is whole."""
 
     def __init__(self) -> None:
+        self.is_json_lines = False  # whether a line was a whole part of JSON
         self._begin()
 
     def _begin(self) -> None:
@@ -162,9 +165,8 @@ class _Parts:
 
         while at < len(text):
             if self.form == "yaml":
-                dashes = DASHES.search(text, at) if "---" in text else None
-                at = dashes.start() if dashes else len(text)
-                if dashes:
+                at = self._next_part(text, at)
+                if at < len(text):
                     yield ended()
                 continue
             end = text.find("\n", at) + 1 or len(text)
@@ -182,9 +184,20 @@ class _Parts:
             self.last = line
             at = end
             if self.form == "json" and self._is_whole(line):
+                self.is_json_lines |= line is self.first
                 yield ended()
         if start < at:
             self.pieces.append(text[start:])
+
+    def _next_part(self, text: str, at: int) -> int:
+        """Return where the next part of a text starts, from a place in YAML on; else its length."""
+        dashes = DASHES.search(text, at) if "---" in text else None
+        end = dashes.start() if dashes else len(text)
+        for line in LINE_OF_JSON.finditer(text, at, end) if "{" in text else ():
+            before = text[max(0, line.start() - 3) : line.start()] or "".join(self.pieces[-1:])[-3:]
+            if self.is_json_lines or not before.rstrip().endswith(GOES_ON):
+                return line.start()
+        return end
 
     def _is_whole(self, line: str) -> bool:
         """Whether a line of JSON, which was just taken, closes all brackets."""
@@ -200,7 +213,8 @@ class _Parts:
         # Where a mapping has content on its first line, it is one line, which was cut off.
         first, last = self.first.strip(), self.last.rstrip()
         is_cut = first.startswith("{") and len(first) > 1
-        return not last.endswith(GOES_ON) or (is_cut and not last.endswith(":"))
+        is_value = last.endswith(":") and not self.is_json_lines
+        return not last.endswith(GOES_ON) or (is_cut and not is_value)
 
 
 def _form(line: str) -> str:

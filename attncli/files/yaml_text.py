@@ -18,6 +18,7 @@ from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw, error_at
 from attncli.notation.blocks import doubt
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import block_of
+from attncli.text import escapes
 from attncli.text.escapes import visible
 
 MAX_DEPTH = 64
@@ -260,6 +261,8 @@ def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] |
 
 def lines_of(text: str) -> list[str]:
     """Return the lines as the parser counts them."""
+    if text.isascii():
+        return escapes.lines_of(text)
     return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)
 
 

@@ -11,6 +11,7 @@ from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import key_of
+from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
 from attncli.tape.tape import Tape
@@ -71,6 +72,13 @@ def compute(
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     names = [key_of(word) for word in only or ()]
+    if names:
+        from attncli.tape.words import ALIASES, may_mean_step
+
+        with located(problem.source):
+            for name in (name for name in names if not may_mean_step(name, KEYS)):
+                message = f"there is no step {visible(name)} in any calculation"
+                raise fail(message, hint=did_you_mean(name, ALIASES))
     # A backward pass needs every step, whichever of them will be read.
     wanted = None if only is None or problem.gradient else frozenset(names)
     unrounded: Trace | None = None
@@ -91,10 +99,10 @@ def compute(
         method(tape, problem)
         told = tuple(tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
-        for name in (name for name in names if name not in trace):
-            from attncli.tape.find import find_steps  # it may be a symbol, such as A
+        if all(name in trace for name in names):
+            return trace
+        from attncli.mechanisms.named import ADJUSTED, with_meant_steps
 
-            if not find_steps(name, trace.steps, trace.inputs, trace.added):
-                message = f"there is no step {visible(name)} in this calculation"
-                raise fail(message, hint=did_you_mean(name, trace.steps))
-    return trace
+        if alone and not {*ADJUSTED, "weights"}.isdisjoint(names):  # what it equals was not kept
+            return compute(problem, only, rounded, foresee=foresee, settle=settle)
+        return with_meant_steps(trace, names)

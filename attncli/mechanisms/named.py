@@ -7,17 +7,38 @@ A trace leaves out `scaled` where the scale is 1, `masked` where nothing is mask
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from contextlib import suppress
 
-from attncli.errors import InputError
+from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import with_key
 from attncli.records import replace
-from attncli.tape.find import Cells, find_cells
+from attncli.tape.find import Cells, find_cells, find_steps
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
+from attncli.text.escapes import visible
+from attncli.text.suggestions import did_you_mean
 
 ADJUSTED = ("scaled", "capped", "biased", "masked")
 """What stands between the scores and the weights, in this order."""
+
+
+def with_meant_steps(trace: Trace, words: Collection[str]) -> Trace:
+    """Return a trace with every step that words mean, also those that change nothing here.
+
+    Raises:
+        InputError: for a word that means no step of this calculation.
+    """
+    wide = with_named_steps(trace)
+    names: set[str] = set()
+    for word in words:
+        found = find_steps(word, trace.steps, trace.inputs, trace.added)
+        found = found or find_steps(word, wide.steps, wide.inputs, wide.added)
+        if not found:
+            message = f"there is no step {visible(word)} in this calculation"
+            raise fail(message, hint=did_you_mean(word, trace.steps))
+        names.update(step.name for step in found)
+    return with_named_steps(trace, names)
 
 
 def with_named_steps(trace: Trace, names: Collection[str] | None = None) -> Trace:
@@ -68,14 +89,12 @@ def find(name: str, trace: Trace) -> tuple[Trace, Cells]:
         return trace, find_cells(name, trace.steps, trace.inputs, trace.added)
     except InputError:
         wide = with_named_steps(trace)
-        try:
-            found = find_cells(name, wide.steps, wide.inputs, wide.added)
-        except InputError:
-            found = None
-        if found is None or found.step.name not in wide.added:
-            raise
-    trace = with_named_steps(trace, (found.step.name,))
-    return trace, find_cells(name, trace.steps, trace.inputs)
+        with suppress(InputError):
+            step = find_cells(name, wide.steps, wide.inputs, wide.added).step
+            if step.name in wide.added:
+                trace = with_named_steps(trace, (step.name,))
+                return trace, find_cells(name, trace.steps, trace.inputs)
+        raise
 
 
 def equal_steps(trace: Trace) -> dict[str, str]:

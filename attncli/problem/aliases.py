@@ -31,6 +31,7 @@ DERIVED = re.compile(
 """What stands before a name in that of its derivative, and of what a weight becomes."""
 NO_LETTERS = "_^{}$ "
 """What may stand between, before and behind the two letters of a weight."""
+REMOVED = str.maketrans("", "", NO_LETTERS)
 
 
 @lru_cache(maxsize=1024)
@@ -48,7 +49,7 @@ def key_of(word: str) -> str:
 
 
 def _letters(word: str) -> str:
-    return "".join(letter for letter in word if letter not in NO_LETTERS).lower()
+    return word.translate(REMOVED).lower()
 
 
 def names_of(key: str) -> tuple[str, ...]:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from itertools import zip_longest
+
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import SETTINGS
 from attncli.attention.scores import SCORES
-from attncli.errors import fail
+from attncli.errors import MOST_TOLD, Fault, InputError
 from attncli.forms import form as forms
 from attncli.forms.form import ArrayForm, Form
 from attncli.problem.elsewhere import way_out
@@ -99,8 +102,18 @@ KEYS: dict[str, Key] = {
 def read_value(key: str, raw: object) -> object:
     """Return what a key holds; raise an InputError for an unknown key, or what is not its form."""
     if key not in KEYS:
-        raise fail(f"unknown key {visible(key)}", key, hint=way_out(key, KEYS))
+        raise InputError(*unknown_keys([key]))
     return KEYS[key].form.read(raw, (key,))
+
+
+def unknown_keys(words: Iterable[str]) -> list[Fault]:
+    """Return a fault for each word that is no key; only those that are shown have a hint."""
+    unknown = [word for word in words if word not in KEYS]
+    hints = [way_out(word, KEYS) for word in unknown[:MOST_TOLD]]
+    return [
+        Fault(f"unknown key {visible(word)}", (word,), hint)
+        for word, hint in zip_longest(unknown, hints, fillvalue="")
+    ]
 
 
 def array_form(key: str) -> ArrayForm:

@@ -16,12 +16,12 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, needing, refuse
+from attncli.errors import InputError, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import plain
 from attncli.problem.aliases import with_keys
 from attncli.problem.blanks import told_together
-from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns
+from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns, unknown_keys
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.plan import PLANS, Plan, is_own, key_of_plan
@@ -48,7 +48,7 @@ class Problem:
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
         source: gives the place of a key in the file that the problem is from.
-        number: its place, from 1, among the problems of one command; of any other, 1.
+        number: its place, from 1, among the problems of one command; None where it is the only one.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -115,20 +115,19 @@ class Problem:
     _options: Mapping[str, object]
     written: Mapping[str, Any]
     source: Callable[[KeyPath], Place]
-    number: int
+    number: int | None
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
-        self._take(given, copy=True)
+        self._take(with_keys({k: x for k, x in given.items() if x is not None}), copy=True)
 
-    def _take(self, given: Mapping[str, Any], copy: bool) -> None:
+    def _take(self, named: Mapping[str, Any], copy: bool) -> None:
         """Read and check every key; arrays that somebody else may change are copied."""
-        faults: list[Fault] = []
         raw: dict[str, Any] = {}
         values: dict[str, Any] = {}
-        told = {key: value for key, value in given.items() if value is not None}
-        for key, value in with_keys(told).items():
+        faults = unknown_keys(named)
+        for key in filter(KEYS.__contains__, named):
             try:
-                raw[key] = plain(value, (key,), copy)
+                raw[key] = plain(named[key], (key,), copy)
                 if is_own(key):
                     values[key] = read_value(key, raw[key])
             except InputError as error:
@@ -140,11 +139,11 @@ class Problem:
                 with collected(faults):
                     values[key] = read_value(key, value)
         if faults:
-            order = {key: place for place, key in enumerate(raw)}
+            order = {key: place for place, key in enumerate(named)}
             faults.sort(key=lambda fault: order.get(str(fault.path[0]), 0) if fault.path else 0)
             refuse(told_together(faults, raw))
         written = {key: part for key, part in raw.items() if _is_small(part)}
-        about = {"given": tuple(raw), "written": written, "source": nowhere, "number": 1}
+        about = {"given": tuple(raw), "written": written, "source": nowhere, "number": None}
         self.__dict__.update(DEFAULTS, **about)
         if plan is None:
             self.__dict__.update(values)

@@ -206,7 +206,7 @@ def wrapped(line: Line, width: int | None) -> list[Line]:
     for text, style in line:
         for word in re.findall(r"\s+|\S+", text):
             if word.isspace():
-                blanks = "" if is_first else word
+                blanks = "" if is_first else blanks + word
                 continue
             if not is_first and used + cell_width(blanks + word) > width:
                 lines.append([*start])

@@ -135,9 +135,10 @@ class _Walk:
         self.suffices = suffices
         self.why = why
         self.seen = {"0"}  # zeros by default, as h_0 is, need no showing
+        self.shown: Container[str] = ()  # the names of all steps that are
 
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
-        group = ""
+        group, self.shown = "", {step.name for step in steps}
         for together in self._together(steps):
             figures: Figures = ()
             made_of: Sequence[Step]
@@ -166,10 +167,12 @@ class _Walk:
     def _is_said(self, step: Step) -> bool:
         """Return whether a step has the numbers of another one or of an input, or vanishes.
 
-        What a worksheet asks for is not said.
+        What a worksheet asks for is not said, nor what equals a step that is not shown.
         """
         made = step.operation
-        is_known = step.vanishes or (isinstance(made, Step) and made.name != step.name)
+        is_known = step.vanishes
+        if isinstance(made, Step) and made.name != step.name:
+            is_known |= made.operation is None or made.name in self.shown
         return is_known and not self.views.is_open(step)
 
     def _figures(self, step: Step, *totals: Step) -> Iterator[Figure]:

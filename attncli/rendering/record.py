@@ -249,10 +249,12 @@ def record(
 ) -> dict[str, Any]:
     """Return title, options, inputs, steps and warnings; it can be read back as a problem.
 
-    `matrix` gives what stands for an array, with so many decimals.
+    One of several problems has its number, too. `matrix` gives what stands for an array, with so
+    many decimals.
     """
     problem = trace.problem
-    found: dict[str, Any] = {"title": problem.title}
+    found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
+    found["title"] = problem.title
     if problem.notes:
         found["notes"] = problem.notes
     found["options"] = problem.options()

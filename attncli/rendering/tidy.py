@@ -29,7 +29,7 @@ def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _problem(trace: Trace, selection: Selection) -> Iterator[str]:
-    number, title = str(trace.problem.number), as_cell(trace.problem.title)
+    number, title = str(trace.problem.number or 1), as_cell(trace.problem.title)
     for step in selection.steps(trace):
         start = _cells(number, title, step.name)
         yield from _step(start, step, selection.decimals)

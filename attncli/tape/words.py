@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection
 from functools import lru_cache
+from itertools import chain
 
 WORDS = """
 Q: query queries
@@ -27,6 +28,9 @@ output: z y o out outputs result attentionoutput av va
 ALIASES = {name: words.split() for name, words in re.findall("(.+): (.+)", WORDS)}
 """Other names of a step, in lower case and without blanks, underscores and signs of products."""
 
+OTHERS = ("hidden", "attentional", "aligned", "enhanced", "h", "c", "loss", "delta")
+"""How the names of all other steps begin, after `d_` or `new_` and before a number."""
+
 PARTS = re.compile(r"(?P<before>d_)?(?P<name>.+?)(?P<time>_\d+)?")
 """The name of a step, perhaps of a gradient, or of a time: d_scores, scores_2."""
 
@@ -47,6 +51,18 @@ def meant(word: str, steps: Collection[str], added: Collection[str] = ()) -> lis
     same = [name for name in steps if _plain(name) == plain]
     found = same or [name for name in steps if plain in words_of(name)]
     return [name for name in found if name not in added] or found
+
+
+def may_mean_step(word: str, inputs: Collection[str]) -> bool:
+    """Return whether a word may mean a step of some problem with such inputs.
+
+    A pattern, and one or two letters, may mean anything.
+    """
+    if word in ALIASES or "*" in word or len(word) < 3:
+        return True
+    names = chain(ALIASES, *ALIASES.values(), OTHERS, inputs)
+    known = "|".join(re.escape(_plain(name)) for name in names)
+    return re.fullmatch(rf"(d|new)?(net|score)?({known})(x|memory|\d)*", _plain(word)) is not None
 
 
 def has_time(name: str) -> bool:
