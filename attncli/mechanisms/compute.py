@@ -89,7 +89,7 @@ def compute(
 
             method = partial(gradient, method=method)
         method(tape, problem)
-        told = tuple(tape.warnings), unrounded, (), tape.path
+        told = (*problem.warnings, *tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
         for name in (name for name in names if name not in trace):
             from attncli.tape.find import find_steps  # it may be a symbol, such as A
