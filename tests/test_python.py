@@ -10,7 +10,9 @@ import re
 import subprocess
 import sys
 from html import unescape
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -18,8 +20,13 @@ import pytest
 
 import attncli
 from attncli.problem.keys import KEYS
+from attncli.problem.marking import Marking
+from attncli.problem.shapes import Bound
+from attncli.records import Record
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
+from attncli.tape.step import Step
+from attncli.teaching.work import Work
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, environment
 
 
@@ -49,6 +56,40 @@ def test_problem_does_not_change() -> None:
     problem = attncli.Problem(X=[[1.0]])
     with pytest.raises(AttributeError, match="does not change"):
         problem.heads = 2
+
+
+ARRAY = r"^(?!.*Callable).*\bArray\b"
+"""The annotation of a field that holds arrays, and no function of them."""
+
+
+def test_records_that_hold_arrays_compare_by_identity() -> None:
+    for module in walk_packages(attncli.__path__, "attncli."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    known, rest = set[type[Record]](), [*Record.__subclasses__()]
+    while rest:
+        known.add(cls := rest.pop())
+        rest += cls.__subclasses__()
+    holders = {cls for cls in known if any(map(re.compile(ARRAY).search, cls.annotated.values()))}
+    assert holders >= {Step, attncli.Judged}
+    by_value = {cls for cls in known if cls.__eq__ is Record.__eq__}
+    assert not holders & by_value
+    assert {attncli.Place, attncli.Fault, attncli.Finding, attncli.Source} <= by_value
+
+
+def test_records_of_plain_values_compare_by_value() -> None:
+    assert Marking() == Marking() != Marking(decimals=2)
+    assert (
+        Marking(points={"Q": 1.0}) == attncli.Problem(X=[[1]], marking={"points": "Q: 1"}).marking
+    )
+    assert Work(1, 2, 3) == Work(1, 2, 3) != Work(1, 2, 4)
+    assert attncli.Place("a", 1) == attncli.Place("a", 1) != attncli.Place("a", 2)
+    assert len({attncli.Fault("x", ("W_q", 1)), attncli.Fault("x", ("W_q", 1))}) == 1
+    assert attncli.Place("a") != Bound(1, "a", "", "")
+    one, other = (attncli.compute(attncli.Problem(X=[[1]])) for _ in range(2))
+    assert one != other
+    assert one["Q"] != other["Q"]
+    assert len({one["Q"], one["Q"], other["Q"], one, other}) == 4
 
 
 def test_step_knows_its_name_formula_axes_and_labels() -> None:

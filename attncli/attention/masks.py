@@ -38,7 +38,7 @@ Mask: TypeAlias = Mapping[str, Any]
 """What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
 
 
-class Grid(Record):
+class Grid(Record, eq=False):
     """The positions that a mask is asked for."""
 
     query: Array  # the numbers of the queries, (rows, 1)

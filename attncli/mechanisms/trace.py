@@ -13,7 +13,7 @@ from attncli.tape.step import Step
 from attncli.text.notebook import Shown
 
 
-class Trace(Record, Shown):
+class Trace(Record, Shown, eq=False):
     """A finished calculation.
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the

@@ -53,7 +53,7 @@ def _fields(cls: type[Record], *kinds: str) -> tuple[str, ...]:
     return tuple(name for name, kind in cls.annotated.items() if kind in kinds)
 
 
-class Operation(Record):
+class Operation(Record, eq=False):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
     The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
@@ -159,7 +159,7 @@ class Operation(Record):
         return ()
 
 
-class Step(Record):
+class Step(Record, eq=False):
     """A named value of the calculation.
 
     Attributes:
