@@ -10,7 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of
+from attncli.problem.aliases import keys_of
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
 from attncli.tape.tape import Tape
@@ -33,7 +33,7 @@ Each is short and reads like its textbook: it takes the tape and the problem, an
 
 def compute(
     problem: Problem,
-    only: Collection[str] | None = None,
+    only: str | Collection[str] | None = None,
     rounded: bool = True,
     alone: bool = False,
     foresee: Callable[[int], None] | None = None,
@@ -43,8 +43,8 @@ def compute(
 
     Args:
         problem: what to calculate.
-        only: the names of the steps that will be read, or patterns of them, all by default; large
-            steps that nobody asks for are not kept.
+        only: the name of the step that will be read, or names, or patterns of them, all by default;
+            large steps that nobody asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the steps of `only` will be read without those that they are made from, of
             which large ones then are not kept either.
@@ -70,7 +70,7 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    names = [key_of(word) for word in only or ()]
+    names = keys_of(only)
     # A backward pass needs every step, whichever of them will be read.
     wanted = None if only is None or problem.gradient else frozenset(names)
     unrounded: Trace | None = None
@@ -91,6 +91,8 @@ def compute(
         method(tape, problem)
         told = (*problem.warnings, *tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
+        for step in (*tape.inputs.values(), *tape.steps.values()):
+            step.array.flags.writeable = False
         for name in (name for name in names if name not in trace):
             from attncli.tape.find import find_steps  # it may be a symbol, such as A
 

@@ -41,6 +41,9 @@ class Trace(Record, Shown, eq=False):
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps.values())
 
+    def __len__(self) -> int:
+        return len(self.steps)
+
     def __contains__(self, name: object) -> bool:
         return name in self.steps
 

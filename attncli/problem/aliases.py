@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -42,6 +42,11 @@ def key_of(word: str) -> str:
     if known == word and (derived := DERIVED.match(word)):
         return derived[0] + key_of(word[derived.end() :])
     return known
+
+
+def keys_of(words: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the keys that words mean; a text is one word, and None is no words."""
+    return tuple(map(key_of, [words] if isinstance(words, str) else words or ()))
 
 
 def _letters(word: str) -> str:

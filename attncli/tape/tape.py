@@ -131,7 +131,7 @@ class Tape:
                 hint="make the numbers of the problem smaller",
             )
         if self.settle is not None:
-            array = self.settle(name, array)
+            array = self.settle(name, array).view()
         leading, trailing = operation.leading, trailing or operation.trailing
         columns = self.columns
         if like is not None:
