@@ -11,9 +11,12 @@ from typing import Any, ClassVar, TypeVar, dataclass_transform
 R = TypeVar("R", bound="Record")
 
 
-@dataclass_transform(frozen_default=True, eq_default=False)
+@dataclass_transform(frozen_default=True)
 class Record:
-    """A value with named fields that do not change; two are equal when they are the same one.
+    """A value with named fields that do not change; records of one class compare by value.
+
+    A class that holds arrays, which `==` cannot compare, or mappings, which have no hash, may be
+    defined with `eq=False`: its instances, and those of its subclasses, compare by identity.
 
     >>> class Point(Record):
     ...     x: int
@@ -26,7 +29,10 @@ class Record:
     defaults: ClassVar[dict[str, Any]] = {}
     annotated: ClassVar[dict[str, str]] = {}
 
-    def __init_subclass__(cls) -> None:
+    def __init_subclass__(cls, eq: bool = True) -> None:
+        if not eq:
+            for name in ("__eq__", "__ne__", "__hash__"):
+                setattr(cls, name, getattr(object, name))
         written: dict[str, Any] = vars(cls).get("__annotations__", {})
         kinds = {name: str(kind) for name, kind in written.items()}
         names = [name for name, kind in kinds.items() if not kind.startswith("ClassVar")]
@@ -48,6 +54,13 @@ class Record:
 
     def __setattr__(self, name: str, value: object) -> None:
         raise AttributeError(f"a {type(self).__name__} does not change; use replace")
+
+    def __eq__(self, other: object) -> bool:
+        is_like = isinstance(other, Record) and type(self) is type(other)
+        return is_like and all(getattr(self, f) == getattr(other, f) for f in self.fields)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *[getattr(self, name) for name in self.fields]))
 
     def __repr__(self) -> str:
         parts = (f"{name}={getattr(self, name)!r}" for name in self.fields)

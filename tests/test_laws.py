@@ -164,7 +164,9 @@ def extras(draw: st.DrawFn, n: int, m: int, heads: int, d_v: int, batch: int, se
     if draw(st.integers(0, 3)) == 0:
         keys["softcap"] = draw(st.sampled_from([0.5, 2, 30]))
     if draw(st.integers(0, 2)) == 0:
-        per_head = (heads,) if heads > 1 and draw(st.booleans()) else ()
+        per_head: tuple[int, ...] = (heads,) if heads > 1 and draw(st.booleans()) else ()
+        if per_head and batch == heads:
+            per_head = (1, heads)  # three axes could be those of the batch
         bias = numbers(seed + 6, *per_head, draw(st.sampled_from([n, 1])), m)
         bias[bias < -2] = -np.inf
         keys["bias"] = bias
@@ -172,7 +174,6 @@ def extras(draw: st.DrawFn, n: int, m: int, heads: int, d_v: int, batch: int, se
         keys["W_o"] = numbers(seed + 7, heads * d_v, 2)
         if draw(st.booleans()):
             keys["b_o"] = numbers(seed + 8, 2)
-    del batch
     return keys
 
 

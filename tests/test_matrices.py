@@ -94,7 +94,7 @@ def test_value(raw: object, value: object) -> None:
         ("\n \n", "X is empty", X),
         (np.zeros((0, 3)), "X is empty", X),
         ({"a": 1}, "X must be a matrix", X),
-        (5, "X must be a matrix", X),
+        (True, "X must be a matrix", X),
         ([[[[[1]]]]], "X has 5 axes; 4 is the most", X),
         (np.eye(2) * 1j, "X holds complex numbers", X),
         (np.array(["a"]), "X holds no numbers", X),

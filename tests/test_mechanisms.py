@@ -16,6 +16,7 @@ import attncli
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
+from tests.conftest import Attn
 from tests.oracles import reference
 
 Keys = dict[str, Any]
@@ -356,6 +357,41 @@ SEVERAL: dict[str, Keys] = {
     "a bias for each head": {"X": X, "heads": 2, "bias": numbers(2, 3, 3)},
     "a bias for each batch element": {"X": numbers(2, 3, 4), "bias": numbers(2, 3, 3)},
     "a bias for batch and heads": {"X": numbers(2, 3, 4), "heads": 2, "bias": numbers(2, 2, 3, 3)},
+    "a mask for each of as many batch elements as heads": {
+        "X": numbers(2, 3, 4),
+        "heads": 2,
+        "mask": {"keep": numbers(2, 1, 3, 3) > 0},
+    },
+    "a mask for each of as many heads as batch elements": {
+        "X": numbers(2, 3, 4),
+        "heads": 2,
+        "mask": {"keep": numbers(1, 2, 3, 3) > 0},
+    },
+    "a bias for each of as many batch elements as heads": {
+        "X": numbers(2, 3, 4),
+        "heads": 2,
+        "bias": numbers(2, 1, 3, 3),
+    },
+    "a bias for each of as many heads as batch elements": {
+        "X": numbers(2, 3, 4),
+        "heads": 2,
+        "bias": numbers(1, 2, 3, 3),
+    },
+    "a mask for each head, in a larger batch": {
+        "X": numbers(3, 3, 4),
+        "heads": 2,
+        "mask": {"keep": numbers(2, 3, 3) > 0},
+    },
+    "a mask of three axes for all of a batch of one": {
+        "X": numbers(1, 3, 4),
+        "heads": 2,
+        "mask": {"keep": numbers(1, 3, 3) > 0},
+    },
+    "queries for each head, in a batch of as many": {
+        "X": numbers(2, 3, 4),
+        "Q": numbers(2, 3, 2),
+        "heads": 2,
+    },
     "a bias for each key": {"X": X, "heads": 2, "bias": numbers(1, 3)},
     "a bias for each query": {"X": X, "bias": numbers(3, 1)},
     "a bias for each head and key": {"X": X, "heads": 2, "bias": numbers(2, 1, 3)},
@@ -365,6 +401,149 @@ SEVERAL: dict[str, Keys] = {
 @pytest.mark.parametrize("keys", SEVERAL.values(), ids=list(SEVERAL))
 def test_mask_or_bias_of_several_heads_or_batch_elements(keys: Keys) -> None:
     agrees(keys)
+
+
+TWO_AS_MANY = "write four axes, the batch and the heads first: (2, 1, n, m) or (1, 2, n, m)"
+
+OPEN: dict[str, tuple[Keys, tuple[str, ...], str]] = {
+    "mask": ({"mask": np.ones((2, 3, 3))}, ("mask.keep",), TWO_AS_MANY),
+    "block": ({"mask": {"block": np.zeros((2, 3, 3))}}, ("mask.block",), TWO_AS_MANY),
+    "bias": ({"bias": numbers(2, 3, 3)}, ("bias",), TWO_AS_MANY),
+    "bias of rows": ({"bias": numbers(2, 1, 3)}, ("bias",), TWO_AS_MANY),
+    "scores": ({"scores": numbers(2, 3, 3)}, ("scores",), ": (2, 2, n, m)"),
+    "features to be cut": ({"Q": numbers(2, 3, 4)}, ("Q",), ": (2, 2, n, d_q)"),
+    "two of them": ({"Q": numbers(2, 3, 4), "K": numbers(2, 3, 4)}, ("Q", "K"), ": (2, 2, m, d_k)"),
+    "more elements than heads": (
+        {"X": numbers(5, 3, 4), "Q": numbers(5, 3, 4)},
+        ("Q",),
+        ": (5, 2, n, d_q)",
+    ),
+    "one element": ({"X": numbers(1, 3, 4), "Q": numbers(1, 3, 4)}, ("Q",), ": (1, 2, n, d_q)"),
+    "fewer heads of keys": (
+        {"X": numbers(3, 3, 4), "K": numbers(3, 3, 2), "heads": 2, "kv_heads": 1},
+        ("K",),
+        ": (3, 1, m, d_k)",
+    ),
+    "tokens as columns": (
+        {"X": numbers(2, 4, 3), "Q": numbers(2, 4, 3), "tokens_as": "columns"},
+        ("Q",),
+        ": (2, 2, d_q, n)",
+    ),
+}
+
+
+@pytest.mark.parametrize(("keys", "paths", "hint"), OPEN.values(), ids=list(OPEN))
+def test_an_axis_that_may_be_the_batch_or_the_heads_is_refused(
+    keys: Keys, paths: tuple[str, ...], hint: str
+) -> None:
+    with pytest.raises(attncli.InputError) as caught:
+        attncli.Problem(**{"X": numbers(2, 3, 4), "heads": 2} | keys)
+    assert [".".join(map(str, fault.path)) for fault in caught.value.faults] == [*paths]
+    *_, last = caught.value.faults
+    assert (
+        last.message == f"the first of the three axes of {paths[-1]} may be the batch or the heads"
+    )
+    assert last.hint.endswith(hint)
+
+
+def test_what_else_does_not_fit_hides_no_axis_that_may_be_the_batch() -> None:
+    keys: Keys = {"X": numbers(2, 3, 4), "heads": 2, "mask": np.ones((2, 3, 3))}
+    with pytest.raises(attncli.InputError, match="may be the batch or the heads"):
+        attncli.Problem(**keys, W_o=numbers(3, 3))
+
+
+def test_a_batch_whose_features_are_to_be_cut_is_told_the_four_axes_without_x() -> None:
+    made = {key: numbers(3, 4, 6) for key in "QKV"}
+    with pytest.raises(attncli.InputError, match=r"or write four axes, \(batch, heads, …\)"):
+        attncli.Problem(**made, heads=2)
+
+
+# What other programs read in another way is calculated with a warning.
+
+TOP_LEFT = "mask: causal lets query 1 of 2 see only key 1 of 5"
+TRUE_MAY_ATTEND = "a query may attend where the mask is true, but some programs mean the reverse"
+FEW_QUERIES: Keys = {"Q": numbers(2, 4), "K": numbers(5, 4), "V": numbers(5, 3)}
+
+
+@pytest.mark.parametrize("mask", ["causal", {"causal": True}, {"causal": True, "window": [1, 0]}])
+def test_a_causal_mask_of_unequal_numbers_is_told_to_be_top_left(mask: Any) -> None:
+    trace = attncli.compute(attncli.Problem(**FEW_QUERIES, mask=mask))
+    (warning,) = trace.warnings
+    assert warning.startswith(TOP_LEFT)
+    assert "align: top-left}, or bottom-right" in warning
+    assert trace["weights"].value[0].tolist() == [1, 0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [
+        {"causal": True, "align": "top-left"},
+        {"causal": True, "align": "bottom-right"},
+        {"causal": True, "offset": 0},
+        {"causal": False},
+        {"window": [1, 0]},
+    ],
+)
+def test_a_mask_that_says_where_it_begins_gives_no_warning(mask: Keys) -> None:
+    assert not attncli.compute(attncli.Problem(**FEW_QUERIES, mask=mask)).warnings
+
+
+def test_a_large_causal_mask_is_told_to_be_top_left_once() -> None:
+    keys = {"Q": numbers(300, 2), "K": numbers(900, 2), "V": numbers(900, 2)}
+    trace = attncli.compute(attncli.Problem(**keys, mask="causal"), only=["output"])
+    assert "streamed" in trace.path
+    assert [warning[:12] for warning in trace.warnings] == ["mask: causal"]
+
+
+BOOLEAN = np.array([[True, False, False], [True, True, False], [True, True, True]])
+
+
+@pytest.mark.parametrize(
+    "mask",
+    [BOOLEAN, BOOLEAN.tolist(), [*BOOLEAN], "true false false\ntrue true false\n1 1 1"],
+    ids=["array", "list", "list of arrays", "text"],
+)
+def test_a_boolean_mask_is_told_to_keep_where_it_is_true(mask: Any) -> None:
+    trace = attncli.compute(attncli.Problem(X=X, mask=mask))
+    (warning,) = trace.warnings
+    assert warning.startswith(TRUE_MAY_ATTEND)
+    assert warning.endswith("write mask: {keep: …} or mask: {block: …} to say which")
+    assert trace["weights"].value[0].tolist() == [1, 0, 0]
+
+
+@pytest.mark.parametrize(
+    "mask", [{"keep": BOOLEAN}, {"block": ~BOOLEAN}, BOOLEAN.astype(int), "causal"]
+)
+def test_a_mask_of_one_reading_gives_no_warning(mask: Any) -> None:
+    trace = attncli.compute(attncli.Problem(X=X, mask=mask))
+    assert not trace.warnings
+    assert trace["weights"].value[0].tolist() == [1, 0, 0]
+
+
+def test_a_boolean_mask_of_a_file_is_told_to_keep_where_it_is_true(
+    attn: Attn, tmp_path: Path
+) -> None:
+    np.save(tmp_path / "mask.npy", BOOLEAN)
+    np.savez(tmp_path / "p.npz", X=X, mask=BOOLEAN)
+    (tmp_path / "p.yaml").write_text("X: [[1], [2], [3]]\nmask: mask.npy\n")
+    (tmp_path / "keep.yaml").write_text("X: [[1], [2], [3]]\nmask: {keep: mask.npy}\n")
+    for name, is_told in (("p.npz", True), ("p.yaml", True), ("keep.yaml", False)):
+        assert (TRUE_MAY_ATTEND in attn("compute", tmp_path / name).err) is is_told
+
+
+def test_a_warning_of_a_mask_is_no_flaw_of_the_numbers(attn: Attn, tmp_path: Path) -> None:
+    path = tmp_path / "p.yaml"
+    path.write_text("{kind: cross, X: [[1, 0], [0, 1]], memory: [[1, 2], [2, 1], [0, 1]]}\n")
+    arguments = ("--mask", "causal", "-n", "2", "-o", tmp_path / "variants")
+    told = attn("vary", path, *arguments)
+    assert "flaw" not in told.out + told.err
+
+
+def test_a_new_problem_says_where_its_causal_mask_begins(attn: Attn) -> None:
+    new = attn("new", "--kind", "cross", "--mask", "causal").out
+    assert "mask: {causal: true, align: top-left}" in new
+    assert not attn("compute", "-", stdin=new.encode()).err
+    assert "mask: causal" in attn("new", "--mask", "causal").out
 
 
 LOST: dict[str, Keys] = {

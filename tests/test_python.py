@@ -9,8 +9,12 @@ import pickle
 import re
 import subprocess
 import sys
+from decimal import Decimal
+from fractions import Fraction
 from html import unescape
+from importlib import import_module
 from pathlib import Path
+from pkgutil import walk_packages
 from typing import Any, get_type_hints
 
 import numpy as np
@@ -18,8 +22,13 @@ import pytest
 
 import attncli
 from attncli.problem.keys import KEYS
+from attncli.problem.marking import Marking
+from attncli.problem.shapes import Bound
+from attncli.records import Record
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
+from attncli.tape.step import Step
+from attncli.teaching.work import Work
 from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, environment
 
 
@@ -49,6 +58,92 @@ def test_problem_does_not_change() -> None:
     problem = attncli.Problem(X=[[1.0]])
     with pytest.raises(AttributeError, match="does not change"):
         problem.heads = 2
+
+
+def test_arrays_of_problems_and_traces_do_not_change(tmp_path: Any) -> None:
+    x = np.array([[1.0, 0.0], [0.0, 1.0]])
+    given: dict[str, Any] = {
+        "X": x,
+        "score": {"name": "general", "W": x},
+        "bias": x.astype(int),
+        "softcap": 1,
+    }
+    problem = attncli.Problem(
+        **given, mask={"keep": x + 1 > 1, "lengths": 2}, gradient=x, answers={"weights": x}
+    )
+    np.savez(tmp_path / "x.npz", X=x, W_q=x.astype(int))
+    read = attncli.load(tmp_path / "x.npz")
+    for one in (
+        problem,
+        read,
+        attncli.Problem(X=[[1, 2]]),
+        attncli.Problem(X=[[1.0]], b_q=x[0, :1]),
+    ):
+        trace = attncli.compute(one)
+        steps = [*trace, *trace.inputs.values()]
+        arrays = [*one.matrices().values(), *(step.value for step in steps)]
+        for array in [*arrays, *(step.array for step in steps), trace.output]:
+            before = array.copy()
+            with pytest.raises(ValueError, match="read-only"):
+                array[...] = 99
+            np.testing.assert_array_equal(array, before)
+    for array in (problem.written["X"], problem.written["bias"], problem.answers["weights"]):  # type: ignore[index]
+        assert not array.flags.writeable
+
+
+def test_arrays_of_large_steps_do_not_change() -> None:
+    """These are calculated some queries at a time, and written into as they come."""
+    x = np.ones((600, 2))
+    for only in (["weights"], ["output"]):
+        trace = attncli.compute(attncli.Problem(X=x), only=only, alone=True)
+        assert "streamed" in trace.path
+        assert not any(step.array.flags.writeable for step in trace)
+
+
+def test_what_the_caller_does_with_an_array_changes_no_problem() -> None:
+    x, rows = np.eye(2), [np.array([1.0, 0.0]), np.array([0.0, 1.0])]
+    problem = attncli.Problem(X=x, W_q=rows, mask={"keep": x})
+    kept = np.zeros((1, 1, 2, 2))
+    trace = attncli.compute(attncli.Problem(X=x), settle=lambda name, array: kept)
+    for array in (x, *rows, kept):
+        array[...] = 7
+    for held in (problem.X, problem.W_q, problem.mask["keep"]):
+        np.testing.assert_array_equal(held, np.eye(2))
+    assert not trace["Q"].value.flags.writeable
+
+
+ARRAY = r"^(?!.*Callable).*\bArray\b"
+"""The annotation of a field that holds arrays, and no function of them."""
+
+
+def test_records_that_hold_arrays_compare_by_identity() -> None:
+    for module in walk_packages(attncli.__path__, "attncli."):
+        if not module.name.endswith("__main__"):
+            import_module(module.name)
+    known, rest = set[type[Record]](), [*Record.__subclasses__()]
+    while rest:
+        known.add(cls := rest.pop())
+        rest += cls.__subclasses__()
+    holders = {cls for cls in known if any(map(re.compile(ARRAY).search, cls.annotated.values()))}
+    assert holders >= {Step, attncli.Judged}
+    by_value = {cls for cls in known if cls.__eq__ is Record.__eq__}
+    assert not holders & by_value
+    assert {attncli.Place, attncli.Fault, attncli.Finding, attncli.Source} <= by_value
+
+
+def test_records_of_plain_values_compare_by_value() -> None:
+    assert Marking() == Marking() != Marking(decimals=2)
+    assert (
+        Marking(points={"Q": 1.0}) == attncli.Problem(X=[[1]], marking={"points": "Q: 1"}).marking
+    )
+    assert Work(1, 2, 3) == Work(1, 2, 3) != Work(1, 2, 4)
+    assert attncli.Place("a", 1) == attncli.Place("a", 1) != attncli.Place("a", 2)
+    assert len({attncli.Fault("x", ("W_q", 1)), attncli.Fault("x", ("W_q", 1))}) == 1
+    assert attncli.Place("a") != Bound(1, "a", "", "")
+    one, other = (attncli.compute(attncli.Problem(X=[[1]])) for _ in range(2))
+    assert one != other
+    assert one["Q"] != other["Q"]
+    assert len({one["Q"], one["Q"], other["Q"], one, other}) == 4
 
 
 def test_step_knows_its_name_formula_axes_and_labels() -> None:
@@ -245,6 +340,117 @@ def test_a_step_is_an_array() -> None:
     assert np.shares_memory(np.asarray(weights), weights.array)
     assert not np.shares_memory(np.array(weights, copy=True), weights.array)
     np.testing.assert_allclose(np.sum(weights, axis=1), 1)
+
+
+def test_a_step_is_calculated_with_as_an_array() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot"))
+    q, k, scores, other = trace["Q"], trace["K"], trace["scores"], np.full((3, 3), 2.0)
+    x = q.value
+    for found, expected in (
+        (q - other, x - other),
+        (other - q, other - x),
+        (2 * q, 2 * x),
+        (q / 2, x / 2),
+        (-q, -x),
+        (q**2, x**2),
+        (q + k, x + x),
+        (q @ np.transpose(k), scores.value),
+        (other @ q, other @ x),
+        (abs(q - 2), abs(x - 2)),
+        (q > 1, x > 1),
+        (np.exp(q), np.exp(x)),
+        (np.maximum(other, q), np.maximum(other, x)),
+        (np.add.reduce(q), x.sum(axis=0)),
+        (np.add(q, 1, out=other), x + 1),
+    ):
+        assert type(found) is np.ndarray
+        np.testing.assert_array_equal(found, expected)
+    assert np.allclose(q @ np.transpose(k), scores)
+    np.testing.assert_array_equal(other, x + 1)
+    with pytest.raises(TypeError):
+        q += 1
+    np.testing.assert_array_equal(q.value, x)
+    assert q != k
+    assert {q: 1, k: 2}[k] == 2
+    assert k in [q, k]
+
+
+def test_a_step_is_handed_to_other_libraries_as_a_copy() -> None:
+    """By the protocol that `torch.as_tensor` asks for before all others."""
+    for columns in ("rows", "columns"):
+        step = attncli.compute(attncli.Problem(X=[[1, 2, 3], [4, 5, 6]], tokens_as=columns))["Q"]
+        array = np.from_dlpack(step)
+        np.testing.assert_array_equal(array, step.value)
+        assert not np.shares_memory(array, step.array)
+
+
+def test_one_name_of_a_step_needs_no_list() -> None:
+    problem = attncli.Problem(X=np.ones((600, 2)))
+    trace = attncli.compute(problem, only="output")
+    assert [*trace.steps] == [*attncli.compute(problem, only=["output"]).steps]
+    small = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]]), only="A")
+    assert attncli.render(small, only="weights") == attncli.render(small, only=["weights"])
+    assert attncli.worksheet(small, "yaml", blank="scores") == attncli.worksheet(
+        small, "yaml", blank=["scores"]
+    )
+    with pytest.raises(attncli.InputError, match="there is no step weighs"):
+        attncli.compute(small.problem, only="weighs")
+
+
+def test_a_trace_has_as_many_steps_as_it_gives() -> None:
+    trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]]))
+    assert len(trace) == len([*trace]) == 9
+
+
+@pytest.mark.parametrize("number", [Fraction, Decimal])
+def test_fractions_and_decimals_are_numbers(number: Any) -> None:
+    half, one = number("0.5"), number(1)
+    given = [[half, 1], [0, one]]
+    for matrix in (given, [[1, half], [half, 0]], tuple(map(tuple, given)), np.array(given)):
+        problem = attncli.Problem(X=matrix, W_q=[matrix], b_k=[1, half], bias=matrix)
+        plain = np.array(matrix, float)
+        for array in (problem.X, problem.W_q[0], problem.bias):  # type: ignore[index]
+            np.testing.assert_array_equal(array, plain)
+        np.testing.assert_array_equal(problem.b_k, [1, 0.5])
+    small = attncli.Problem(
+        X=[[1, 2]],
+        scale=half,
+        softcap=half,
+        bias=half,
+        heads=number(2),
+        normalize={"temperature": half},
+        marking={"tolerance": half},
+        gradient="sum",
+        learning_rate=half,
+    )
+    found = small.softcap, small.heads, small.normalize["temperature"], small.marking.tolerance
+    assert (*found, small.learning_rate) == (0.5, 2, 0.5, 0.5, 0.5)
+    assert small.bias.item() == 0.5  # type: ignore[union-attr]
+    assert small.scale in ("1/2", "0.5")
+
+
+def test_fractions_and_decimals_keep_their_digits() -> None:
+    problem = attncli.Problem(X=[[Fraction(1, 3)]], score="dot")
+    explained = attncli.explain(attncli.compute(problem), "scores[1, 1]").line
+    assert (
+        explained
+        == attncli.explain(
+            attncli.compute(attncli.Problem(X=[["1/3"]], score="dot")), "scores[1, 1]"
+        ).line
+    )
+    given = [[Decimal("0.1")]], [[Decimal("0.11")]]
+    verdicts = [attncli.check(problem, {"scores": matrix}).verdict for matrix in given]
+    assert verdicts == ["correct", "correct"]
+    report = attncli.check(problem, {"scores": [[Decimal("0.15")]]})
+    assert report.verdict == "wrong"
+
+
+def test_a_number_alone_is_a_matrix_as_in_a_file() -> None:
+    for number in (-1, -1.0, "-1", np.float32(-1)):
+        assert attncli.Problem(X=[[1, 2], [3, 4]], bias=number).bias.tolist() == [[-1]]  # type: ignore[union-attr]
+    for key, wrong in (("X", True), ("mask", True), ("X", 1j), ("X", float("nan"))):
+        with pytest.raises(attncli.InputError):
+            attncli.Problem(**{"X": [[1, 2]], key: wrong})  # type: ignore[arg-type]
 
 
 def test_cells_by_label_and_by_place() -> None:

@@ -17,7 +17,7 @@ from attncli.arithmetic.elements import Array
 from attncli.records import Record
 
 
-class Interval(Record, np.lib.mixins.NDArrayOperatorsMixin):
+class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
     """An array of ranges, with the methods and functions of arrays that operations use."""
 
     low: Array  # the least that each number may be

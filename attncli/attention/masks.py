@@ -27,7 +27,7 @@ from attncli.forms.form import (
     in_one_line,
     whole_number,
 )
-from attncli.forms.matrices import dotted, to_array, to_count, to_number, to_vector
+from attncli.forms.matrices import dotted, to_array, to_count, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import Record
 from attncli.tape.derivatives import passed
@@ -38,7 +38,7 @@ Mask: TypeAlias = Mapping[str, Any]
 """What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
 
 
-class Grid(Record):
+class Grid(Record, eq=False):
     """The positions that a mask is asked for."""
 
     query: Array  # the numbers of the queries, (rows, 1)
@@ -188,11 +188,6 @@ def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
     return array
 
 
-def _lengths(raw: object, path: KeyPath) -> Array:
-    is_several = isinstance(raw, list | tuple | np.ndarray | str)
-    return to_vector(raw, path) if is_several else np.array([to_number(raw, path)])
-
-
 def _window(raw: object, path: KeyPath) -> tuple[int, int]:
     if isinstance(raw, str) and re.search(TWO_WORDS, raw):
         with needing("text"):
@@ -213,7 +208,7 @@ PAIR: tuple[Schema, ...] = (
 BLOCK: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
 
 ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (BLOCK, *BITS), stack="either", broadcasts=True)
-LENGTHS = Form(_lengths, (whole_number(0), STRING, *in_one_line(whole_number(0))))
+LENGTHS = Form(to_vector, (whole_number(0), STRING, *in_one_line(whole_number(0))))
 WINDOW = Form(_window, PAIR)
 POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
 """Which query and key stand at the same position, and how many keys are before the first query."""

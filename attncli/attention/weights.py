@@ -33,7 +33,7 @@ MANY = 2**18
 """From so many scores on it is told how many numbers the steps will have."""
 
 
-class Rules(Record):
+class Rules(Record, eq=False):
     """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
     score: str = "scaled_dot"  # a key of `SCORES`

@@ -68,7 +68,7 @@ def nowhere(_: KeyPath) -> Place:
     return Place("")
 
 
-class Submission(Record):
+class Submission(Record, eq=False):
     """One student's answers, as they were read: raw matrices by what people call the steps.
 
     Attributes:
@@ -92,7 +92,7 @@ class Submission(Record):
     is_named: bool = False
 
 
-class Written(Record):
+class Written(Record, eq=False):
     """The numbers of one step as a student wrote them, in the layout of the step's array.
 
     Attributes:
@@ -121,7 +121,7 @@ class Written(Record):
         return only_unit(self.unit)
 
 
-class ShapeMismatch(Record):
+class ShapeMismatch(Record, eq=False):
     """A matrix of the wrong shape: what was written, and what is wrong with it."""
 
     texts: Array

@@ -34,7 +34,7 @@ ALIKE = (
 """Two names of one mistake, where they give the very same numbers."""
 
 
-class Candidate(Record):
+class Candidate(Record, eq=False):
     """A mistake that may have been made, and what would have been calculated instead.
 
     Its place is the wrong step, or one left out before it; the words fill the blanks of its

@@ -49,7 +49,7 @@ MOST_CHARACTERS, MOST_NUMBERS = 10_000, 5_000
 """And only those of sheets with no more characters, to problems with no more numbers."""
 
 
-class Report(Record, Shown):
+class Report(Record, Shown, eq=False):
     """What was found in one student's answers.
 
     Attributes:

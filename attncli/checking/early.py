@@ -46,7 +46,7 @@ MOST_UNMOVED = 5
 """At most so many rows may be right, for each that is off, where a rounding moves all of them."""
 
 
-class Early(Record):
+class Early(Record, eq=False):
     """Which cells of a step come from a rounding on the way, and from which, in words."""
 
     cells: Array

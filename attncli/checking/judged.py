@@ -22,7 +22,7 @@ CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
-class Judged(Record):
+class Judged(Record, eq=False):
     """One step of a student's answers. Arrays have the layout of the step's array.
 
     Attributes:

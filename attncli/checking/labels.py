@@ -23,7 +23,7 @@ Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
 """The words of a matrix's rows and of its columns."""
 
 
-class Beside(Record):
+class Beside(Record, eq=False):
     """The words beside each cell of a matrix: of its row and of its column; None where none is.
 
     Both arrays have the shape of the matrix.

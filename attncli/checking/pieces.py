@@ -17,7 +17,7 @@ from attncli.records import Record
 from attncli.tape.step import Step
 
 
-class Piece(Record):
+class Piece(Record, eq=False):
     """What stands under one key, a word: the cells of a whole step, or those at an index of it.
 
     The words beside the cells stand in `beside`, where there are any; `dtype` is that of the array
@@ -32,7 +32,7 @@ class Piece(Record):
     is_turned: bool = False
 
 
-class Cells(Record):
+class Cells(Record, eq=False):
     """The numbers of a piece with their units and texts, in the shape that it takes in its step."""
 
     values: Array

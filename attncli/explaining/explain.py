@@ -51,12 +51,6 @@ class Source(Record):
     step: str
     index: tuple[int, ...]
 
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Source) and (self.step, self.index) == (other.step, other.index)
-
-    def __hash__(self) -> int:
-        return hash((self.step, self.index))
-
 
 class Explanation(Record):
     """How a cell comes about: name = formula = unfolded = numbers = unrounded ≈ result, as reason.

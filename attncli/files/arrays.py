@@ -23,14 +23,11 @@ ABOUT = "options"
 def read(file: BinaryIO) -> dict[str, Raw]:
     """Return the arrays of an NPZ file by key, or the one array of an NPY file as X.
 
-    They cannot be changed, and so need not be copied.
-
     Raises:
         InputError: for a file that is damaged, or needs pickle.
     """
     arrays = _loaded(file)
     if not isinstance(arrays, dict):
-        arrays.flags.writeable = False
         return {"X": arrays}
     about = arrays.pop(ABOUT, None)
     values: dict[str, Raw] = {}
@@ -164,7 +161,4 @@ def _plain(array: Any) -> Raw:
         import numpy as np
 
         array = np.char.decode(array, "utf-8", "replace")
-    if array.dtype.kind == "U" or array.ndim == 0:
-        return array.tolist()
-    array.flags.writeable = False
-    return array
+    return array.tolist() if array.dtype.kind == "U" or array.ndim == 0 else array

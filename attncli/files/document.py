@@ -45,7 +45,7 @@ NUMBERS = r"0-9.eE+\-,\[\] "
 NO_LABELS: Mapping[str, Labels] = {}
 
 
-class Lifted(Record):
+class Lifted(Record, eq=False):
     """A large matrix that was lifted out of a text (`lifted`).
 
     Attributes:

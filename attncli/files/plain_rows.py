@@ -205,6 +205,4 @@ def array_of(rows: Lists | Lines, pieces: Iterable[str]) -> Array:
             values.frombytes(found.tobytes())  # it grows in place
     if not values:
         raise NotPlainError
-    matrix = np.frombuffer(values, dtype=np.float64).reshape(rows.shape(width))
-    matrix.flags.writeable = False
-    return matrix
+    return np.frombuffer(values, dtype=np.float64).reshape(rows.shape(width))

@@ -34,7 +34,7 @@ Schema: TypeAlias = dict[str, Any]
 """A JSON Schema, or a part of one."""
 
 
-class Form(Record):
+class Form(Record, eq=False):
     """How a value is written.
 
     `read` takes what is written (text, numbers, lists, mappings, arrays) and the key, for

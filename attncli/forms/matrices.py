@@ -11,6 +11,7 @@ import sys
 from collections.abc import Mapping, Sequence
 from itertools import chain
 from math import isfinite
+from numbers import Number
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,10 +48,10 @@ EXCERPT = 40
 
 
 def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
-    """Return a raw value in which the arrays of other libraries are NumPy's, copied if asked.
+    """Return a raw value whose arrays are read-only ones of NumPy, copied if asked.
 
     What has `__array__` is an array: a tensor, a table of pandas, a `Step`. Arrays of text or of
-    objects become nested lists, whose cells are read one by one. An InputError tells of an array
+    objects become nested lists, a Fraction or a Decimal its text. An InputError tells of an array
     that NumPy cannot read, and of lists that contain themselves.
     """
     if depth > MAX_DEPTH:
@@ -59,19 +60,24 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         _refuse_masked(raw, path)
         try:
-            array = np.array(raw) if copy else np.asarray(raw)
+            array = np.array(raw) if copy else np.asarray(raw).view()
+            array.flags.writeable = False
         except Exception as error:  # whatever the library raises, such as for a GPU's tensor
             message = f"{dotted(path)} cannot be read as an array: {error}"
             raise fail(message, *path) from None
-        return array.tolist() if array.dtype.kind in "OU" else array
+        is_listed = array.dtype.kind in "OU"
+        return plain(array.tolist(), path, copy, depth + 1) if is_listed else array
     if isinstance(raw, Mapping):
         return {key: plain(part, (*path, key), copy, depth + 1) for key, part in raw.items()}
-    if isinstance(raw, list | tuple) and raw and not isinstance(raw[0], str | int | float):
-        is_of_rows = not copy and {*map(type, raw)} == LISTS
+    kinds = {*map(type, raw)} if isinstance(raw, list | tuple) else set()
+    if not all(issubclass(kind, str | int | float) for kind in kinds):
+        is_of_rows = not copy and kinds == LISTS
         if is_of_rows and all(row and type(row[0]) is str for row in raw):
             return raw  # rows of a file, which hold no arrays
         parts = [plain(part, path, copy, depth + 1) for part in raw]
         return [_listed(part) if isinstance(part, np.ndarray) else part for part in parts]
+    if isinstance(raw, Number) and not isinstance(raw, int | float | complex | np.number):
+        return str(raw)
     return raw
 
 
@@ -99,8 +105,8 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
         truths: whether true and false are allowed, for 1 and 0.
 
     Returns:
-        An array of 2 to 4 axes, float16 or float32 if such an array was given, else float64; it is
-        no copy of what is an array of these already.
+        A read-only array of 2 to 4 axes, float16 or float32 if such an array was given, else
+        float64; it is no copy of what is an array of these already.
 
     Raises:
         InputError: for a ragged matrix, a word, an empty matrix, a number that is not finite.
@@ -113,9 +119,10 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
 
 
 def as_block(raw: object) -> str | None:
-    """Return a text block, or a list of rows that are texts as one; None for any other value."""
+    """Return a text block, a number as one, or a list of rows that are texts; None for the rest."""
     if not isinstance(raw, list | tuple):
-        return raw if isinstance(raw, str) else None
+        is_number = isinstance(raw, int | float) and not isinstance(raw, bool)
+        return str(raw) if is_number or isinstance(raw, str) else None
     rows = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in raw]
     if not all(isinstance(row, str) and re.search(r"\S\s+\S", row) for row in rows):
         return None
@@ -135,6 +142,7 @@ def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
     if not all_finite(array):
         _refuse_infinite(array, path, infinite)
+    array.flags.writeable = False  # an array that was given is so already, by `plain`
     return array if array.ndim > 1 else array.reshape(1, -1)
 
 

@@ -10,7 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of
+from attncli.problem.aliases import keys_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression
@@ -34,7 +34,7 @@ Each is short and reads like its textbook: it takes the tape and the problem, an
 
 def compute(
     problem: Problem,
-    only: Collection[str] | None = None,
+    only: str | Collection[str] | None = None,
     rounded: bool = True,
     alone: bool = False,
     foresee: Callable[[int], None] | None = None,
@@ -44,8 +44,8 @@ def compute(
 
     Args:
         problem: what to calculate.
-        only: the names of the steps that will be read, or patterns of them, all by default; large
-            steps that nobody asks for are not kept.
+        only: the name of the step that will be read, or names, or patterns of them, all by default;
+            large steps that nobody asks for are not kept.
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the steps of `only` will be read without those that they are made from, of
             which large ones then are not kept either.
@@ -71,7 +71,7 @@ def compute(
     if not isinstance(problem, Problem):
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
-    names = [key_of(word) for word in only or ()]
+    names = keys_of(only)
     if names:
         from attncli.tape.words import ALIASES, may_mean_step
 
@@ -97,8 +97,10 @@ def compute(
 
             method = partial(gradient, method=method)
         method(tape, problem)
-        told = tuple(tape.warnings), unrounded, (), tape.path
+        told = (*problem.warnings, *tape.warnings), unrounded, (), tape.path
         trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
+        for step in (*tape.inputs.values(), *tape.steps.values()):
+            step.array.flags.writeable = False
         if all(name in trace for name in names):
             return trace
         from attncli.mechanisms.named import ADJUSTED, with_meant_steps

@@ -93,6 +93,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     row = MASKS.get(mask) if isinstance(mask, str) else None
     if row is not None and row.start is not None:
         given["mask"] = {mask: row.start(sizes["n"], sizes["m"])}
+    if mask == "causal" and sizes["n"] != sizes["m"]:
+        given["mask"] = {"causal": True, "align": "top-left"}
     return _without_flaws(given, drawn)
 
 

@@ -13,7 +13,7 @@ from attncli.tape.step import Step
 from attncli.text.notebook import Shown
 
 
-class Trace(Record, Shown):
+class Trace(Record, Shown, eq=False):
     """A finished calculation.
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
@@ -40,6 +40,9 @@ class Trace(Record, Shown):
 
     def __iter__(self) -> Iterator[Step]:
         return iter(self.steps.values())
+
+    def __len__(self) -> int:
+        return len(self.steps)
 
     def __contains__(self, name: object) -> bool:
         return name in self.steps

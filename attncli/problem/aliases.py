@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -46,6 +46,11 @@ def key_of(word: str) -> str:
         rest = word[derived.end() :]
         return f"{derived[1] or 'd'}_{WEIGHTS.get(_letters(rest), rest)}"
     return known
+
+
+def keys_of(words: str | Iterable[str] | None) -> tuple[str, ...]:
+    """Return the keys that words mean; a text is one word, and None is no words."""
+    return tuple(map(key_of, [words] if isinstance(words, str) else words or ()))
 
 
 def _letters(word: str) -> str:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from typing import TypeAlias, TypedDict
 
 from numpy.typing import ArrayLike
 
 from attncli.problem.marking import Marking
 
-Matrix: TypeAlias = ArrayLike | Sequence[object] | None
+Number: TypeAlias = str | float | Fraction | Decimal | None
+Matrix: TypeAlias = ArrayLike | Sequence[object] | Number
 Words: TypeAlias = str | Sequence[str] | None
-Number: TypeAlias = str | float | None
 Named: TypeAlias = str | Mapping[str, object] | None
 """A name, or a mapping of the name and parameters."""
 

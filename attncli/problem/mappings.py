@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from itertools import starmap
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import Normalizer
@@ -133,6 +133,21 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
         return {"keep": MASKS["keep"].form.read(raw, path)}
     parts = _mask_parts()
     return read_parts(known_parts(raw, path, parts), path, parts)
+
+
+def mask_warnings(
+    mask: Mapping[str, object], written: Any, n: int | None, m: int | None
+) -> Iterator[str]:
+    """Yield a warning for each part of a mask for n queries and m keys that has two readings."""
+    if mask.get("causal") and n != m and not mask.keys() & {"align", "offset"}:
+        said = f"mask: causal lets query 1 of {n} see only key 1 of {m}"
+        way = "{causal: true, align: top-left}, or bottom-right if the queries are the last tokens"
+        yield f"{said}; write mask: {way}"
+    while isinstance(written, list | tuple) or getattr(written, "shape", None):
+        written = written[0]
+    if not isinstance(written, Mapping) and re.search(rf"\b{TRUTH_WORD}\b", str(written)):
+        said = "a query may attend where the mask is true, but some programs mean the reverse"
+        yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
 
 
 def _round_parts() -> dict[str, Form]:

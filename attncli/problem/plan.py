@@ -26,7 +26,7 @@ LONGEST = 200
 """Options of more values than this are not compared."""
 
 
-class Plan(Record):
+class Plan(Record, eq=False):
     """What is known of every problem with these options, and matrices of these shapes.
 
     Attributes:

@@ -23,6 +23,7 @@ from attncli.problem.aliases import with_keys
 from attncli.problem.blanks import told_together
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns, unknown_keys
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
+from attncli.problem.mappings import mask_warnings
 from attncli.problem.marking import Marking, read_marking
 from attncli.problem.plan import PLANS, Plan, is_own, key_of_plan
 from attncli.problem.scale import SCALE_NAMES, factor
@@ -47,6 +48,7 @@ class Problem:
         sizes: the letters of all shapes, such as n and d_k, and their sizes.
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
+        warnings: for each key that other programs read in another way, how it was read here.
         source: gives the place of a key in the file that the problem is from.
         number: its place, from 1, among the problems of one command; None where it is the only one.
 
@@ -114,6 +116,7 @@ class Problem:
     rules: Rules
     _options: Mapping[str, object]
     written: Mapping[str, Any]
+    warnings: tuple[str, ...]
     source: Callable[[KeyPath], Place]
     number: int | None
 
@@ -144,18 +147,18 @@ class Problem:
             refuse(told_together(faults, raw))
         written = {key: part for key, part in raw.items() if _is_small(part)}
         about = {"given": tuple(raw), "written": written, "source": nowhere, "number": None}
-        self.__dict__.update(DEFAULTS, **about)
+        shared = {} if plan is None else plan.values
+        self.__dict__.update({**DEFAULTS, **about, **shared, **values})
         if plan is None:
-            self.__dict__.update(values)
             self._plan()
             shared = {k: x for k, x in self.__dict__.items() if k in KEYS and not is_own(k)}
             PLANS.keep(known, Plan(shared, self.sizes, self.rules, self._options))
-            return
-        rules, options = plan.rules, plan.options
-        about = {"sizes": plan.sizes, "rules": rules, "_options": options}
-        self.__dict__.update(plan.values, **values, **about)
-        if rules.bias is not None:
-            self.__dict__["rules"] = replace(rules, bias=self.array("bias"))
+        else:
+            bias = None if plan.rules.bias is None else self.array("bias")
+            about = {"sizes": plan.sizes, "rules": replace(plan.rules, bias=bias)}
+            self.__dict__.update(about, _options=plan.options)
+        n, m = self.sizes.size("n"), self.sizes.size("m")
+        self.__dict__["warnings"] = tuple(mask_warnings(self.mask, raw.get("mask"), n, m))
 
     def _plan(self) -> None:
         """Check keys and shapes, and work out what follows from them."""

@@ -147,7 +147,8 @@ class Sizes:
         count = getattr(self, counter)
         if extra not in (None, count) and not (extra == 1 and form.broadcasts):
             what = f"{key} is a list of {extra} matrices, one a head, but {counter} is {count}"
-            self._fault(key, what, "", f"set {counter}: {extra}, or write one matrix")
+            other = "four axes, (batch, heads, …)" if form.stack == "either" else "one matrix"
+            self._fault(key, what, "", f"set {counter}: {extra}, or write {other}")
         return extra is not None
 
     def _noun(self, key: str, place: int, axes: int) -> str:
@@ -252,7 +253,35 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
         if values[key] and letter in sizes:
             sizes.bind(letter, len(values[key]), key, "labels")
+    _refuse_two_readings(sizes, shapes, values, given)
     return sizes
+
+
+def _refuse_two_readings(
+    sizes: Sizes, shapes: Shapes, values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]
+) -> None:
+    """Note a fault for each matrix of three axes whose first may be the batch or the heads.
+
+    Queries, keys and values that fit as one matrix per head are at fault only if they also fit as
+    one per batch element, uncut.
+    """
+    batch = sizes.size("batch")
+    stacks = [key for key, shape in given.items() if len(shape) == 3 and shape[0] == batch]
+    found = [key for key in stacks if sizes.heads > 1 and array_form(key).stack == "either"]
+    found = [key for key in found if batch != 1 or not array_form(key).broadcasts]
+    uncut = {key: given[key][1:] for key in found if "*" in shapes[key][1]}
+    if uncut and not sizes.faults and sizes_of(values, {**given, **uncut}).faults:
+        found = [key for key in found if key not in uncut]
+    sizes.faults = [] if found else sizes.faults  # what else does not fit may follow from it
+    for key in found:
+        letters = [letter.rpartition("*")[2] for letter in shapes[key]]
+        own = ", ".join(letters[::-1] if sizes.columns else letters)
+        heads = sizes.kv_heads if key in ("K", "V") else sizes.heads
+        leads = [(batch, 1), (1, heads)] if array_form(key).broadcasts else [(batch, heads)]
+        forms = " or ".join(f"({one}, {other}, {own})" for one, other in leads)
+        message = f"the first of the three axes of {key} may be the batch or the heads"
+        hint = f"write four axes, the batch and the heads first: {forms}"
+        sizes._fault(key, message, sizes.bound["batch"].key, hint)
 
 
 def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:

@@ -48,7 +48,7 @@ class Block(Record):
     top: int = 0
 
 
-class Matrix(Record):
+class Matrix(Record, eq=False):
     """What a block shows: values (rows, columns), with a name above and labels beside them.
 
     Attributes:

@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attncli.errors import fail
-from attncli.problem.aliases import key_of
+from attncli.problem.aliases import keys_of
 from attncli.records import Record
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import visible
@@ -172,7 +172,7 @@ def format_of_file(name: str, kind: Kind) -> str | None:
 def render(
     shown: Trace | Report | Sequence[Trace] | Sequence[Graded],
     format: str = "table",  # noqa: A002 - the name of the flag
-    only: Sequence[str] = (),
+    only: str | Sequence[str] = (),
     decimals: int | None = None,
     full: bool = False,
     quiet: bool = False,
@@ -187,7 +187,7 @@ def render(
         shown: one or several traces (`compute`), or reports (`check`).
         format: a row of `FORMATS` that is text, such as "table", "json" or "html", or a suffix
             of one, such as "md".
-        only: the names of the steps to show, all by default.
+        only: the name of the step to show, or names; all by default.
         decimals: digits after the point; by default 4 on pages and every digit in files.
         full: whether large matrices are shown whole.
         quiet: whether title and warnings are left out.
@@ -212,7 +212,7 @@ def render(
     several = [*shown] if isinstance(shown, Sequence) else [shown]
     kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
-    names = tuple(map(key_of, only))
+    names = keys_of(only)
     points = [name for one in several if isinstance(one, Report) for name in one.marking.points]
     selection = Selection(
         *(names, decimals, full, quiet, why),

@@ -123,8 +123,8 @@ def _options(problem: Problem) -> Iterator[str]:
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:
             with suppress(InputError):
-                Problem(**{**problem.written, key: raw})
-                lines[key] = f"# {key}: {_flow(raw)}"
+                if Problem(**{**problem.written, key: raw}).warnings == problem.warnings:
+                    lines[key] = f"# {key}: {_flow(raw)}"
     width = max(map(len, lines.values()), default=0)
     for key, line in lines.items():
         yield f"{line:{width}}  # {KEYS[key].meaning}"

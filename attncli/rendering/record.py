@@ -24,7 +24,7 @@ from attncli.text.numbers import every_digit, floats, rounded
 ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
 
 
-class Large(Record):
+class Large(Record, eq=False):
     """A matrix with so many numbers that their lists are not made at once."""
 
     array: Array

@@ -24,7 +24,7 @@ from attncli.text.escapes import label_text
 from attncli.text.numbers import style_of
 
 
-class Panel(Record):
+class Panel(Record, eq=False):
     """One matrix of a page.
 
     Attributes:

@@ -8,7 +8,7 @@ from attncli.attention.heads import SplitHeads
 from attncli.errors import fail
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of
+from attncli.problem.aliases import key_of, keys_of
 from attncli.problem.problem import Problem
 from attncli.rendering.selection import Selection, steps_named
 from attncli.tape.step import Step
@@ -81,8 +81,8 @@ def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
 def worksheet(
     problem: Problem | Trace | Sequence[Problem],
     format: str = "html",  # noqa: A002 - the name of the flag
-    blank: Sequence[str] = (),
-    give: Sequence[str] = (),
+    blank: str | Sequence[str] = (),
+    give: str | Sequence[str] = (),
     decimals: int | None = None,
     standalone: bool = False,
 ) -> str:
@@ -92,8 +92,8 @@ def worksheet(
         problem: one problem, or several, which stand one after the other.
         format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
             print; "yaml" or "csv", the answer sheet for `check`.
-        blank: the names of the steps that are open; by default all that a hand writes.
-        give: the names of those that are shown solved nevertheless.
+        blank: the name of the step that is open, or names; by default all that a hand writes.
+        give: the name or names of those that are shown solved nevertheless.
         decimals: digits after the point of the numbers that are shown.
         standalone: whether LaTeX is a complete document.
 
@@ -116,7 +116,6 @@ def worksheet(
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
     assert write is not None  # as the name is of a format that has it
-    names = tuple(blank), tuple(give)
     selection = Selection(decimals=decimals, standalone=standalone, full=True, is_worksheet=True)
-    pieces = write(traces, selection.with_blanks(*names))
+    pieces = write(traces, selection.with_blanks(keys_of(blank), keys_of(give)))
     return b"".join(pieces).decode()

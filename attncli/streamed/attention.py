@@ -48,7 +48,7 @@ class Plan(Record):
     threads: int
 
 
-class Attended(Record):
+class Attended(Record, eq=False):
     """What came out."""
 
     output: Array  # (batch, head, n, d_v)

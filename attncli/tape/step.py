@@ -53,7 +53,7 @@ def _fields(cls: type[Record], *kinds: str) -> tuple[str, ...]:
     return tuple(name for name, kind in cls.annotated.items() if kind in kinds)
 
 
-class Operation(Record):
+class Operation(Record, eq=False):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
     The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
@@ -159,7 +159,7 @@ class Operation(Record):
         return ()
 
 
-class Step(Record):
+class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     """A named value of the calculation.
 
     Attributes:
@@ -211,6 +211,20 @@ class Step(Record):
     def __array__(self, dtype: DTypeLike | None = None, copy: bool | None = None) -> Array:
         """`value`, for `np.asarray(step)` and whatever else reads arrays."""
         return np.array(self.value, dtype=dtype, copy=copy)
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
+        """What a function of NumPy makes of `value`: `2 * step` and `np.exp(step)` are arrays."""
+        if any(isinstance(array, Step) for array in options.get("out", ())):
+            return NotImplemented  # a step does not change
+        arrays = [part.value if isinstance(part, Step) else part for part in inputs]
+        return getattr(ufunc, method)(*arrays, **options)
+
+    def __dlpack__(self, **options: Any) -> Any:
+        """A copy of `value`, for `torch.as_tensor(step)`: what is made of it may be changed."""
+        return self.value.copy().__dlpack__(**options)
+
+    def __dlpack_device__(self) -> tuple[Any, Any]:
+        return self.value.__dlpack_device__()
 
     def __getitem__(self, places: Places | tuple[Places, ...]) -> Any:
         """Return numbers of `value`, as NumPy indexes it, with a label wherever an index may be.

@@ -113,7 +113,7 @@ class Tape:
         try:
             array = self.work(operation)
             if self.settle is not None:
-                array = self.settle(name, array)
+                array = self.settle(name, array).view()
         except FloatingPointError as beyond:
             where, part = f"{name} holds", getattr(beyond, "operation", operation)
             if part is not operation:

@@ -55,7 +55,7 @@ Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
 
 
-class Cells(Record):
+class Cells(Record, eq=False):
     """How one matrix is drawn.
 
     Attributes:

@@ -80,9 +80,10 @@ class Draw:
     @property
     def _warnings(self) -> int:
         """How many warnings it has: those of the given problem, but for ties of a hardmax."""
+        of_keys = len(self._problem.warnings)  # which no numbers change
         if self._problem.normalize["name"] != "hardmax":
-            return len(self._given.warnings)
-        return len(self.trace.warnings) if self.is_whole else GRAVE
+            return len(self._given.warnings) - of_keys
+        return len(self.trace.warnings) - of_keys if self.is_whole else GRAVE
 
     @property
     def faults(self) -> float:

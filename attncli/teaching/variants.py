@@ -59,7 +59,7 @@ PATIENCE = 10
 """After so many draws that are no better, one small flaw more is let pass."""
 
 
-class Variant(Record):
+class Variant(Record, eq=False):
     """A problem like the given one.
 
     Attributes:
