@@ -261,6 +261,13 @@ def test_bahdanau_and_mse_are_understood() -> None:
     assert outputs[0] == outputs[1]
 
 
+def test_a_new_problem_of_another_word(attn: Attn) -> None:
+    for word, name in (("Bahdanau", "additive"), ("dot product", "dot")):
+        assert attn("new", "--score", word).out == attn("new", "--score", name).out
+    said = attn("new", "--score", "mse").err
+    assert said.startswith("--score: unknown score mse\n  known: dot, scaled_dot")
+
+
 def test_the_list_of_keys_is_shown_once(tmp_path: Path) -> None:
     message = refused(f"{X}aaa: 1\nscroe: dot\nbbb: 2\nzzz: 3\nhaeds: 2\n", tmp_path)
     assert [line.split(": ")[1] for line in message.split("\n") if line.startswith("p.")] == [

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.checking.texts import texts_of
 from attncli.errors import InputError
+from attncli.explaining.exact import Exact
 from attncli.forms.matrices import block_labels, to_array
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import block_of
@@ -363,6 +364,12 @@ def test_rows_that_are_texts(raw: Any) -> None:
     assert problem.X is not None
     assert problem.X.tolist() == [[1, 0], [-1, 2]]
     assert attncli.check(problem, {"K": raw}).verdict == "correct"
+
+
+def test_rows_that_are_texts_keep_their_digits() -> None:
+    problem = attncli.Problem(X=["1 1/3", "2 0"], score={"name": "general", "W": ["1 0", "0 1"]})
+    trace = attncli.compute(problem)
+    assert Exact(trace).texts(trace["scores"]) == [["10/9", "2"], ["2", "4"]]
 
 
 def test_thousands_are_not_taken_for_rows(tmp_path: Path) -> None:

@@ -152,7 +152,8 @@ def choice(words: Iterable[str]) -> Form:
         word = others.get(plain, word)
         if word not in known:
             message = f"unknown {dotted(path)} {visible(word)}"
-            raise fail(message, *path, hint=OTHER_WORDS.get(plain) or did_you_mean(word, known))
+            hint = OTHER_WORDS.get(plain, "")
+            raise fail(message, *path, hint=hint if " " in hint else did_you_mean(word, known))
         return word
 
     return Form(read, ({"enum": list(known)}, *map(_in_other_words, others)))

@@ -103,7 +103,7 @@ def _with_defaults(score: object, kind: Kind) -> dict[str, Any]:
     raw = {"name": kind.score} | score if isinstance(score, dict) else {"name": score}
     name = choice(SCORES).read(raw["name"], ("score",))
     own = {p.name: p.default for p in SCORES[name].parameters if p.default is not None}
-    return {"name": name} | own | raw
+    return {"name": name} | own | raw | {"name": name}
 
 
 def _sizes(

@@ -25,10 +25,8 @@ ALIASES = {
 """Each with the key that it means. Weights and biases have more: see `key_of`."""
 
 WEIGHTS = {f"{letter}{side}".lower(): f"{letter}_{side}" for letter in "Wb" for side in "qkvo"}
-DERIVED = re.compile(
-    r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)"  # as in dL/dV
-)
-"""What stands before a name in that of its derivative, and of what a weight becomes."""
+DERIVED = re.compile(r"(d|new)_(?=[Wb])|(?:[d∂](?:L|J|[Ll]oss)/[d∂]|∇|grad(?=[_ ]))[_ ]?(?=\w)")
+"""The start of the name of a derivative, as in dL/dV, and of what a weight becomes."""
 NO_LETTERS = "_^{}$ "
 """What may stand between, before and behind the two letters of a weight."""
 REMOVED = str.maketrans("", "", NO_LETTERS)

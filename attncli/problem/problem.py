@@ -18,7 +18,7 @@ from attncli.attention.scores import SCORES
 from attncli.attention.weights import Factor, Rules
 from attncli.errors import InputError, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.matrices import plain
+from attncli.forms.matrices import as_block, plain
 from attncli.problem.aliases import with_keys
 from attncli.problem.blanks import told_together
 from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns, unknown_keys
@@ -287,7 +287,8 @@ class Problem:
         """Return a small key, or a part such as `score.W`, as it was given; else None."""
         head, _, part = key.partition(".")
         raw = self.written.get(head)
-        return raw.get(part) if part and isinstance(raw, Mapping) else raw
+        raw = raw.get(part) if part and isinstance(raw, Mapping) else raw
+        return as_block(raw) or raw
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
