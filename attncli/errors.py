@@ -6,7 +6,6 @@ file adds the place. Only the command line prints.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from attncli.records import Record, replace
@@ -81,8 +80,6 @@ class Fault(Record):
         return "\n".join(parts)
 
 
-LIST = re.compile("(?:known: |there are ).*", re.DOTALL)
-"""A hint that lists everything that there is; of faults with the same one, the last shows it."""
 MOST_TOLD = 50
 """Of more faults the first are told, and looked up in the file; the others are counted."""
 
@@ -100,7 +97,7 @@ class InputError(Exception):
         others = [f"  and {more:,} more like these"] if more > 0 else []
         told = self.faults[:MOST_TOLD]
         last = {f.hint: f for f in told}
-        shown = [f if last[f.hint] is f else replace(f, hint=LIST.sub("", f.hint)) for f in told]
+        shown = [f if last[f.hint] is f else replace(f, hint="") for f in told]
         return "\n".join([*map(str, shown), *others])
 
 

@@ -6,9 +6,13 @@ its fields from the annotations, as a dataclass does, and type checkers treat it
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar, TypeVar, dataclass_transform
 
 R = TypeVar("R", bound="Record")
+
+EMPTY: Mapping[Any, Any] = {}
+"""The default of fields and parameters that are mappings."""
 
 
 @dataclass_transform(frozen_default=True)

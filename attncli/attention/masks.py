@@ -29,7 +29,7 @@ from attncli.forms.form import (
 )
 from attncli.forms.matrices import dotted, to_array, to_count, to_vector
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 from attncli.tape.derivatives import passed
 from attncli.tape.step import ALL, Derivatives, Expression, Operation, notation_of
 from attncli.tape.walk import cut
@@ -213,8 +213,6 @@ WINDOW = Form(_window, PAIR)
 POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
 """Which query and key stand at the same position, and how many keys are before the first query."""
 
-NO_SETTINGS: Mapping[str, Form] = {}
-
 
 class MaskForm(Record):
     """One row of the table.
@@ -230,7 +228,7 @@ class MaskForm(Record):
     formula: str  # when a key j is kept for a query i
     summary: str  # one line for `attn scores`
     check: Callable[[Any, int, int], None] | None = None
-    settings: Mapping[str, Form] = NO_SETTINGS  # more keys of `mask`, which say what a position is
+    settings: Mapping[str, Form] = EMPTY  # more keys of `mask`, which say what a position is
     by_position: bool = False  # whether it asks for the places of queries among the keys
     # A value to start from, for n queries and m keys, where the name alone is no mask.
     start: Callable[[int, int], Any] | None = None

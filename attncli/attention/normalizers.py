@@ -428,6 +428,5 @@ class SupportMean(Operation):
 def _mean(numbers: Any, where: Array, along: int) -> Any:
     """Return the mean of some of the numbers of each line."""
     count = np.maximum(where.sum(axis=along, keepdims=True), 1)
-    if numbers.dtype.kind == "f":  # NumPy divides float32 by whole numbers in double precision
-        count = count.astype(numbers.dtype)
-    return np.where(where, numbers, 0.0).sum(axis=along, keepdims=True) / count
+    mean = np.where(where, numbers, 0.0).sum(axis=along, keepdims=True) / count
+    return mean.astype(numbers.dtype)  # which NumPy makes double precision by a whole number

@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.errors import KeyPath
 from attncli.forms.form import Form, choice, matrix, number, vector
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 
 AXES = ("keys", "queries")
 
@@ -43,8 +43,6 @@ SETTINGS: dict[str, Form] = {
 }
 """The keys that every normaliser takes beside its own parameters."""
 
-NO_PARAMETERS: Mapping[str, Any] = {}
-
 
 class Normalize(Record):
     """How to normalise: which function, along which axis, and its numbers."""
@@ -53,7 +51,7 @@ class Normalize(Record):
     temperature: float = 1.0  # positive; the scores are divided by it first
     base: float = np.e  # greater than 1; what softmax raises to the power of the scores
     axis: str = "keys"  # "keys" (each row) or "queries" (each column)
-    parameters: Mapping[str, Any] = NO_PARAMETERS  # the normaliser's own
+    parameters: Mapping[str, Any] = EMPTY  # the normaliser's own
 
     @property
     def along(self) -> int:

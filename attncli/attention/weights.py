@@ -7,7 +7,6 @@ nothing is left out.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -19,15 +18,12 @@ from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
 from attncli.errors import fail
 from attncli.notation.tree import Formula
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.operations import Add, Scale, SoftCap
 from attncli.tape.step import ALL, LEADING, Expression, Operation, Step
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of, cut
 from attncli.text.escapes import visible
-
-NOTHING: Mapping[str, Any] = {}
-
 
 MANY = 2**18
 """From so many scores on it is told how many numbers the steps will have."""
@@ -37,11 +33,11 @@ class Rules(Record, eq=False):
     """How scores come about and become weights; arrays are (batch, head, row, column)."""
 
     score: str = "scaled_dot"  # a key of `SCORES`
-    parameters: Mapping[str, Array | float] = NOTHING  # the score function's own
+    parameters: Mapping[str, Array | float] = EMPTY  # the score function's own
     scale: Factor | None = None  # times, over, and how the factor is written; None where it is 1
     softcap: float | None = None  # c of c·tanh(s/c), or None
     bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
-    mask: Mask = NOTHING  # what may be attended to
+    mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
     part: tuple[slice, int] | None = None  # which of how many queries these are; None for all
 

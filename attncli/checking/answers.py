@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -32,7 +32,7 @@ from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
 from attncli.notation.blocks import DECIMAL
 from attncli.problem.keys import KEYS
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
@@ -55,7 +55,6 @@ PROBLEM = "problem"
 
 ABOUT = (*NAMES, TITLE, *COMMENTS, PROBLEM)
 
-NO_LABELS: Mapping[str, Labels] = {}
 
 PLAIN = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 """A number of one cell that can be read without asking what else it might be."""
@@ -85,7 +84,7 @@ class Submission(Record, eq=False):
     matrices: Mapping[str, Any]
     locate: Locate = nowhere
     ragged: bool = False
-    labels: Mapping[str, Labels] = NO_LABELS
+    labels: Mapping[str, Labels] = EMPTY
     comment: str = ""
     heading: Locate = nowhere
     problem: str = ""
@@ -238,14 +237,8 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(
         found.texts.ravel().tolist()
     )
-    share = SHARES[dtype] if dtype in SHARES else _share_of(step.array.dtype)
+    share = SHARES.get(dtype, SHARES.get(step.array.dtype.name, SHARE))
     return Written(own, unit, texts, share, dtype)
-
-
-@lru_cache
-def _share_of(dtype: np.dtype[Any]) -> float:
-    """Return which share of itself a number of a type may be off; NumPy is slow to name a type."""
-    return SHARES.get(str(dtype), SHARE)
 
 
 def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells | ShapeMismatch:
@@ -319,7 +312,7 @@ def submission_of(
     name: str,
     locate: Locate = nowhere,
     ragged: bool = False,
-    labels: Mapping[str, Labels] = NO_LABELS,
+    labels: Mapping[str, Labels] = EMPTY,
     heading: Locate | None = None,
     is_file: bool = False,
 ) -> Submission:

@@ -33,10 +33,8 @@ from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.text.notebook import Shown
-
-NO_ANSWERS: Mapping[str, str] = {}
 
 MOST_NAMED = 8
 """For so many sets of steps that change nothing, and that sheets name, calculations are kept."""
@@ -74,7 +72,7 @@ class Report(Record, Shown, eq=False):
     said: tuple[str, ...] = ()
     comment: str = ""
     marking: Marking = Marking()
-    answers: Mapping[str, str] = NO_ANSWERS
+    answers: Mapping[str, str] = EMPTY
     title: str = ""
 
     def is_wrong(self, judged: Judged) -> bool:

@@ -23,8 +23,6 @@ from attncli.text.escapes import visible
 LONGEST = 500
 """No key that means something is longer, and no message quotes one that is."""
 
-MOST_WORDS = 4096
-"""The meanings of so many words are kept."""
 
 At: TypeAlias = tuple[Any, ...]
 """An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
@@ -41,21 +39,10 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """
     if word in trace:  # as nearly all are
         return trace[word], (), False
-    known = _known(trace)
-    if word not in known:
-        if len(known) >= MOST_WORDS:
-            known.clear()
-        known[word] = _found(word, trace)
-    return known[word]
+    return _found(word, trace)
 
 
-@lru_cache(maxsize=8)
-def _known(trace: Trace) -> dict[str, tuple[Step, At, bool]]:
-    """Return what words were found to mean: the rows of a class's table have the same headings."""
-    del trace
-    return {}
-
-
+@lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
 def _found(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """Return what a word means that is not the name of a step."""
     if len(word) > LONGEST:

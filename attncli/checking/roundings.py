@@ -10,9 +10,9 @@ import numpy as np
 from attncli.attention.normalizers import Exp
 from attncli.checking.digits import ALL_DIGITS, Habit
 from attncli.notation.text import text
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.operations import Scale
-from attncli.tape.replay import NO_CHANGE, Change
+from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import everywhere, walk
 from attncli.text.sentences import all_of
@@ -53,7 +53,7 @@ class EarlyRounding(Record):
 
     words: str
     constant: str = ""
-    change: Change = NO_CHANGE
+    change: Change = EMPTY
     factor: float = 1.0
     names: frozenset[str] = frozenset()
     habit: Habit = Habit(0.0)

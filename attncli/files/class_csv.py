@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Raw, error_at
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -42,8 +42,6 @@ LONG = {
 
 NEEDED = {"step", "row", "value"}
 CELL = re.compile(r"\w.*\[.*\]")
-
-NO_MEANINGS: Mapping[str, str] = {}
 
 
 class Sheet(Record):
@@ -93,7 +91,7 @@ def plain(heading: str) -> str:
     return " ".join(heading.casefold().split())
 
 
-def sheets(text: str, name: str, meanings: Mapping[str, str] = NO_MEANINGS) -> Iterator[Sheet]:
+def sheets(text: str, name: str, meanings: Mapping[str, str] = EMPTY) -> Iterator[Sheet]:
     """Yield the sheets of a table of a class; none where the CSV text of a file is no such table.
 
     Args:

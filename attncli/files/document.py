@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, TypeAlias
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 
 # Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
 # import than most files to read.
@@ -41,8 +41,6 @@ LARGE = 20_000
 
 NUMBERS = r"0-9.eE+\-,\[\] "
 """What plain numbers, and lists of them on one line, are written with, in a pattern."""
-
-NO_LABELS: Mapping[str, Labels] = {}
 
 
 class Lifted(Record, eq=False):
@@ -105,7 +103,7 @@ class Document(Record):
     folder: Path
     values: dict[str, Raw]
     locate: Callable[[KeyPath], Place]
-    labels: Mapping[str, Labels] = NO_LABELS
+    labels: Mapping[str, Labels] = EMPTY
     bare: bool = False
     heading: Callable[[KeyPath], Place] | None = None
     error: InputError | None = None

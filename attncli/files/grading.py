@@ -14,11 +14,10 @@ from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at
 from attncli.files.foreign import refused
 from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
-from attncli.files.load import NOTHING
 from attncli.files.read import STDIN
 from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
 from attncli.problem.problem import Problem
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
@@ -69,9 +68,9 @@ class Grading(Record):
     assignment: Assignment
     strict: bool = False
     stdin: BinaryIO | None = None
-    matrices: Mapping[str, str] = NOTHING
+    matrices: Mapping[str, str] = EMPTY
     allow_outside: bool = False
-    headings: Headings = NOTHING
+    headings: Headings = EMPTY
     tell: Callable[[str], None] = silent
     with_absent: bool = True
     worked: set[str] | None = None
@@ -313,9 +312,9 @@ def grade_all(
     sources: Sequence[str],
     strict: bool = False,
     stdin: BinaryIO | None = None,
-    matrices: Mapping[str, str] = NOTHING,
+    matrices: Mapping[str, str] = EMPTY,
     allow_outside: bool = False,
-    headings: Headings = NOTHING,
+    headings: Headings = EMPTY,
 ) -> Iterator[Graded]:
     """Yield the report of every sheet of answers, or why there is none.
 
@@ -323,12 +322,11 @@ def grade_all(
         problems: what was worked: one problem or several, or what each student of a class was
             given (`load_assignment`).
         sources: files and folders of answers; without any, the answers that stand in the problems.
-        strict: whether a number that is off in its last digit, or rounded early, is wrong.
+        strict: as of `Grading`, and so are the others.
         stdin: what to read for "-".
-        matrices: files of single answers, by step: {"weights": "w.csv"}; they are added to the
-            one sheet that there is.
-        allow_outside: whether a sheet may name files outside its own folder and those below.
-        headings: what columns of a table of a class hold, by their headings.
+        matrices: files of single answers, by step.
+        allow_outside: whether a sheet may name any file.
+        headings: what columns of a table of a class hold.
 
     Raises:
         InputError: if a problem cannot be calculated, if its marking names no step of it, or if it

@@ -20,7 +20,7 @@ from attncli.problem.aliases import ALIASES, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 
 LABELLED = {
@@ -33,9 +33,6 @@ LABELLED_TEXTS = ("X", "memory")
 """Which matrices name tokens by the words in a text block, too."""
 
 
-NOTHING: Mapping[str, str] = {}
-
-
 class Overrides(Record):
     """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}.
 
@@ -43,8 +40,8 @@ class Overrides(Record):
     problem may name files that lie outside its own folder.
     """
 
-    options: Mapping[str, str] = NOTHING
-    matrices: Mapping[str, str] = NOTHING
+    options: Mapping[str, str] = EMPTY
+    matrices: Mapping[str, str] = EMPTY
     allow_outside: bool = False
 
 

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, BinaryIO
 from attncli.errors import Fault, InputError, KeyPath, Place, located, refuse
 from attncli.files.document import Document, Headings, Raw, Source, error_at
 from attncli.files.folder import Folder
-from attncli.files.load import NOTHING, flag_place, matrix_of, names_file
+from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
 from attncli.problem.keys import KEYS
 from attncli.problem.uses import REPLACES
-from attncli.records import replace
+from attncli.records import EMPTY, replace
 
 if TYPE_CHECKING:
     from attncli.checking.answers import Submission
@@ -42,7 +42,7 @@ def load_each_sheet(
     source: Source,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
-    headings: Headings = NOTHING,
+    headings: Headings = EMPTY,
 ) -> Iterator[tuple[str, Submission | InputError]]:
     """Yield every sheet of a file with its name: one that is wrong stands for its error.
 

@@ -14,6 +14,7 @@ from attncli.arithmetic.elements import OPERATORS
 from attncli.notation import tree
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as as_text
+from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -35,7 +36,6 @@ CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
 """The pattern of several numbers, or cells left out, with no sign of a calculation between them."""
 CONSTANTS = {"e": math.e, "π": math.pi}
-NO_NAMES: Mapping[str, float] = {}
 
 
 class NumberAsWritten(float):
@@ -148,7 +148,7 @@ def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
     return words
 
 
-def evaluate(formula: tree.Formula, names: Mapping[str, float] = NO_NAMES) -> float:
+def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float:
     """Return the value of a written number, or of an expression with values for its names.
 
     Raises:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import zip_longest
 
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.parameters import SETTINGS
@@ -108,11 +107,10 @@ def read_value(key: str, raw: object) -> object:
 
 def unknown_keys(words: Iterable[str]) -> list[Fault]:
     """Return a fault for each word that is no key; only those that are shown have a hint."""
-    unknown = [word for word in words if word not in KEYS]
-    hints = [way_out(word, KEYS) for word in unknown[:MOST_TOLD]]
+    unknown = enumerate(word for word in words if word not in KEYS)
     return [
-        Fault(f"unknown key {visible(word)}", (word,), hint)
-        for word, hint in zip_longest(unknown, hints, fillvalue="")
+        Fault(f"unknown key {visible(word)}", (word,), way_out(word, KEYS) if i < MOST_TOLD else "")
+        for i, word in unknown
     ]
 
 

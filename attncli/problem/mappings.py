@@ -33,20 +33,18 @@ from attncli.forms.form import (
 )
 from attncli.forms.matrices import MATRIX_SUFFIXES, dotted
 from attncli.notation.pattern import in_any_case
+from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 Table: TypeAlias = Mapping[str, ScoreFunction] | Mapping[str, Normalizer]
-
-NO_ROWS: Table = {}
-NO_SETTINGS: Mapping[str, Form] = {}
 
 
 class Named(Form):
     """The form of a row of a table, by its name alone or with its parameters."""
 
-    table: Table = NO_ROWS
+    table: Table = EMPTY
     default: str = ""  # the row where only parameters are given
-    settings: Mapping[str, Form] = NO_SETTINGS  # the keys that every row takes beside its own
+    settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
 
     def schema(self) -> Schema:
         """Return its part of a JSON Schema: the names that need no more, then the mappings."""

@@ -22,13 +22,12 @@ from attncli.forms.form import (
     whole_number,
 )
 from attncli.forms.matrices import dotted, to_count, to_number
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
 MOST_DECIMALS = 17
 MOST_POINTS = 1_000_000
 
-NO_POINTS: Mapping[str, float] = {}
 
 FLAGS = {
     "decimals": "--decimals-asked",
@@ -54,7 +53,7 @@ class Marking(Record):
     decimals: int | None = None
     tolerance: float = 0.0
     ask: tuple[str, ...] = ()
-    points: Mapping[str, float] = NO_POINTS
+    points: Mapping[str, float] = EMPTY
     follow: float = 1.0
 
     @property

@@ -42,27 +42,18 @@ class Plan(Record, eq=False):
     options: Mapping[str, object]
 
 
-class Plans:
-    """The plans of the latest problems."""
-
-    def __init__(self) -> None:
-        self._known: dict[object, Plan] = {}
-
-    def find(self, key: object) -> Plan | None:
-        """Return the plan that was kept under a key."""
-        return self._known.get(key) if key is not None else None
-
-    def keep(self, key: object, plan: Plan) -> None:
-        """Keep a plan, unless a matrix is among its options."""
-        mappings = (part for part in plan.values.values() if isinstance(part, Mapping))
-        if key is None or any(isinstance(x, np.ndarray) for m in mappings for x in m.values()):
-            return
-        if len(self._known) >= MOST:
-            self._known.clear()
-        self._known[key] = plan
+PLANS: dict[object, Plan] = {}
+"""The plans of the latest problems."""
 
 
-PLANS = Plans()
+def keep_plan(key: object, plan: Plan) -> None:
+    """Keep a plan, unless a matrix is among its options."""
+    mappings = (part for part in plan.values.values() if isinstance(part, Mapping))
+    if key is None or any(isinstance(x, np.ndarray) for m in mappings for x in m.values()):
+        return
+    if len(PLANS) >= MOST:
+        PLANS.clear()
+    PLANS[key] = plan
 
 
 def key_of_plan(raw: Mapping[str, Any], values: Mapping[str, Any]) -> object:

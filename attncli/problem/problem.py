@@ -25,7 +25,7 @@ from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns, u
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.mappings import mask_warnings
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.plan import PLANS, Plan, is_own, key_of_plan
+from attncli.problem.plan import PLANS, Plan, is_own, keep_plan, key_of_plan
 from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.uses import misused
@@ -136,7 +136,7 @@ class Problem:
             except InputError as error:
                 faults += error.faults
         known = key_of_plan(raw, values)
-        plan = PLANS.find(known)
+        plan = PLANS.get(known)
         for key, value in raw.items() if plan is None else ():
             if not is_own(key):
                 with collected(faults):
@@ -152,7 +152,7 @@ class Problem:
         if plan is None:
             self._plan()
             shared = {k: x for k, x in self.__dict__.items() if k in KEYS and not is_own(k)}
-            PLANS.keep(known, Plan(shared, self.sizes, self.rules, self._options))
+            keep_plan(known, Plan(shared, self.sizes, self.rules, self._options))
         else:
             bias = None if plan.rules.bias is None else self.array("bias")
             about = {"sizes": plan.sizes, "rules": replace(plan.rules, bias=bias)}

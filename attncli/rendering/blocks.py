@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.notation.text import text as as_text
-from attncli.records import Record
+from attncli.records import EMPTY, Record
 from attncli.rendering.pieces import pieces
 from attncli.tape.step import Step
 from attncli.text.elision import LIMIT, kept
@@ -36,8 +36,6 @@ PAPER_WIDTH = 100
 
 ROOM = 8
 """About as many characters wide is the room for a number that is yet to be written."""
-
-NO_CELLS: Mapping[tuple[int, int], Span] = {}
 
 
 class Block(Record):
@@ -76,7 +74,7 @@ class Matrix(Record, eq=False):
     bars: Sequence[int] = ()
     shaded: bool = False
     is_blank: Callable[[int, int], bool] = lambda row, column: False
-    cells: Mapping[tuple[int, int], Span] = NO_CELLS
+    cells: Mapping[tuple[int, int], Span] = EMPTY
     is_open: bool = False
 
     @property

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 
 import numpy as np
 
@@ -97,29 +96,11 @@ def _labelled(
     if not rows and not columns:
         yield from numbers
         return
-    n, m = shape
-    yield _heads(columns or _counted(m), delimiter)
-    starts = _starts(rows or _counted(n), delimiter)
+    n, m = (tuple(str(i + 1) for i in range(size)) for size in shape)
+    # An empty corner says that the first row and the first column are labels, even numbers.
+    yield csv_text([["", *map(as_cell, columns or m)]], delimiter)
+    starts = csv_text(([as_cell(word), ""] for word in rows or n), delimiter).splitlines()
     yield from (start + line for start, line in zip(starts, numbers, strict=True))
-
-
-def _counted(count: int) -> tuple[str, ...]:
-    return tuple(str(i + 1) for i in range(count))
-
-
-@lru_cache
-def _heads(words: tuple[str, ...], delimiter: str) -> str:
-    """Return the line of labels of columns.
-
-    An empty corner says that the first row and the first column are labels, even numbers.
-    """
-    return csv_text([["", *map(as_cell, words)]], delimiter)
-
-
-@lru_cache
-def _starts(words: tuple[str, ...], delimiter: str) -> list[str]:
-    """Return the starts of lines with labels of rows."""
-    return csv_text(([as_cell(word), ""] for word in words), delimiter).splitlines()
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:

@@ -7,7 +7,6 @@ that is not the student's own, unless the solution is asked for.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from functools import cache
 from urllib.parse import quote
 
 from attncli.checking.check import Report
@@ -112,12 +111,6 @@ class Mark(Record):
     said: str = ""
 
 
-@cache
-def _shared(sign: str, percent: int, said: str) -> Mark:
-    """Return a mark; those of a large class that are alike are one."""
-    return Mark(sign, percent / 100, said)
-
-
 class Row(Record):
     """What the class page shows of one student; nothing else of a sheet is kept.
 
@@ -161,12 +154,12 @@ def row(graded: Sequence[Graded], page: str) -> Row:
 def _mark(report: Report, name: str) -> Mark:
     judged = report.steps[name]
     if judged.status == "missing":
-        return _shared("–", 0, "")
+        return Mark("–")
     is_wrong = report.is_wrong(judged)
     sign = "✗" if is_wrong else SIGNS.get(judged.status, "✓")
     share = float((judged.codes == WRONG).mean()) if judged.codes.size else 1.0
     finding = report.findings.get(name) if is_wrong else None
-    return _shared(sign, round(100 * share), finding.id if finding else "")
+    return Mark(sign, round(share, 2), finding.id if finding else "")
 
 
 def of_class(rows: Sequence[Row], tally: Tally, name: str = "") -> Iterator[bytes]:

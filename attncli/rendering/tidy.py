@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 import numpy as np
 
@@ -31,7 +30,7 @@ def as_tidy(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def _problem(trace: Trace, selection: Selection) -> Iterator[str]:
     number, title = str(trace.problem.number or 1), as_cell(trace.problem.title)
     for step in selection.steps(trace):
-        start = _cells(number, title, step.name)
+        start = csv_text([[number, title, step.name, ""]]).removesuffix("\n")
         yield from _step(start, step, selection.decimals)
 
 
@@ -70,12 +69,6 @@ def _word(labels: dict[str, list[str]], name: str, known: dict[str, int]) -> str
     return words[known[name]] if name in known and known[name] < len(words) else ""
 
 
-@lru_cache
 def _labels(words: tuple[str, ...]) -> list[str]:
     """Return labels as cells of CSV."""
     return csv_text([as_cell(word), ""] for word in words).replace(",\n", "\n").splitlines()
-
-
-def _cells(*cells: str) -> str:
-    """Return the first cells of a line."""
-    return csv_text([[*cells, ""]]).removesuffix("\n")

@@ -9,7 +9,7 @@ from itertools import product
 from typing import TypeAlias
 
 from attncli.errors import InputError, fail
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.cells import Index, are_clear, cell_name, mixes_values, row_letter, told_apart
 from attncli.tape.step import Step
 from attncli.tape.words import has_time, meant, words_of
@@ -18,7 +18,6 @@ from attncli.text.suggestions import near_words
 
 Steps: TypeAlias = Mapping[str, Step]
 
-NONE: Steps = {}
 
 MOST_LISTED = 12
 
@@ -55,7 +54,9 @@ class Cells(Record):
         return self.along == tuple(map(range, self.step.value.shape))
 
 
-def find_cells(name: str, steps: Steps, inputs: Steps = NONE, added: Collection[str] = ()) -> Cells:
+def find_cells(
+    name: str, steps: Steps, inputs: Steps = EMPTY, added: Collection[str] = ()
+) -> Cells:
     """Return the cells that a name means.
 
     A name is that of a step, or what people call it (`scores`, `S`, `QK^T`), alone or with places

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
 from typing import Generic, TypeAlias, TypeVar, cast
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
+from attncli.records import EMPTY
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources
 
@@ -20,8 +20,6 @@ V = TypeVar("V", bound=Values)
 
 Change: TypeAlias = Mapping[str, Expression]
 """Other operations for some steps, by the name of the step."""
-
-NO_CHANGE: Change = MappingProxyType({})
 
 
 class Replay(Generic[V]):
@@ -55,7 +53,7 @@ class Replay(Generic[V]):
         known: Callable[[Step], V | None] = lambda step: None,
         settle: Callable[[Step, V], V] = lambda step, value: value,
         worked: Mapping[str, V] | None = None,
-        instead: Change = NO_CHANGE,
+        instead: Change = EMPTY,
         of_input: Callable[[Step], V] | None = None,
     ) -> None:
         self._steps = list(steps)

@@ -29,7 +29,6 @@ from attncli.notation.tree import (
     Words,
     named,
 )
-from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
 from attncli.text.escapes import label_text
 
@@ -320,16 +319,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
     @property
     def formula(self) -> str:
         """How the step is made, such as `scores = Q Kᵀ`."""
-        try:
-            made = self.name, self.columns, self.vanishes, _likeness(self.operation)
-            if (known := FORMULAS.get(made)) is not None:
-                return known
-        except TypeError:  # an operation has a field that cannot be compared
-            return text(self.notation)
-        if len(FORMULAS) >= MOST_FORMULAS:
-            FORMULAS.clear()
-        found = FORMULAS[made] = text(self.notation)
-        return found
+        return text(self.notation)
 
     def __repr__(self) -> str:
         """Short, as arrays are large."""
@@ -340,29 +330,6 @@ Expression: TypeAlias = Step | Operation
 
 Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
 """Operands (or what these are made of, where a hand passes over them) and derivatives."""
-
-MOST_FORMULAS = 4096
-FORMULAS: dict[object, str] = {}
-"""The formulas that were written last: those of a thousand problems of one form are the same."""
-
-
-def _likeness(part: object) -> object:
-    """Return what two operations share that have the same formula.
-
-    Raises:
-        TypeError: for an operation with a field of another type.
-    """
-    if isinstance(part, Step):
-        return part.name, part.columns, part.trailing
-    if isinstance(part, (Operation, Formula)):
-        return type(part), *[_likeness(getattr(part, name)) for name in part.fields]
-    if isinstance(part, tuple):
-        return tuple(map(_likeness, part))
-    if isinstance(part, NumberAsWritten):
-        return float(part), _likeness(part.formula)
-    if part is None or isinstance(part, (str, int, float)):
-        return type(part), part
-    raise TypeError
 
 
 def notation_of(expression: Expression, columns: bool = False) -> Formula:

@@ -115,8 +115,8 @@ class Tape:
             if self.settle is not None:
                 array = self.settle(name, array).view()
         except FloatingPointError as beyond:
-            where, part = f"{name} holds", getattr(beyond, "operation", operation)
-            if part is not operation:
+            where = f"{name} holds"
+            for part in (part for part in beyond.args if part is not operation):
                 formula = text(notation_of(part, self.columns))
                 where = f"{name} is made of {formula}, which holds"
             message = f"{where} a number that is beyond what a float can hold"

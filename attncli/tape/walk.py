@@ -57,19 +57,11 @@ def apply_to(
         return operation.bounds(*(a if type(a) is interval else interval(a, a) for a in arrays))
 
 
-class BeyondFloatsError(FloatingPointError):
-    """Raised for an operation whose result holds a number that is beyond what a float can hold."""
-
-    def __init__(self, operation: Operation) -> None:
-        super().__init__(operation)
-        self.operation = operation
-
-
 def array_of(expression: Expression) -> Array:
     """Return the array of an expression of recorded values.
 
     Raises:
-        BeyondFloatsError: for the innermost operation whose result a float cannot hold. Its
+        FloatingPointError: with the innermost operation whose result a float cannot hold. Its
             infinity could come out of the next operation as an ordinary number: tanh ∞ = 1.
     """
     if isinstance(expression, Step):
@@ -77,7 +69,7 @@ def array_of(expression: Expression) -> Array:
     operands = [array_of(operand) for operand in expression.operands]
     array: Array = apply_to(expression, operands)
     if array.dtype.kind == "f" and not _is_held(expression, operands, array):
-        raise BeyondFloatsError(expression)
+        raise FloatingPointError(expression)
     return array
 
 
