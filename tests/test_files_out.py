@@ -593,4 +593,5 @@ def test_the_size_that_is_told_is_about_right(attn: Attn, monkeypatch: pytest.Mo
         last = [step for name, step in steps.items() if name in counted]
         if problems[0].kind in ("self", "cross"):
             known = sum(step.array.size for step in last)
-            assert told == [pytest.approx(known, rel=0.1)], path.name
+            assert len(told) == 1, path.name
+            assert known <= told[0] <= 1.2 * known  # a mask that blocks nothing counts, too

@@ -350,7 +350,7 @@ def test_a_list_of_sheets(tmp_path: Path) -> None:
     place = sheets('[\n {"scores": [[1,\n 2]]}]', tmp_path, ".json")[0].locate(("scores", 0, 1))
     assert (place.line, place.column) == (3, 2)
     message = said('[{"scores": [[1]]}, 5]', tmp_path, to=".json")
-    assert message.startswith("a.json:1:21: sheet 2 of the list must be a mapping")
+    assert message.startswith("a.json:1:21: item 2 of the list must be a mapping")
 
 
 @pytest.mark.parametrize(

@@ -199,8 +199,8 @@ MASKED = np.ma.array([[1.0, 2.0], [3.0, 4.0]], mask=[[False, True], [False, Fals
         ({"X": MASKED}, "X"),
         ({"X": [MASKED, MASKED], "heads": 1}, "X"),
         ({"X": [MASKED[0], MASKED[1]]}, "X"),
-        ({"X": [[1.0, np.ma.masked]]}, "X[1, 2]"),
-        ({"X": np.eye(2), "past": {"K": MASKED, "V": MASKED}}, "past.K"),
+        ({"X": [[1.0, np.ma.masked]]}, "X"),
+        ({"X": np.eye(2), "score": {"name": "general", "W": MASKED}}, "score.W"),
         ({"X": np.eye(2), "answers": {"Q": MASKED}}, "answers.Q"),
     ],
 )

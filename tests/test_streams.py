@@ -93,7 +93,7 @@ ARRAY = """[
   {"title": "a", "X": [[2]]},
   {"title": "b", "X": [[1, 2], [3]]},
   7,
-  [[4]]
+  {"X": [[4]]}
 ]
 """
 
@@ -102,7 +102,7 @@ def test_a_list_of_mappings_is_several_problems(attn: Attn) -> None:
     result = attn("compute", "-", "--keep-going", "--only", "Q", "-f", "csv", stdin=ARRAY.encode())
     assert (result.status, result.out) == (2, "2\n\n4\n")
     assert result.err.startswith("<stdin>:3:32: row 2 of X has 1 number")
-    assert "<stdin>:4: a problem is a mapping of keys to values, not: 7" in result.err
+    assert "<stdin>:4:3: item 3 of the list must be a mapping" in result.err
     in_yaml = attn("compute", "-", "--only", "Q", "-f", "csv", stdin=b"- X: [[2]]\n- X: [[4]]\n")
     assert in_yaml.out == result.out
 
@@ -185,7 +185,7 @@ def test_places_in_a_stream_are_those_of_the_file(attn: Attn) -> None:
     [
         ("X: [[1]]\n---\nX: [[1]]\nX: [[2]]\n", "X stands twice; it stood in line 3 already"),
         ("X: [[1]]\n---\nX: [[1\n", "it opens in line 3, column 5"),
-        ("X: [[1]]\n---\nX: |\n    1 2\n  a 4\n", "<stdin>:4: "),
+        ("X: [[1]]\n---\nX: |\n    1 2\n  a 4\n", "<stdin>:5:3: "),
     ],
 )
 def test_lines_that_a_message_names_are_those_of_the_file(attn: Attn, text: str, told: str) -> None:

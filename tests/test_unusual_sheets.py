@@ -163,7 +163,7 @@ def test_a_table_of_a_class_with_faults(
         (
             '[{"scores": [[14, 10, 9]]}, 7, {"scores[1]": [14, 10, 9]}]',
             ["wrong", "unreadable", "correct"],
-            "sheet 2 of the list",
+            "item 2 of the list",
         ),
         (
             "scores[1]: [14, 10, 9]\n---\nscores: [14\n---\nscores[2]: [10, 11, 6]\n",

@@ -360,7 +360,12 @@ def _document(
     """Yield the document of a mapping, and those of a list of mappings; any other list is X."""
     if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
         for number, item in enumerate(raw):
-            yield from _document(item, name, folder, partial(_in_list, locate, number))
+            in_item = partial(_in_list, locate, number)
+            if isinstance(item, dict):
+                yield Document(name, folder, item, in_item)
+            else:
+                message = f"item {number + 1} of the list must be a mapping of keys to values"
+                yield _unread(error_at(in_item(()), message), name, folder)
     elif isinstance(raw, list):
         yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
     elif isinstance(raw, dict):

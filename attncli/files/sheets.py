@@ -7,7 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, located, refuse
-from attncli.files.document import Document, Headings, Raw, Source, error_at
+from attncli.files.document import Document, Headings, Source
 from attncli.files.folder import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
@@ -54,7 +54,7 @@ def load_each_sheet(
     from attncli.checking.answers import ABOUT, submission_of
 
     found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
-    documents = (one for document in found for one in _sheets_of(document))
+    documents = map(_named, found)
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
@@ -77,28 +77,13 @@ def load_each_sheet(
             yield name, sheet
 
 
-def _sheets_of(document: Document) -> list[Document]:
-    """Return the sheets of a list of them; a document that is no list is one."""
+def _named(document: Document) -> Document:
+    """Return a document, or the error that its numbers have no name."""
     if not document.bare:
-        return [document]
-    raw = document.values["X"]
-    if not isinstance(raw, list) or not any(isinstance(item, dict) for item in raw):
-        message = "these numbers do not tell of which step they are"
-        hint = "write them under its name, such as weights: [[0.5, 0.5]]"
-        error = InputError(Fault(message, hint=hint))
-        return [replace(document, values={}, bare=False, error=error)]
-    return [_sheet_of(document, raw, index) for index in range(len(raw))]
-
-
-def _sheet_of(document: Document, raw: list[Raw], index: int) -> Document:
-    def locate(path: KeyPath) -> Place:
-        return document.locate(("X", index, *path))
-
-    if isinstance(raw[index], dict):
-        return replace(document, values=raw[index], locate=locate, bare=False)
-    message = f"sheet {index + 1} of the list must be a mapping of step names to matrices"
-    error = error_at(locate(()), message, "write such as {student: Ada, weights: [[0.5, 0.5]]}")
-    return replace(document, values={}, locate=locate, bare=False, error=error)
+        return document
+    message = "these numbers do not tell of which step they are"
+    hint = "write them under its name, such as weights: [[0.5, 0.5]]"
+    return replace(document, values={}, bare=False, error=InputError(Fault(message, hint=hint)))
 
 
 def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
