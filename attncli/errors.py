@@ -92,7 +92,7 @@ class InputError(Exception):
         self.faults = faults
 
     def __str__(self) -> str:
-        """The faults, one below the other; of many, how many others there are."""
+        """The faults, one below the other, a hint that several share below the last of them."""
         more = len(self.faults) - MOST_TOLD
         others = [f"  and {more:,} more like these"] if more > 0 else []
         told = self.faults[:MOST_TOLD]

@@ -454,7 +454,7 @@ def test_what_else_does_not_fit_hides_no_axis_that_may_be_the_batch() -> None:
 
 def test_a_batch_whose_features_are_to_be_cut_is_told_the_four_axes_without_x() -> None:
     made = {key: numbers(3, 4, 6) for key in "QKV"}
-    with pytest.raises(attncli.InputError, match=r"or write four axes, \(batch, heads, …\)"):
+    with pytest.raises(attncli.InputError, match=r"for a batch of 3, write four axes: \(3, 2, …\)"):
         attncli.Problem(**made, heads=2)
 
 

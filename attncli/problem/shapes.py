@@ -147,8 +147,10 @@ class Sizes:
         count = getattr(self, counter)
         if extra not in (None, count) and not (extra == 1 and form.broadcasts):
             what = f"{key} is a list of {extra} matrices, one a head, but {counter} is {count}"
-            other = "four axes, (batch, heads, …)" if form.stack == "either" else "one matrix"
-            self._fault(key, what, "", f"set {counter}: {extra}, or write {other}")
+            hint = f"set {counter}: {extra}, or write one matrix"
+            if form.stack == "either":  # of three axes it has one matrix per head
+                hint = f"for a batch of {extra}, write four axes: ({extra}, {count}, …)"
+            self._fault(key, what, "", hint)
         return extra is not None
 
     def _noun(self, key: str, place: int, axes: int) -> str:
