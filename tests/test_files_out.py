@@ -595,3 +595,11 @@ def test_the_size_that_is_told_is_about_right(attn: Attn, monkeypatch: pytest.Mo
             known = sum(step.array.size for step in last)
             assert len(told) == 1, path.name
             assert known <= told[0] <= 1.2 * known  # a mask that blocks nothing counts, too
+
+
+def test_only_needs_a_name(attn: Attn) -> None:
+    """An empty variable of a shell asks for nothing, and not for everything."""
+    for nothing in ("", ","):
+        refused = attn("compute", SAMPLES / "i_am_good.yaml", "--only", nothing, "-f", "csv")
+        assert (refused.status, refused.out) == (2, "")
+        assert "--only names no step" in refused.err

@@ -405,3 +405,16 @@ def test_same_fault_is_told_once() -> None:
         load_all("-", stdin=io.BytesIO(b"X: [[1, 2, 3]]\nheads: 2\n"))
     messages = [(fault.message, fault.path) for fault in caught.value.faults]
     assert len(messages) == len(set(messages))
+
+
+def test_truths_are_no_numbers_but_in_a_mask() -> None:
+    truths = np.array([[True, False], [True, True]])
+    with pytest.raises(InputError, match="bias holds true and false, which are no numbers"):
+        attncli.Problem(X=[[1, 2], [1, 1]], bias=truths)
+    kept = attncli.Problem(X=[[1, 2], [1, 1]], mask={"keep": truths}).mask["keep"]
+    assert kept.ravel().tolist() == [1, 0, 1, 1]
+
+
+def test_a_scale_that_is_no_float_is_refused() -> None:
+    with pytest.raises(InputError, match="scale is no number"):
+        attncli.Problem(X=[[1, 2]], scale=10**400)

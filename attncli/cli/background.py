@@ -73,11 +73,10 @@ def _answer() -> bytes:
         os.close(terminal)
 
 
-def _has_input(terminal: int, seconds: float) -> bool:
-    """Return whether something can be read, now or within some seconds."""
+def _has_input(terminal: int, within_seconds: float) -> bool:
     from select import select
 
-    return bool(select([terminal], [], [], seconds)[0])
+    return bool(select([terminal], [], [], within_seconds)[0])
 
 
 def _read(terminal: int) -> bytes:

@@ -120,6 +120,8 @@ def compute(
         if asked and chosen_format != needed:
             message = f"--{flag} is for the format {needed}, not {chosen_format}"
             raise fail(message, hint=f"use it with -f {needed}")
+    if only is not None and not shared.listed(only):
+        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
     names = tuple(map(key_of, shared.listed(only)))
     overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
     selection = Selection(

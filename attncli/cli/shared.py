@@ -133,7 +133,8 @@ def _refuse_other_suffix(name: str, kind: Kind, out: str) -> None:
 
     meant, suffixes = format_of_file(out, kind), FORMATS[name].suffixes
     last = Path(out).suffix.lower()  # .csv of .tidy.csv, which is a suffix of both formats
-    if meant and not is_folder(out) and not any(suffix.endswith(last) for suffix in suffixes):
+    fits = last == ".txt" or any(suffix.endswith(last) for suffix in suffixes)  # any text is .txt
+    if meant and not is_folder(out) and not fits:
         other = visible(str(Path(out).with_suffix(suffixes[0])))
         message = f"{visible(out)} is the name of a {meant} file, and -f asks for {name}"
         raise fail(message, hint=f"name the file {other}, or leave out -f")

@@ -360,7 +360,7 @@ def _document(
     """Yield the document of a mapping, and those of a list of mappings; any other list is X."""
     if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
         for number, item in enumerate(raw):
-            in_item = partial(_in_list, locate, number)
+            in_item = partial(lambda number, path: locate((number, *path)), number)
             if isinstance(item, dict):
                 yield Document(name, folder, item, in_item)
             else:
@@ -374,10 +374,6 @@ def _document(
         message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
         place = Place(name, locate(()).line)
         yield _unread(error_at(place, message, "write such as X: [[1, 0], [0, 1]]"), name, folder)
-
-
-def _in_list(locate: Callable[[KeyPath], Place], number: int, path: KeyPath) -> Place:
-    return locate((number, *path))
 
 
 def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> list[Document]:

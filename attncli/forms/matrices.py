@@ -137,7 +137,8 @@ def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
     if (axes := _axes(raw)) > MAX_AXES:
         message = f"{name_of(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
         raise fail(f"{message}; {MAX_AXES} is the most", *path)
-    array = _from_numpy(raw, path) if hasattr(raw, "dtype") else _from_lists(raw, path)
+    may_be_true = truths or not infinite  # among numbers that are added, it is a slip for a mask
+    array = _from_numpy(raw, path, may_be_true) if hasattr(raw, "dtype") else _from_lists(raw, path)
     if array.size == 0:
         raise fail(f"{name_of(path)} is empty", *path, hint="write at least one number")
     if not all_finite(array):
@@ -227,11 +228,11 @@ def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
     return _element(text, (*path, *place))
 
 
-def _from_numpy(raw: Any, path: KeyPath) -> Array:
+def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
     array = np.atleast_1d(np.asarray(raw))
-    if array.dtype.kind not in "fiub":
-        kind = "complex numbers" if array.dtype.kind == "c" else "no numbers"
-        raise fail(f"{name_of(path)} holds {kind}", *path)
+    if array.dtype.kind not in ("fiub" if may_be_true else "fiu"):
+        kinds = {"c": "complex numbers", "b": "true and false, which are no numbers"}
+        raise fail(f"{name_of(path)} holds {kinds.get(array.dtype.kind, 'no numbers')}", *path)
     dtype = array.dtype if array.dtype in SHORT else np.dtype(np.float64)
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)

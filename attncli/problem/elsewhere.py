@@ -37,6 +37,7 @@ FORMS = {
     "write b_q, b_k and b_v, each by itself": "b_qkv bqkv in_proj_bias",
     "write round: 2": "decimals precision",
     "write kind: cross": "encoder context source",
+    "write gradient: {loss: mean_squared_error, target: [[…]]}": "loss target",
     OTHER_WORDS["seq2seq"]: "s h",
     "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a",
     "leave it out; nothing is dropped here": "dropout dropout_p",

@@ -9,6 +9,7 @@ import numpy as np
 from attncli.attention.weights import Factor
 from attncli.errors import KeyPath, fail
 from attncli.forms.form import STRING, Form, as_text
+from attncli.forms.matrices import to_number
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.pattern import of_expression
 from attncli.notation.text import text as text_of
@@ -23,7 +24,7 @@ SCALE_NAMES = ("d_k", "d_v", "d_model", "n", "m")
 def _scale(raw: object, path: KeyPath) -> str:
     """Return the scale as text; it is calculated when the sizes are known."""
     if isinstance(raw, int | float | np.number) and not isinstance(raw, bool):
-        return repr(float(raw)).removesuffix(".0")
+        return repr(to_number(raw, path)).removesuffix(".0")
     text = as_text(raw, path)
     if text.strip().lower() in ("none", "no", "false", "off"):
         raise fail(f"scale: {visible(text)} is not a number", *path, hint="write scale: 1")

@@ -41,7 +41,7 @@ def _step(start: str, step: Step, decimals: int | None) -> Iterator[str]:
     # A vector stands in a row, whose number would be of no axis.
     names = ("column",) if len(trailing) == 1 else PLACES[len(LEADING) :][: len(trailing)]
     axes = dict(zip((*step.leading, *names), step.axes, strict=True))
-    labels = {name: _labels(step.labels.get(axis, ())) for name, axis in axes.items()}
+    labels = {name: _label_cells(step.labels.get(axis, ())) for name, axis in axes.items()}
     *_, last = axes
     inner = [str(i + 1) for i in range(value.shape[-1])]
     for place in np.ndindex(value.shape[:-1]):
@@ -69,6 +69,5 @@ def _word(labels: dict[str, list[str]], name: str, known: dict[str, int]) -> str
     return words[known[name]] if name in known and known[name] < len(words) else ""
 
 
-def _labels(words: tuple[str, ...]) -> list[str]:
-    """Return labels as cells of CSV."""
+def _label_cells(words: tuple[str, ...]) -> list[str]:
     return csv_text([as_cell(word), ""] for word in words).replace(",\n", "\n").splitlines()
