@@ -13,7 +13,6 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import SHARE, SHARES
 from attncli.checking.digits import LIKE_BLOCKED, only_unit
 from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
@@ -27,6 +26,7 @@ from attncli.checking.numerals import (
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
 from attncli.checking.texts import sizes, texts_of, with_zeros
+from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
@@ -106,7 +106,7 @@ class Written(Record, eq=False):
     values: Array
     unit: Array
     texts: Array
-    share: float = SHARE
+    share: float = FLOAT_ERROR
     dtype: str = ""
 
     @cached_property
@@ -184,13 +184,13 @@ def _of_one_computer(
     """Return matrices of which few numbers tell little as floats, too, where the sheet tells it."""
     rest = {n: x for n, x in found.items() if isinstance(x, Written) and not x.dtype}
     written = [x for x in found.values() if isinstance(x, Written)]
-    kinds = {x.dtype for x in written} & SHARES.keys()
+    kinds = {x.dtype for x in written} & SHORT_FLOAT_ERRORS.keys()
     if not kinds:
         kinds = {dtype_of_texts(chain.from_iterable(x.texts.ravel().tolist() for x in written))}
-    for name, one in rest.items() if kinds & SHARES.keys() else ():
+    for name, one in rest.items() if kinds & SHORT_FLOAT_ERRORS.keys() else ():
         dtype = dtype_of_texts(one.texts.ravel().tolist(), 1)
         if dtype in kinds:
-            found[name] = replace(one, dtype=dtype, share=SHARES[dtype])
+            found[name] = replace(one, dtype=dtype, share=SHORT_FLOAT_ERRORS[dtype])
     return found
 
 
@@ -237,7 +237,8 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     dtype = next(filter(kinds.__contains__, FLOATS), "") or dtype_of_texts(
         found.texts.ravel().tolist()
     )
-    share = SHARES.get(dtype, SHARES.get(step.array.dtype.name, SHARE))
+    kind = dtype if dtype in SHORT_FLOAT_ERRORS else step.array.dtype.name
+    share = SHORT_FLOAT_ERRORS.get(kind, FLOAT_ERROR)
     return Written(own, unit, texts, share, dtype)
 
 

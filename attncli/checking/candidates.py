@@ -108,7 +108,7 @@ def by_mistake(judge: Judge, step: Step) -> Callable[[Candidate], Array | None]:
 
     It gives None for a mistake that cannot be made.
     """
-    if judge.standing.is_first(step):
+    if judge.operands.is_first(step):
         conceivable = _conceivable(judge.trace)
         return lambda candidate: conceivable.numbers(step, candidate)
     return lambda candidate: judge.midpoints.changed(step, candidate.change)

@@ -17,7 +17,6 @@ from attncli.checking.judged import (
     LAST_DIGIT,
     ROUNDED_EARLY,
     STATUSES,
-    WRONG,
     Finding,
     Judged,
     Misshapen,
@@ -25,7 +24,6 @@ from attncli.checking.judged import (
 from attncli.checking.judging import Judge
 from attncli.checking.names import named_steps
 from attncli.checking.right import Right
-from attncli.checking.short import refuse_short, too_few_digits
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
@@ -222,13 +220,9 @@ class AnswerKey:
         """Return the judged steps, some refused for their few digits, and what explains them."""
         steps: dict[str, Judged] = {}
         findings: dict[str, Finding] = {}
-        decimals = self.marking.decimals
         for name, judged in judge.judged.items():
-            steps[name] = refuse_short(judged, decimals, judge.standing) if decimals else judged
-            finding = diagnose(judge, judged)
-            if not judged.has(WRONG):  # whoever made a mistake is told that first
-                finding = finding or too_few_digits(steps[name], decimals or 0)
-            if finding:
+            steps[name] = judged
+            if finding := diagnose(judge, judged):
                 findings[name] = finding
         return steps, findings
 

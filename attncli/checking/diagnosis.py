@@ -12,7 +12,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import interval
-from attncli.checking.agreement import CUT_OFF, agrees, largest
+from attncli.checking.agreement import agrees, largest
 from attncli.checking.answers import Written
 from attncli.checking.candidates import (
     Candidate,
@@ -33,8 +33,9 @@ from attncli.checking.slips.hollow import all_the_same
 from attncli.checking.slips.search import copied_wrongly, slip
 from attncli.checking.slips.worked import with_worked
 from attncli.checking.slips.wrong_step import WrongStep
+from attncli.checking.thresholds import CUT_OFF
 from attncli.records import replace
-from attncli.tape.cells import place_word
+from attncli.tape.cells import cell_name, place_word
 from attncli.tape.replay import Change, fitted
 from attncli.tape.step import Step
 from attncli.tape.walk import evaluate
@@ -58,6 +59,9 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return of_mismatch(judge, judged)
     if not isinstance(judged, Compared) or not judged.has(WRONG):
         return None
+    few = too_few_digits(judged, judge.trace.problem.marking.decimals or 0)
+    if few and (judged.short == (judged.codes == WRONG)).all():
+        return few  # whoever made a mistake is told that first
     wrong = WrongStep(judge, judged)
     if hollow := all_the_same(wrong):
         return hollow
@@ -70,6 +74,28 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         first = with_others(_perhaps(judged, found[0]), others)
         return with_worked(first, wrong) if len(wrong.cells) == 1 else first
     return slip(wrong)
+
+
+def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
+    """Return what is said of numbers with too few decimals, None where there are none."""
+    if not isinstance(judged, Compared) or judged.short is None:
+        return None
+    step = judged.step
+    at = [tuple(place) for place in np.argwhere(step.on_paper(judged.short)).tolist()]
+    asked = f"the {decimals} decimals that are" if decimals > 1 else "the 1 decimal that is"
+    if len(at) > 1:
+        message = f"{len(at)} of the numbers have fewer than {asked} asked for."
+    else:
+        unit = float(step.on_paper(judged.written.unit)[at[0]])
+        has = _decimals(max(0, round(-np.log10(unit))))
+        verb = "are" if decimals > 1 else "is"
+        message = f"{cell_name(step, at[0])} has {has}, but {decimals} {verb} asked for."
+    advice = f"Write {_decimals(decimals)}; keep more of them until the last step."
+    return Finding("too_few_digits", message, advice)
+
+
+def _decimals(count: int) -> str:
+    return f"{count or 'no'} decimal{'' if count == 1 else 's'}"
 
 
 def _perhaps(judged: Compared, finding: Finding) -> Finding:

@@ -9,9 +9,10 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import ROUNDED, agrees, is_same
+from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import only_unit
+from attncli.checking.thresholds import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -80,19 +81,24 @@ class Given(Judged):
     unit: Array
 
     @property
+    def expected(self) -> Array:
+        """With what each number was compared, with every digit: here the right ones."""
+        right: Array = self.step.array
+        return right
+
+    @property
     def only_unit(self) -> float | None:
         """The unit that all numbers have; None where they have several."""
         is_as_written = self.unit is self.written.unit
         return self.written.only_unit if is_as_written else only_unit(self.unit)
 
     @cached_property
-    def same(self) -> Array:
-        """Which numbers are the right ones with every digit; from now on no status changes."""
+    def values(self) -> Array:
+        """The numbers as they were written; those with all digits of the right ones are these."""
         self.codes.setflags(write=False)
-        written = self.written
-        found: Array = is_same(written.values, self.step.array, written.share)
-        found &= self.codes == CORRECT
-        return found
+        written, right = self.written, self.step.array
+        same = is_same(written.values, right, written.share) & (self.codes == CORRECT)
+        return np.where(same, right, written.values)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
         """Return which of the student's numbers may stand for what is expected."""
@@ -103,18 +109,24 @@ class Compared(Given):
     """A step with a number that is not right, so that the student's earlier numbers were asked.
 
     Attributes:
+        explained: with what each number was compared: the numbers of the hypothesis that explains
+            it, and of a wrong one what the student's own earlier numbers give.
         yours: what the student's own earlier numbers give.
-        follows: the ranges of that, as each written number stands for all that round to it; for a
-            step with a wrong number as narrow as can be, as mistakes are told by them.
-        rounding: what was rounded on the way to the numbers that were rounded early, such as
-            "√3 taken as 1.73"; or nothing.
+        follows: the intervals of that, as each written number stands for all that round to it.
+        rounding: the schedule by which numbers were rounded early, such as "√3 taken as 1.73".
         short: which numbers are wrong because they have fewer digits than are asked for, or None.
     """
 
+    explained: Array
     yours: Array
     follows: Interval
     rounding: str = ""
     short: Array | None = None
+
+    @property
+    def expected(self) -> Array:
+        """With what each number was compared, with every digit."""
+        return self.explained
 
 
 SHAPES = ("wrong_shape", "transposed")

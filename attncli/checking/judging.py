@@ -1,39 +1,38 @@
-"""Every cell of a student's answers against the right number and against what follows."""
+"""Every cell of a student's answers against the hypotheses of how its number came about.
+
+A step is held against one ordered list, `HYPOTHESES`. Each is a way in which somebody can have
+worked; what none of them explains is wrong.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
+from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking import judged as status
-from attncli.checking.agreement import CUT_OFF, ROUNDED, SHARE, known_cells, largest, tells
+from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import FINE, are_decimals, telling_units
-from attncli.checking.early import rounded_on_the_way
+from attncli.checking.digits import are_decimals, informative_units
+from attncli.checking.early import Explanation, by_a_schedule, by_finer_steps, by_shown_numbers
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
-from attncli.checking.ranged import axis_of_shares, shares_of
+from attncli.checking.operands import Operands, bounded
 from attncli.checking.right import Right, RightStep
-from attncli.checking.standing import Standing
+from attncli.checking.thresholds import (
+    COARSEST_SHARE,
+    COARSEST_UNIT,
+    CUT_OFF,
+    FINE_UNIT,
+    FLOAT_ERROR,
+    ROUNDED,
+)
 from attncli.records import replace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
-from attncli.tape.walk import evaluate
-
-SMALL = 1 / 8
-"""Which part of what a step can be a unit is at most that forgives a last digit."""
-
-HUNDREDTH = 0.011
-"""Two decimals are never too coarse, also where every number is smaller than that."""
-
-NEAR = 0.05
-"""By which part of itself a number may be off that follows from what is too coarse to tell it."""
-
-SPARE_OF_SUMS = 0.02
-"""By how much weights may miss the sum 1 beside their own rounding, as their sum was rounded."""
 
 
 class Judge:
@@ -43,7 +42,7 @@ class Judge:
         right: the right calculations.
         trace: the first of them.
         given: the student's matrices by step.
-        judged: the steps so far.
+        judged: the steps so far; all of them after construction.
     """
 
     def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
@@ -51,27 +50,23 @@ class Judge:
         self.trace = right.trace
         self.given = given
         self.judged: dict[str, Judged] = {}
+        for step in self.trace:
+            self.judged[step.name] = self._judge(step)
 
     @cached_property
-    def standing(self) -> Standing:
-        """What the student's numbers stand for, which nobody asks of a sheet that is right."""
-        return Standing(self.right, self.given, self.judged)
+    def operands(self) -> Operands:
+        """What later steps are made from; a submission that is right never needs it."""
+        return Operands(self.right, self.given, self.judged)
 
     @property
     def midpoints(self) -> Replay[Array]:
         """The calculation on the student's own numbers, as they were written."""
-        return self.standing.midpoints
+        return self.operands.written
 
     @property
     def ranges(self) -> Replay[Values]:
         """The same on the intervals that those numbers stand for."""
-        return self.standing.ranges
-
-    def steps(self) -> Iterator[Judged]:
-        """Judge every step of the trace."""
-        for step in self.trace:
-            self.judged[step.name] = self._judge(step)
-            yield self.judged[step.name]
+        return self.operands.ranges
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)
@@ -79,144 +74,149 @@ class Judge:
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         right = self.right[step.name]
-        judged = Given(step, right.correct, written, self._telling_unit(right, written))
-        # Nearly all steps are right. Of short floats what is right is a range, asked below.
-        if written.share == SHARE and right.agrees(judged, ROUNDED).all():
-            return judged
+        given = Given(step, right.correct, written, self._unit(right, written))
+        # Nearly all steps are right. Of short floats what is right is an interval, asked below.
+        if written.share == FLOAT_ERROR and right.agrees(given, ROUNDED).all():
+            return given
         codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
-        judged = replace(judged, codes=codes)
-        codes[self._agrees_with_right(judged, ROUNDED)] = status.CORRECT
-        if not (codes == status.WRONG).any():
-            return judged
-        compared = self._compared(judged)
-        if right.axis_of_shares:
-            self._refuse_what_is_no_share(compared)
-        if compared.has(status.WRONG):
-            return replace(compared, follows=self.standing.from_earlier(step)[1])
-        return compared
+        return self._compared(replace(given, codes=codes))
 
-    def _telling_unit(self, right: RightStep, written: Written) -> Array:
-        """Return the units of the last digits that say something."""
-        if (written.only_unit or 1.0) <= FINE:
-            return written.unit
+    def _compared(self, given: Given) -> Judged:
+        """Return a step with each cell's status, that of the first hypothesis that explains it."""
+        codes, expected, words = given.codes, given.step.array, ""
+        whole = None
+        for code, explanations in HYPOTHESES:
+            for found in explanations(self, given) if (codes == status.WRONG).any() else ():
+                codes[found.cells] = code
+                if whole is None and (given.agrees(found.numbers) | given.written.missing).all():
+                    whole = found.numbers
+                expected = np.where(found.cells, found.numbers, expected)
+                words = words or (found.words if found.cells.any() else "")
+        if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
+            return given
+        wrong = codes == status.WRONG
+        yours, follows = self._yours(given.step, wrong.any())
+        short = self._short(given, yours) if wrong.any() else None
+        expected = np.where(wrong, yours, expected if whole is None else whole)
+        rest = (expected, yours, follows, words, short)
+        return Compared(given.step, codes, given.written, given.unit, *rest)
+
+    def _yours(self, step: Step, is_wrong: bool) -> tuple[Array, Interval]:
+        """Return what the student's own earlier numbers give, and the intervals of that."""
+        yours = self.operands.written.result(step)
+        if not is_wrong:
+            return yours, Interval(yours, yours)
+        ends = bounded(self.operands.ranges.result(step))
+        # Floats may take the number itself out of its interval, by a last digit.
+        return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
+
+    def _unit(self, right: RightStep, written: Written) -> Array:
+        """Return the units of the last digits that say something.
+
+        A number with fewer decimals than are asked is read as padded with zeros.
+        """
+        unit, asked = written.unit, self.trace.problem.marking.decimals
+        if asked is not None and not written.dtype:
+            finest = 10.0**-asked
+            return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
+        if (written.only_unit or 1.0) <= FINE_UNIT:
+            return unit
         most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
-        return telling_units(written.values, written.unit, written.texts, most)
+        return informative_units(written.values, unit, written.texts, most)
 
-    def _agrees_with_right(self, judged: Given, units: float) -> Array:
-        """Return which numbers agree with those of any right calculation."""
-        step = judged.step
-        if judged.written.share != SHARE:
-            found = self._agrees(judged, self.standing.right_in_floats(step), units)
-        else:
-            found = self.right[step.name].agrees(judged, units)
-            found = self._or_tolerated(found, judged, step.array)
-        for other in self.right.others:
-            found |= self._agrees(judged, other[step.name].array, units)
-        return found
-
-    def _agrees(self, judged: Given, expected: Values, units: float = ROUNDED) -> Array:
-        """Return which numbers may stand for what is expected, or are off by what is tolerated."""
-        return self._or_tolerated(judged.agrees(expected, units), judged, expected)
-
-    def _or_tolerated(self, found: Array, judged: Given, expected: Values) -> Array:
-        """Return which numbers were found to agree, or are off by what is tolerated."""
-        if more := self.trace.problem.marking.tolerance:
-            ends = interval(expected)
-            found |= judged.agrees(Interval(ends.low - more, ends.high + more), 0.0)
-        return found
-
-    def _compared(self, judged: Given) -> Compared:
-        """Judge the numbers of a step that are not right, by the student's earlier numbers."""
-        step, codes = judged.step, judged.codes
-        off, yours = codes == status.WRONG, self.standing.midpoints.result(step)
-        ranges = list(self._telling_ranges(step, yours))
-        for found in ranges:
-            codes[off & self._agrees(judged, found)] = status.FOLLOWS
-        compared = Compared(step, codes, judged.written, judged.unit, yours, ranges[0])
-        return self._forgiven(compared, ranges) if (codes == status.WRONG).any() else compared
-
-    def _forgiven(self, compared: Compared, ranges: Sequence[Interval]) -> Compared:
-        """Judge numbers that neither are right nor follow: off in the last digit, rounded early."""
-        step, codes, unit = compared.step, compared.codes, compared.unit
-        share, off = compared.written.share, codes == status.WRONG
-        forgives = are_decimals(unit) & (unit <= self._coarsest_forgiven(compared))
-        inexact = ~self.right[step.name].exact_cells(compared)
-        codes[off & forgives & inexact & self._agrees_with_right(compared, CUT_OFF)] = (
-            status.LAST_DIGIT
-        )
-        for found in ranges:
-            known = known_cells(found, unit, share)
-            codes[off & forgives & ~known & compared.agrees(found, CUT_OFF)] = status.LAST_DIGIT
-        early = rounded_on_the_way(self.standing, compared, forgives)
-        codes[early.cells] = status.ROUNDED_EARLY
-        return replace(compared, rounding=early.words)
-
-    def _coarsest_forgiven(self, compared: Compared) -> Array:
-        """Return the coarsest units of numbers that may be off in their last digit.
-
-        A unit must be small beside what the step can be; one decimal of small numbers is coarse,
-        but what somebody writes who cuts off.
-        """
-        right, unit = self.right[compared.step.name], compared.unit
-        if right.axis_of_shares:
-            return np.full_like(unit, SMALL)
-        most = max(right.largest, largest(compared.yours))
-        return np.where(unit < 1, max(most, HUNDREDTH), SMALL * most)
-
-    def _telling_ranges(self, step: Step, yours: Array) -> Iterator[Interval]:
-        """Yield the ranges of what follows, nan where a number could stand for anything.
-
-        Somebody goes on from what is written or from every digit. Where the range of both is too
-        wide to tell anything, each by itself may be narrow.
-        """
-        most = max(self.right[step.name].largest, largest(yours))
-        wide = interval(self.standing.carried.result(step))
-        telling = tells(wide, most)
-        if not telling.all():  # it may be of small differences of large numbers
-            most = max(most, _reach(step))
-            telling = tells(wide, most)
-        if telling.all():
-            yield wide
-            return
-        yield _where(telling, wide)
-        near = (hull(x * (1 - NEAR), x * (1 + NEAR)) for x in (yours, step.array))
-        _, follows = self.standing.from_earlier(step)
-        for found in (interval(self.standing.kept.result(step)), follows, *near):
-            yield _where(~telling & tells(found, most), found)
-
-    def _refuse_what_is_no_share(self, judged: Given) -> None:
-        """Call wrong what is no part of a whole: below 0, above 1, or in a row that misses 1.
-
-        Where the student's own sum is there, weights are parts of that.
-        """
-        codes, values = judged.codes, judged.written.values
-        if shares_of(judged.step.operation) and judged.step.name not in self.standing.together:
-            return
-        more = judged.written.share
-        with np.errstate(invalid="ignore"):
-            outside = (values < -more) | (values > 1 + more)
-        codes[outside & (codes != status.MISSING) & (codes != status.CORRECT)] = status.WRONG
-        if not isinstance(judged, Compared) or judged.written.missing.any():
-            return
-        along = axis_of_shares(judged.step) or 0
-        spare = (judged.unit + more).sum(axis=along, keepdims=True) + SPARE_OF_SUMS
-        off = np.abs(values.sum(axis=along, keepdims=True) - 1) > spare
-        near = (codes == status.LAST_DIGIT) | (codes == status.ROUNDED_EARLY)
-        codes[off & near] = status.WRONG
+    def _short(self, given: Given, yours: Array) -> Array | None:
+        """Return which wrong numbers are right only to the digits that were written."""
+        written = given.written
+        if given.unit is written.unit or self.trace.problem.marking.decimals is None:
+            return None
+        found = np.zeros(given.codes.shape, bool)
+        for numbers in (given.step.array, yours):
+            found |= agrees(written.values, written.unit, numbers, written.share)
+        found &= (given.codes == status.WRONG) & (written.unit > given.unit)
+        return found if found.any() else None
 
 
-def _reach(step: Step) -> float:
-    """Return the largest size that a number of a step can have, whatever the signs before it."""
-    if axis_of_shares(step) or step.operation is None:
-        return 1.0
-
-    def of_either_sign(source: Step) -> Interval:
-        size = np.where(np.isfinite(source.array), np.abs(source.array), 0.0)
-        return Interval(-size, size)
-
-    found = interval(evaluate(step.operation, of_either_sign))
-    return max(largest(found.high), largest(found.low), largest(step.array))
+# ---- the hypotheses
 
 
-def _where(chosen: Array, found: Interval) -> Interval:
-    return Interval(np.where(chosen, found.low, np.nan), np.where(chosen, found.high, np.nan))
+def _right(judge: Judge, given: Given) -> Iterator[Values]:
+    """Yield the right numbers, and those of other right calculations."""
+    step = given.step
+    is_short = given.written.share != FLOAT_ERROR
+    yield judge.operands.right_in_floats(step) if is_short else step.array
+    for other in judge.right.others:
+        yield other[step.name].array
+
+
+def _followed(judge: Judge, given: Given) -> Iterator[Values]:
+    """Yield what follows from the numbers as they were written, and from those before rounding."""
+    step, operands = given.step, judge.operands
+    yours = operands.written.result(step)
+    yield yours
+    most = max(judge.right[step.name].largest, largest(yours))
+    ends = bounded(operands.meant.result(step))
+    telling = is_informative(ends, most)
+    yield Interval(np.where(telling, ends.low, np.nan), np.where(telling, ends.high, np.nan))
+
+
+def correct(judge: Judge, given: Given) -> Iterator[Explanation]:
+    """The right number, rounded."""
+    for numbers in _right(judge, given):
+        yield _near(judge, given, numbers)
+
+
+def follows(judge: Judge, given: Given) -> Iterator[Explanation]:
+    """What follows from the student's own earlier numbers, rounded."""
+    for numbers in _followed(judge, given):
+        yield _near(judge, given, numbers)
+
+
+def last_digit(judge: Judge, given: Given) -> Iterator[Explanation]:
+    """Either of these, one unit off in the last place, as where it was cut off.
+
+    A number that has no more digits excuses none, and a coarse unit would excuse nearly anything.
+    """
+    unit, right = given.unit, judge.right[given.step.name]
+    forgiven = are_decimals(unit)
+    if right.axis_of_shares:
+        values = given.written.values
+        forgiven &= (given.written.unit <= COARSEST_SHARE) & (values >= 0) & (values <= 1)
+    else:
+        most = max(right.largest, largest(judge.operands.written.result(given.step)))
+        coarsest = np.where(unit < 1, max(most, COARSEST_UNIT), COARSEST_SHARE * most)
+        forgiven &= unit <= coarsest
+    for search in (_right, _followed):
+        for numbers in search(judge, given):
+            found = _near(judge, given, numbers, CUT_OFF)
+            exact = exact_cells(numbers, unit, given.written.share)
+            yield replace(found, cells=found.cells & forgiven & ~exact)
+
+
+def _near(judge: Judge, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
+    """Return which wrong cells are so many units from some numbers, or by what is tolerated."""
+    found = given.agrees(numbers, units)
+    ends = interval(numbers)
+    if more := judge.trace.problem.marking.tolerance:
+        found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
+    with np.errstate(invalid="ignore"):  # −∞ − ∞
+        middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    return Explanation(found & (given.codes == status.WRONG), middle)
+
+
+def _of_operands(
+    search: Callable[[Operands, Given], Iterator[Explanation]],
+) -> Callable[[Judge, Given], Iterator[Explanation]]:
+    return lambda judge, given: search(judge.operands, given)
+
+
+Search: TypeAlias = Callable[[Judge, Given], Iterator[Explanation]]
+
+HYPOTHESES: tuple[tuple[int, Search], ...] = (
+    (status.CORRECT, correct),
+    (status.FOLLOWS, follows),
+    (status.LAST_DIGIT, last_digit),
+    (status.FOLLOWS, _of_operands(by_shown_numbers)),
+    (status.ROUNDED_EARLY, _of_operands(by_a_schedule)),
+    (status.ROUNDED_EARLY, _of_operands(by_finer_steps)),
+)
+"""What may explain a number, with the status that it gives, in the order in which it is tried."""

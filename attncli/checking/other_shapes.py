@@ -7,10 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.arithmetic.intervals import interval
-from attncli.checking.agreement import CUT_OFF, agrees
+from attncli.checking.agreement import agrees
 from attncli.checking.candidates import candidates, once_each, with_others
 from attncli.checking.judged import Finding, Misshapen
 from attncli.checking.judging import Judge
+from attncli.checking.thresholds import CUT_OFF
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of

@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import exact_cells, is_exact, largest, slack
+from attncli.checking.agreement import exact_cells, float_error, is_exact, largest
 from attncli.checking.judged import CORRECT, Given
 from attncli.checking.ranged import axis_of_shares
 from attncli.mechanisms.trace import Trace
@@ -46,7 +46,7 @@ class RightStep(Record):
 
     @cached_property
     def _slack(self) -> Array:
-        return slack(self.step.array)
+        return float_error(self.step.array)
 
     @cached_property
     def _kept(self) -> dict[tuple[Any, ...], Any]:

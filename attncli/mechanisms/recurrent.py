@@ -26,7 +26,7 @@ from attncli.notation.tree import (
 from attncli.problem.problem import Problem
 from attncli.tape.cells import row_letter
 from attncli.tape.derivatives import Columns, features
-from attncli.tape.operations import Add, MatMul, Tanh, Transposed
+from attncli.tape.operations import Add, MatMul, Tanh, Transposed, joined
 from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
@@ -241,7 +241,7 @@ class Stacked(Parts):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, 1, a), (…, 1, b), … give (…, 1, a + b + …)."""
-        return np.concatenate(arrays, axis=-1)
+        return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """To each the numbers that it has in the result."""
@@ -256,7 +256,7 @@ class Below(Parts):
 
     def apply(self, *arrays: Array) -> Array:
         """Vectors (…, 1, d) give (…, their number, d)."""
-        return np.concatenate(arrays, axis=-2)
+        return joined(arrays, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """To each its own row."""
@@ -277,7 +277,7 @@ class Triangle(Parts):
             np.concatenate([a, np.zeros((*a.shape[:-1], width - a.shape[-1]), a.dtype)], axis=-1)
             for a in arrays
         ]
-        return np.concatenate(padded, axis=-2)
+        return joined(padded, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """To each what is not blank of its own row."""

@@ -8,7 +8,7 @@ from decimal import ROUND_HALF_UP, Decimal
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.agreement import CUT_OFF
+from attncli.checking.diagnosis import too_few_digits
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
@@ -20,7 +20,7 @@ from attncli.checking.judged import (
     Given,
     Judged,
 )
-from attncli.checking.short import too_few_digits
+from attncli.checking.thresholds import CUT_OFF
 from attncli.tape.cells import Index, cell_name
 from attncli.text.escapes import label_text
 

@@ -306,7 +306,7 @@ class Concatenate(Operation):
 
     def apply(self, *arrays: Array) -> Array:
         """(…, n, a) and (…, n, b) give (…, n, a + b)."""
-        return np.concatenate(_same_leading(*arrays), axis=-1)
+        return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """To each the columns that it has in the result."""
@@ -322,9 +322,10 @@ def constant(number: float) -> Formula:
     return number.formula if isinstance(number, NumberAsWritten) else Number(f"{number:g}")
 
 
-def _same_leading(left: Array, right: Array) -> tuple[Array, Array]:
-    lead = np.broadcast_shapes(left.shape[:-2], right.shape[:-2])
-    return (
-        np.broadcast_to(left, (*lead, *left.shape[-2:])),
-        np.broadcast_to(right, (*lead, *right.shape[-2:])),
-    )
+def joined(arrays: Sequence[Array], axis: int) -> Array:
+    """Return matrices joined along their rows (-2) or columns (-1); leading axes broadcast."""
+    leads = [array.shape[:-2] for array in arrays]
+    if len(set(leads)) > 1:
+        lead = np.broadcast_shapes(*leads)
+        arrays = [np.broadcast_to(array, (*lead, *array.shape[-2:])) for array in arrays]
+    return np.concatenate(arrays, axis=axis)

@@ -11,25 +11,27 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.agreement import (
-    CUT_OFF,
-    ROUNDED,
     exact_cells,
+    is_informative,
     is_same,
     is_within,
     largest,
     reach,
-    tells,
 )
-from attncli.checking.early import COARSEST
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.possible import is_possible
 from attncli.checking.ranged import together
+from attncli.checking.rounding import Rounding
+from attncli.checking.thresholds import CUT_OFF, ROUNDED
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
+
+COARSEST = Rounding(2)
+"""The coarsest rounding of steps that are not asked for, which no mistake may look like."""
 
 SEEN = ROUNDED + CUT_OFF
 """By more units of its last digit a number is off that is wrong, and not only in its last digit.
@@ -232,7 +234,7 @@ class Effects:
             ends = [step.array]
             for replay in self._ways(step):
                 found = interval(replay.result(step))
-                telling = tells(found, largest(step.array))
+                telling = is_informative(found, largest(step.array))
                 ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
             more = self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
@@ -261,7 +263,7 @@ class Effects:
         return Replay(
             self.trace,
             known=known,
-            settle=lambda _, found: COARSEST.perhaps_rounded(found),
+            settle=lambda _, found: COARSEST.interval(found),
             instead=together(self.trace, self.right),
         )
 

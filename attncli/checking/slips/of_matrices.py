@@ -6,9 +6,10 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import hull
-from attncli.checking.agreement import is_known, tolerance
+from attncli.checking.agreement import float_error, is_exact
 from attncli.checking.judged import MISSING, WRONG, Finding, Given
 from attncli.checking.slips.wrong_step import WrongStep
+from attncli.checking.thresholds import ROUNDED
 
 ENOUGH_CELLS = 3
 """From so many wrong cells on a common factor is no coincidence."""
@@ -39,13 +40,13 @@ def of_factor(wrong: WrongStep) -> Finding | None:
     if not np.isfinite([judged.yours[is_given], wrong.given[is_given]]).all():
         return None
     # Somebody may have multiplied what was rounded already.
-    blurred = 0.0 if is_known(judged.follows, unit, share) else unit / 2
+    blurred = 0.0 if is_exact(judged.follows, unit, share) else unit / 2
     least, most = judged.follows.low - blurred, judged.follows.high + blurred
     kept = is_given & (least * most > 0)  # what may be 0 says nothing of a factor
     if kept.sum() < ENOUGH_CELLS or (codes[kept] != WRONG).any():
         return None
     given = wrong.given[kept]
-    more = tolerance(unit[kept], given, share)
+    more = ROUNDED * unit[kept] + float_error(given, share)
     ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
     low, high = np.minimum.reduce(ends).max(), np.maximum.reduce(ends).min()
     is_one = low < NEARLY_ONE and high > 1 / NEARLY_ONE

@@ -1,0 +1,100 @@
+"""Rounding of arrays and intervals, to decimals or significant digits."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.records import Record, replace
+from attncli.tape.replay import Values
+
+NOISE = 1e-9
+"""Units by which a float may miss a half or a whole number of units and still count as one."""
+
+UP, EVEN, CUT = "rounded", "rounded half to even", "cut off"
+"""What happens to further digits; `UP` rounds a half away from zero."""
+
+
+class Rounding(Record):
+    """One way to round numbers.
+
+    Attributes:
+        count: number of decimals, or of significant digits.
+        is_significant: True if the count is of significant digits.
+        mode: `UP`, `EVEN` or `CUT`.
+    """
+
+    count: int
+    is_significant: bool = False
+    mode: str = UP
+
+    def __str__(self) -> str:
+        """Return what a report says: `rounded to 2 decimals`."""
+        noun = "significant digit" if self.is_significant else "decimal"
+        preposition = "after" if self.mode == CUT else "to"
+        return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
+
+    @property
+    def coarsest(self) -> float:
+        """The coarsest unit of numbers below 10."""
+        return 10.0 ** (int(self.is_significant) - self.count)
+
+    @property
+    def finer(self) -> Rounding:
+        """The same with one digit more."""
+        return replace(self, count=self.count + 1)
+
+    def of_mode(self, mode: str) -> Rounding:
+        """Return the same with another mode."""
+        return replace(self, mode=mode)
+
+    def __call__(self, numbers: Array) -> Array:
+        """Return rounded numbers; infinite ones stay."""
+        size = np.abs(numbers)
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
+            power = 10.0 ** (self.count - lead)
+            units = size * power
+            if self.mode == EVEN:
+                whole = np.rint(np.round(units, 9))
+            else:
+                whole = np.floor(units + (NOISE if self.mode == CUT else 0.5 + NOISE))
+            found = np.copysign(whole / power, numbers)
+        return np.where(np.isfinite(found), found, numbers)
+
+    def interval(self, found: Values) -> Interval:
+        """Return intervals that hold numbers as they are, rounded, and cut off."""
+        ends = interval(found)
+        made = (
+            Interval(way(ends.low), way(ends.high)) for way in (self.of_mode(UP), self.of_mode(CUT))
+        )
+        return hull(ends, *made)
+
+    def any_finer(self, found: Values) -> Interval:
+        """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
+        ends = interval(found)
+        size = np.maximum(np.abs(ends.low), np.abs(ends.high))
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else np.zeros(size.shape)
+            unit = np.where((size > 0) & np.isfinite(size), 10.0 ** (lead - self.count), 0.0)
+        low = np.where(ends.low > 0, np.maximum(0.0, ends.low - unit), ends.low - unit / 2)
+        high = np.where(ends.high < 0, np.minimum(0.0, ends.high + unit), ends.high + unit / 2)
+        return Interval(low, high)
+
+
+def with_sum(weights: Array, along: int, total: Array | float, rounding: Rounding) -> Array:
+    """Return rounded shares of which the largest of each line takes what the sum is short of.
+
+    Args:
+        weights: shares that are rounded already.
+        along: the axis of a line.
+        total: what the lines sum to: 1, or 0 where everything is blocked.
+        rounding: how the shares were rounded; the largest is written with the same digits.
+    """
+    largest = weights.argmax(axis=along, keepdims=True)
+    missing = total - weights.sum(axis=along, keepdims=True)
+    found = weights.copy()
+    taken = np.take_along_axis(found, largest, along) + missing
+    np.put_along_axis(found, largest, rounding.of_mode(UP)(taken), along)
+    return found

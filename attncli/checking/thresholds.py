@@ -1,0 +1,73 @@
+"""The numbers that judging depends on, each with its unit and its reason.
+
+*Derived* follows from arithmetic; *measured* was set by the survey that is named, and moves only
+with it; *chosen* is a convention that a teacher would accept.
+"""
+
+from __future__ import annotations
+
+# ---- when a written number agrees with another
+
+ROUNDED = 0.5
+"""Maximum error, in units in the last place, of a number that was rounded. Derived."""
+
+CUT_OFF = 1.0
+"""Maximum error, in units in the last place, of a number that was cut off. Derived."""
+
+FLOAT_ERROR = 1e-9
+"""Relative error granted to calculations in 64-bit floats, theirs and ours. Chosen, far above the
+bound (terms · 2⁻⁵³) of any calculation that is checked."""
+
+SHORT_FLOAT_ERRORS = {"float16": 2e-3, "float32": 1e-6}
+"""Relative error of a step worked out in shorter floats: some units in the last place. Derived."""
+
+SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
+"""Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
+
+FLOAT_ERROR_OF_EXACT = 1e-12
+"""The same to tell a number from a whole one: tanh 14 is not 1, and is 0.9999 cut off. Chosen."""
+
+NEAR_ZERO = 1e-3
+"""Error granted to any number of a matrix, relative to `FLOAT_ERROR` of its largest: a sum whose
+terms cancel misses 0 by a share of its terms, not of 0. Chosen."""
+
+SMALLEST_TERM, LARGEST_TERM = 1e-2, 1.0
+"""Bounds of the largest number in `NEAR_ZERO`: all terms of a matrix may cancel, and beside e^60
+another number is not the less wrong. Chosen."""
+
+# ---- what written digits mean
+
+FINE_UNIT = 0.01
+"""A last digit of this unit, or of a finer one, is never taken for a filler zero. Chosen."""
+
+COARSEST_SHARE = 1 / 8
+"""Maximum unit in the last place, relative to the largest number of a step, for which an error of
+one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
+
+COARSEST_UNIT = 0.011
+"""The same for steps of small numbers: two decimals are never too coarse. Chosen."""
+
+# ---- intervals
+
+MAX_WIDTH = 2 / 3
+"""Maximum width of an interval, relative to the step's largest number, that counts as evidence: a
+wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
+
+MAX_FINER = 5.0
+"""Maximum error, in units in the last place, explained by hidden steps that were rounded one digit
+finer than the submission. Above it such an interval explains too much. Chosen; it is the bound from
+which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
+
+# ---- rounding schedules
+
+PLAUSIBLE_UNITS = 10.0
+"""Errors up to this size, in units in the last place, are explained by any schedule that fits;
+larger ones need evidence, see `MAX_CHANCE`. Chosen, as for `MAX_FINER`."""
+
+MAX_CHANCE = 0.05
+"""Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
+by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
+
+MAX_NUMBERS = 3_000_000
+"""Maximum number of cells that all schedules together are tried on for one step. It bounds time
+(about 0.1 s) and memory; homework needs a twentieth. Chosen."""
