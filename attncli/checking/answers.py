@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -19,6 +19,8 @@ from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import (
     FLOATS,
+    MISSING,
+    NoNumbersError,
     dtype_of,
     dtype_of_texts,
     is_rounded,
@@ -101,6 +103,7 @@ class Written(Record, eq=False):
         share: which share of itself a number may be off because a computer worked it out.
         dtype: float16, float32 or float64 where a computer worked them out: they came as such an
             array, or with the digits that a program prints of one; "" for what a hand writes.
+        unreadable: where something is written that is no number; None for nowhere.
     """
 
     values: Array
@@ -108,11 +111,13 @@ class Written(Record, eq=False):
     texts: Array
     share: float = SHARE
     dtype: str = ""
+    unreadable: Array | None = None
 
     @cached_property
     def missing(self) -> Array:
         """Where a cell was left out."""
-        return np.isnan(self.values)
+        no_number = np.isnan(self.values)
+        return no_number if self.unreadable is None else no_number & ~self.unreadable
 
     @cached_property
     def only_unit(self) -> float | None:
@@ -136,25 +141,48 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
     Cells that are not mentioned are missing. Where words stand beside rows and columns, they tell
-    the order.
+    the order. Keys that mean no step, or hold no numbers, are skipped.
 
     Raises:
-        InputError: for an unknown step or label, a cell that stands twice or is no number. A matrix
-            of the wrong shape raises nothing.
+        InputError: for an unknown label, a cell that stands twice, a sheet without any key that
+            means a step or without any number. A matrix of the wrong shape raises nothing.
     """
-    faults: list[Fault] = []
+    return dict(_read(sheet, trace)[0])
+
+
+def skipped_keys(sheet: Submission, trace: Trace) -> tuple[tuple[str, str], ...]:
+    """Return the keys that `read_submission` skips, each with a hint if its answer may be lost.
+
+    Raises:
+        InputError: as `read_submission` does.
+    """
+    return _read(sheet, trace)[1]
+
+
+@lru_cache(maxsize=1)  # what was skipped is asked for right after the matrices
+def _read(
+    sheet: Submission, trace: Trace
+) -> tuple[dict[str, Written | ShapeMismatch], tuple[tuple[str, str], ...]]:
+    faults, unknown = list[Fault](), list[Fault]()
     pieces: dict[str, list[Piece]] = {}
     single: dict[str, list[tuple[str, At, str]]] = {}
+    is_known = False
     for word, raw in sheet.matrices.items():
+        if word in ABOUT and word not in trace:
+            continue
+        try:
+            with located(sheet.heading):
+                step, at, is_turned = find_answer(word, trace)
+        except InputError as error:
+            unknown += error.faults[: raw is not None]
+            continue
+        is_known = True
         with collected(faults):
-            if raw is not None and (word not in ABOUT or word in trace):
-                with located(sheet.heading):
-                    step, at, is_turned = find_answer(word, trace)
-                if at and type(raw) is str and PLAIN.fullmatch(raw):
-                    single.setdefault(step.name, []).append((word, at, raw))
-                else:
-                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
-                    pieces.setdefault(step.name, []).append(piece)
+            if at and type(raw) is str and PLAIN.fullmatch(raw):
+                single.setdefault(step.name, []).append((word, at, raw))
+            elif raw is not None:
+                piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
+                pieces.setdefault(step.name, []).append(piece)
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
         if whole is None:
@@ -162,11 +190,26 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
         else:
             pieces[name] = [whole]
     found: dict[str, Written | ShapeMismatch] = {}
+    without_numbers = list[Fault]()
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
-            found[name] = _of_pieces(trace[name], pieces[name], sheet)
-    refuse(faults)
-    return _of_one_computer(found)
+            try:
+                found[name] = _of_pieces(trace[name], pieces[name], sheet)
+            except NoNumbersError as error:
+                without_numbers += error.faults
+    refuse([*faults, *([] if is_known else unknown), *([] if found else without_numbers)])
+    hints = {str(fault.path[0]): fault.message for fault in without_numbers}
+    hints |= {str(one.path[0]): _hint(one, sheet.matrices[str(one.path[0])]) for one in unknown}
+    return _of_one_computer(found), tuple(
+        (key, hints[key]) for key in sheet.matrices if key in hints
+    )
+
+
+def _hint(unknown: Fault, raw: Any) -> str:
+    """Return the hint of an unknown key that may be a slip, as it holds more than one number."""
+    is_matrix = not isinstance(raw, str | int | float) or "\n" in str(raw)
+    is_matrix |= "[" in str(unknown.path[0])  # it names a cell
+    return unknown.hint if is_matrix and not unknown.hint.startswith("there are") else ""
 
 
 def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
@@ -238,7 +281,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
         found.texts.ravel().tolist()
     )
     share = SHARES.get(dtype, SHARES.get(step.array.dtype.name, SHARE))
-    return Written(own, unit, texts, share, dtype)
+    unreadable = np.isnan(own)
+    if unreadable.any():
+        unreadable[unreadable] = [text not in MISSING for text in texts[unreadable]]
+    return Written(own, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 
 def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells | ShapeMismatch:
@@ -271,14 +317,14 @@ def _first_alone() -> Iterator[None]:
     try:
         yield
     except InputError as error:
-        raise InputError(error.faults[0]) from None
+        raise type(error)(error.faults[0]) from None
 
 
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
     with _first_alone():  # words are no matrix of any shape
-        numbers_of(piece.texts, piece.word)
+        numbers_of(piece.texts, piece.word, piece.texts.size // 2)
     shape, word = piece.texts.shape, piece.word
     name = word if piece.is_turned or (piece.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if piece.is_turned else wanted

@@ -12,6 +12,7 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
+from attncli.notation.words import undecorated
 from attncli.problem.aliases import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.records import replace
@@ -32,14 +33,21 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
     A key is the name of a step or what people call it, a row, a cell, or whatever else
-    `attn explain` reads.
+    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
 
     Raises:
         InputError: for a word that means no step, or one of several.
     """
     if word in trace:  # as nearly all are
         return trace[word], (), False
-    return _found(word, trace)
+    try:
+        return _found(word, trace)
+    except InputError:
+        name = undecorated(word) if len(word) <= LONGEST else word
+        if name not in ("", word):
+            with suppress(InputError):
+                return find_answer(name, trace)
+        raise
 
 
 @lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
