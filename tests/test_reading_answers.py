@@ -13,7 +13,7 @@ import pytest
 import attncli
 from attncli.checking.answers import Written, read_submission, skipped_keys, submission_of
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import Given
+from attncli.checking.judged import MISSING, Given, Misshapen
 from attncli.checking.numerals import number_of
 from attncli.errors import InputError
 from attncli.mechanisms.named import with_named_steps
@@ -96,6 +96,38 @@ def test_labels_put_cells_in_order(
 def test_rows_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     assert counts(checked(table(["good", "am"], ["good", "I"]), tmp_path), "weights") == (4, 5)
     assert counts(checked(table(["am"], ["I", "am", "good"]), tmp_path), "weights") == (3, 6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "weights\n0.98,0.02,0.01\n0.91,0.05,0.05\n",
+        "weights\n0.98,0.02,0.01\n,,\n0.91,0.05,n/a\n",
+        "weights\n,I,am,good\nI,0.98,0.02,0.01\nam,,,\ngood,0.91,0.05,0.05\n",
+        "weights\n0.98 0.02 0.01\n\n0.91 0.05 0.05\n",
+    ],
+)
+def test_a_row_that_is_not_there_is_left_out(text: str, attn: Attn, tmp_path: Path) -> None:
+    found = checked(text, tmp_path).steps["weights"]
+    assert found.codes[0, 0, 1].tolist() == [MISSING] * 3
+    assert found.counts["correct"] == 6 - text.count("n/a")
+    assert "3 of 9 cells of weights" in attn("check", GOOD, tmp_path / "a.csv").out
+
+
+def test_an_empty_list_is_a_row_left_out(tmp_path: Path) -> None:
+    for row in ("[]", "~"):
+        text = f"scores: [[14, 10, 9], {row}, [1, 2, 3]]\n"
+        assert counts(checked(text, tmp_path, to=".yaml"), "scores") == (3, 3)
+
+
+def test_rows_that_do_not_tell_which_is_left_out(tmp_path: Path) -> None:
+    for text in ("V\n5,5,5\n6,6,6\n", "V\n1,3,2\n"):
+        assert isinstance(checked(text, tmp_path).steps["V"], Misshapen)
+    of = AnswerKey(attncli.Problem(X=[[1, 2], [1, 2], [3, 4]]))
+    assert isinstance(checked("V\n1,2\n3,4\n", tmp_path, of).steps["V"], Misshapen)
+    assert counts(checked("V\n1,2\n1,2\n", tmp_path, of), "V") == (4, 2)
+    column = "sum\n1232733.83\n8909.94\n"
+    assert counts(checked(column, tmp_path), "sum") == (2, 1)
 
 
 def test_labels_in_other_letters_and_numbers(tmp_path: Path) -> None:

@@ -111,7 +111,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     in_results = False
     for row in rows:
         first = row.cells[0]
-        if _is_header(row):
+        if _is_header(row) and not (block and _is_empty_row(first, block.rows)):
             if first == RESULTS and not in_results:
                 in_results, block = True, None
                 continue
@@ -213,3 +213,8 @@ def _without_labels(block: Block) -> Any:
 
 def _is_header(row: Row) -> bool:
     return len(row.cells) == 1 and is_word(row.cells[0])
+
+
+def _is_empty_row(word: str, rows: list[Row]) -> bool:
+    """Whether a word alone is the label of a row without numbers, as it is that of a column."""
+    return bool(rows) and word in rows[0].cells and len(rows) < len(rows[0].cells)
