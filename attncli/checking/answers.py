@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
@@ -24,7 +23,6 @@ from attncli.checking.numerals import (
     dtype_of,
     dtype_of_texts,
     is_rounded,
-    numbers_if_any,
     numbers_of,
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
@@ -134,7 +132,7 @@ class ShapeMismatch(Record, eq=False):
 
     def numbers(self) -> tuple[Array, Array]:
         """Return the numbers, nan for what is no decimal, and the units of their last digits."""
-        return numbers_if_any(self.texts)
+        return numbers_of(self.texts, "", self.texts.size)[:2]
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
@@ -198,18 +196,18 @@ def _read(
             except NoNumbersError as error:
                 without_numbers += error.faults
     refuse([*faults, *([] if is_known else unknown), *([] if found else without_numbers)])
-    hints = {str(fault.path[0]): fault.message for fault in without_numbers}
-    hints |= {str(one.path[0]): _hint(one, sheet.matrices[str(one.path[0])]) for one in unknown}
+    hints = {one.path[0]: one.message for one in without_numbers}
+    hints |= {one.path[0]: _hint(one, sheet.matrices[str(one.path[0])]) for one in unknown}
     return _of_one_computer(found), tuple(
         (key, hints[key]) for key in sheet.matrices if key in hints
     )
 
 
 def _hint(unknown: Fault, raw: Any) -> str:
-    """Return the hint of an unknown key that may be a slip, as it holds more than one number."""
-    is_matrix = not isinstance(raw, str | int | float) or "\n" in str(raw)
-    is_matrix |= "[" in str(unknown.path[0])  # it names a cell
-    return unknown.hint if is_matrix and not unknown.hint.startswith("there are") else ""
+    """Return the hint of an unknown key that may be a slip, as a matrix or a cell has it."""
+    is_number = isinstance(raw, str | int | float) and "\n" not in str(raw)
+    is_slip = "[" in str(unknown.path[0]) or not is_number
+    return unknown.hint if is_slip and not unknown.hint.startswith("there are") else ""
 
 
 def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
@@ -311,20 +309,13 @@ def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells |
     return found
 
 
-@contextmanager
-def _first_alone() -> Iterator[None]:
-    """Keep the first fault of an `InputError` raised inside."""
-    try:
-        yield
-    except InputError as error:
-        raise type(error)(error.faults[0]) from None
-
-
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
-    with _first_alone():  # words are no matrix of any shape
+    try:  # words are no matrix of any shape
         numbers_of(piece.texts, piece.word, piece.texts.size // 2)
+    except NoNumbersError as error:
+        raise NoNumbersError(error.faults[0]) from None
     shape, word = piece.texts.shape, piece.word
     name = word if piece.is_turned or (piece.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if piece.is_turned else wanted

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import chain
 from math import isfinite, log2
 from typing import Any
@@ -27,10 +26,11 @@ MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 NO_NUMBER = (np.nan, 0.0)
 """The number and the unit of a cell that was left out, or is yet to be read."""
 
-DASHES = ("-", "−", "–", "—")
-"""Alone they may stand for a blocked cell, or for one that is left out."""
-
-TRUTHS = ("true", "false")
+INSTEAD = {
+    **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
+    **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
+}
+"""What to write for what is no number; a dash may be a blocked cell, or one that is left out."""
 
 ROUGHLY = re.compile(r"(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words before a number that was rounded, as ≈ is."""
@@ -111,11 +111,8 @@ def number_of(text: str) -> tuple[str, float, float]:
     >>> number_of("ca. 0,5"), number_of("=1*1+3*1")
     (('0.5', 0.5, 0.1), ('1*1+3*1', 4.0, 0.0))
     """
-    if text.casefold() in TRUTHS:
-        raise NumberError(f"{visible(text)} is not a number; write a number, such as 1 or 0")
-    if text in DASHES:
-        message = f"{text} is not a number; write -inf, or ~ for a cell that is left out"
-        raise NumberError(message)
+    if instead := INSTEAD.get(text.casefold()):
+        raise NumberError(f"{visible(text)} is not a number; write {instead}")
     is_formula = text.startswith("=")
     try:
         cell = text[1:].strip().lower() if is_formula else ROUGHLY.sub("", text)
@@ -169,15 +166,6 @@ def _leaves(formula: Formula) -> Iterator[Number]:
         yield formula
     for part in parts(formula):
         yield from _leaves(part)
-
-
-def numbers_if_any(texts: Array) -> tuple[Array, Array]:
-    """Return the numbers and units that `numbers_of` does, also where no cell is readable."""
-    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
-    for place, text in np.ndenumerate(texts):
-        with suppress(NumberError):
-            _, numbers[place], units[place] = number_of(text)
-    return numbers, units
 
 
 def dtype_of(raw: Any) -> str:

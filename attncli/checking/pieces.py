@@ -20,10 +20,6 @@ NEAR = 0.02
 """Relative error up to which a number tells in which row of its step it stands."""
 
 
-HALF = 0.5 + 1e-9
-"""Part of the unit of its last digit by which a rounded number may be off."""
-
-
 class Piece(Record, eq=False):
     """What stands under one key, a word: the cells of a whole step, or those at an index of it.
 
@@ -108,7 +104,7 @@ def _without_a_row(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells |
     fitting = []
     for row in range(wanted[0]):
         right = np.delete(step.value[piece.at], row, axis=0)
-        near = np.isclose(cells.values, right, NEAR, HALF * cells.unit)
+        near = np.isclose(cells.values, right, NEAR, 0.5 * cells.unit)
         if (2 * near.sum(axis=1) > wanted[1]).all():
             fitting.append(row)
     if len(fitting) != 1:

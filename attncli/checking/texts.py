@@ -20,9 +20,6 @@ EXAMPLE = "write it as [[0.5, 0.5]]"
 
 DECIMALS = re.compile(r"-?\d+\.(\d+)")
 
-LEFT_OUT: tuple[Any, ...] = ([], None, "", "~")
-"""What stands in the place of a row that was left out."""
-
 MOST_DECIMALS = 12
 """With more of them, floats have all their digits; with as many, they were rounded."""
 
@@ -57,8 +54,8 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
     if not isinstance(raw, list | tuple):
         raise fail(f"{name} must be a matrix", *path, hint=EXAMPLE)
     first = next((row for row in raw if isinstance(row, list) and row), None)
-    if first and not isinstance(first[0], list):
-        raw = [[""] * len(first) if row in LEFT_OUT else row for row in raw]
+    if first and not isinstance(first[0], list):  # a row that was left out is empty
+        raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
     if ragged and all(isinstance(row, list) for row in raw):
         raw = _padded(list(raw))
     shape, cells = _shape(raw, path)

@@ -50,5 +50,5 @@ def undecorated(heading: str) -> str:
     >>> [undecorated(line) for line in ("## Weights:", "step 3: weights", "weights (softmax) =")]
     ['Weights', 'weights', 'weights']
     """
-    match = HEADING.fullmatch(heading)
+    match = HEADING.fullmatch(re.sub(r"\((head \d+)\)", r"\1", heading))
     return match[1] if match else heading
