@@ -350,7 +350,7 @@ def test_a_step_in_the_corner_of_its_labels(attn: Attn, tmp_path: Path) -> None:
     result = attn("check", problem_, sheet)
     assert (result.status, result.err) == (0, "")
     sheet.write_text("scores,c,a,b\nb,x,x,x\na,x,x,x\nc,x,x,x\n")
-    assert "sheet.csv:3:5: " in attn("check", problem_, sheet).err
+    assert "sheet.csv:2:3: " in attn("check", problem_, sheet).err
 
 
 def test_truths_in_an_array_are_told_once() -> None:

@@ -19,7 +19,6 @@ from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import (
     FLOATS,
     MISSING,
-    NoNumbersError,
     dtype_of,
     dtype_of_texts,
     is_rounded,
@@ -27,7 +26,7 @@ from attncli.checking.numerals import (
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
 from attncli.checking.texts import sizes, texts_of, with_zeros
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
+from attncli.errors import Fault, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
 from attncli.notation.blocks import DECIMAL
@@ -168,19 +167,18 @@ def _read(
     for word, raw in sheet.matrices.items():
         if word in ABOUT and word not in trace:
             continue
-        try:
-            with located(sheet.heading):
-                step, at, is_turned = find_answer(word, trace)
-        except InputError as error:
-            unknown += error.faults[: raw is not None]
-            continue
-        is_known = True
-        with collected(faults):
+        with collected(unknown if raw is not None else []), located(sheet.heading):
+            step, at, is_turned = find_answer(word, trace)
+            piece = None
             if at and type(raw) is str and PLAIN.fullmatch(raw):
                 single.setdefault(step.name, []).append((word, at, raw))
             elif raw is not None:
-                piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
+                with collected(faults):
+                    piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
+            if piece:
+                _refuse_words(step, piece)
                 pieces.setdefault(step.name, []).append(piece)
+            is_known = True
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
         if whole is None:
@@ -188,26 +186,30 @@ def _read(
         else:
             pieces[name] = [whole]
     found: dict[str, Written | ShapeMismatch] = {}
-    without_numbers = list[Fault]()
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
-            try:
-                found[name] = _of_pieces(trace[name], pieces[name], sheet)
-            except NoNumbersError as error:
-                without_numbers += error.faults
-    refuse([*faults, *([] if is_known else unknown), *([] if found else without_numbers)])
-    hints = {one.path[0]: one.message for one in without_numbers}
-    hints |= {one.path[0]: _hint(one, sheet.matrices[str(one.path[0])]) for one in unknown}
+            found[name] = _of_pieces(trace[name], pieces[name], sheet)
+    refuse([*faults, *([] if is_known else unknown)])
+    skipped = {str(one.path[0]): one for one in unknown}
     return _of_one_computer(found), tuple(
-        (key, hints[key]) for key in sheet.matrices if key in hints
+        (word, _hint(skipped[word], raw)) for word, raw in sheet.matrices.items() if word in skipped
     )
 
 
-def _hint(unknown: Fault, raw: Any) -> str:
-    """Return the hint of an unknown key that may be a slip, as a matrix or a cell has it."""
+def _refuse_words(step: Step, piece: Piece) -> None:
+    """Raise an InputError for words in the place of a matrix."""
+    size = piece.texts.size
+    if size and not piece.at and not PLAIN.fullmatch(piece.texts.flat[0]):
+        numbers_of(piece.texts, piece.word, size - 1 if size == step.value.size else size // 2)
+
+
+def _hint(fault: Fault, raw: Any) -> str:
+    """Return the hint for a key that was skipped, if it may be a slip; or why it has no numbers."""
+    if len(fault.path) > 1:
+        return fault.message
     is_number = isinstance(raw, str | int | float) and "\n" not in str(raw)
-    is_slip = "[" in str(unknown.path[0]) or not is_number
-    return unknown.hint if is_slip and not unknown.hint.startswith("there are") else ""
+    is_slip = "[" in str(fault.path[0]) or not is_number
+    return fault.hint if is_slip and not fault.hint.startswith("there are") else ""
 
 
 def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
@@ -312,10 +314,6 @@ def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells |
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
-    try:  # words are no matrix of any shape
-        numbers_of(piece.texts, piece.word, piece.texts.size // 2)
-    except NoNumbersError as error:
-        raise NoNumbersError(error.faults[0]) from None
     shape, word = piece.texts.shape, piece.word
     name = word if piece.is_turned or (piece.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if piece.is_turned else wanted

@@ -88,6 +88,9 @@ def _refuse_several(base: str, trace: Trace) -> None:
         raise several_meant(base, names)
 
 
+_wide = lru_cache(maxsize=8)(with_named_steps)  # many sheets have keys that mean nothing
+
+
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys of answers mean, and that are left out of a trace.
 
@@ -99,7 +102,7 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
         try:
             find_answer(word, trace)
         except InputError:
-            wide = wide or with_named_steps(trace)
+            wide = wide or _wide(trace)
             with suppress(InputError):
                 found[find_answer(word, wide)[0].name] = None
     return tuple(name for name in found if wide and name in wide.added)

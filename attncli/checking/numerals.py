@@ -57,13 +57,7 @@ SURELY_PRINTED = {"float16": 7, "float32": 8}
 """With as many digits a number is hardly one of these floats by chance; one at least must be."""
 
 
-class NoNumbersError(InputError):
-    """Raised for what stands in the place of a matrix and holds hardly any numbers."""
-
-
-def numbers_of(
-    texts: Array, word: str, most_unreadable: int | None = None
-) -> tuple[Array, Array, Array]:
+def numbers_of(texts: Array, word: str, most: int = 0) -> tuple[Array, Array, Array]:
     """Return numbers, nan for those left out or unreadable, units of last digits, and texts.
 
     A text is what was written with the signs of a plain decimal: 0.1361 for 13.61 %, 0.14 for
@@ -72,10 +66,10 @@ def numbers_of(
     Args:
         texts: the cells.
         word: the key that they stand under.
-        most_unreadable: how many of them may be unreadable; without it all but one.
+        most: how many of them may be unreadable.
 
     Raises:
-        NoNumbersError: for more unreadable cells, as of a sentence.
+        InputError: for the first unreadable cell, where there are more.
     """
     read = [decimal_of(text) for text in texts.ravel().tolist()]
     if all(read):  # as nearly all are
@@ -91,8 +85,8 @@ def numbers_of(
         except NumberError as error:
             message = f"{cell_words((word,), place)}: {error}"
             faults.append(Fault(message, (word, *place)))
-    if len(faults) > (texts.size - 1 if most_unreadable is None else most_unreadable):
-        raise NoNumbersError(*faults)
+    if len(faults) > most:
+        raise InputError(faults[0])
     return numbers, units, texts
 
 

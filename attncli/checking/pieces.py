@@ -115,8 +115,7 @@ def _without_a_row(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells |
 
 def _read(piece: Piece) -> Cells:
     """Return the cells of a piece as they were written."""
-    most = piece.texts.size if piece.at else None  # the key of a cell tells that this is one
-    values, unit, texts = numbers_of(piece.texts, piece.word, most)
+    values, unit, texts = numbers_of(piece.texts, piece.word, piece.texts.size)
     if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
         unit = np.zeros_like(unit)
     return Cells(values, unit, texts)
