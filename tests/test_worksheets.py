@@ -369,3 +369,17 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
         result = attn("check", problem, path)
         assert result.status == 2
         assert f"{path}:{said}" in result.err
+
+
+def test_documents_without_marks_in_the_folder_of_a_class(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name, text in (
+        ("ada.md", f"## scores\n{table(SCORES)}\n"),
+        ("bo.tex", f"$S = {tex(SCORES)}$\n"),
+        ("notice.md", "# Homework\n\nHand it in by Monday, with a table of the weights.\n"),
+    ):
+        (tmp_path / "class" / name).write_text(text)
+    result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "class")
+    assert result.status == 0
+    assert "2 answers: 2 correct" in result.out
+    assert "passed over notice.md" in result.err

@@ -148,10 +148,9 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
 
 
 def skipped_keys(sheet: Submission, trace: Trace) -> tuple[tuple[str, str], ...]:
-    """Return the keys that `read_submission` skips, each with a hint if its answer may be lost.
+    """Return the keys that `read_submission` skips, each with a hint or "".
 
-    Raises:
-        InputError: as `read_submission` does.
+    It raises what `read_submission` does.
     """
     return _read(sheet, trace)[1]
 

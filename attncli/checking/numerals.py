@@ -63,13 +63,8 @@ def numbers_of(texts: Array, word: str, most: int = 0) -> tuple[Array, Array, Ar
     A text is what was written with the signs of a plain decimal: 0.1361 for 13.61 %, 0.14 for
     ≈0,14. One that is unreadable stays as it is.
 
-    Args:
-        texts: the cells.
-        word: the key that they stand under.
-        most: how many of them may be unreadable.
-
     Raises:
-        InputError: for the first unreadable cell, where there are more.
+        InputError: for the first unreadable cell of the key `word`, where more than `most` are.
     """
     read = [decimal_of(text) for text in texts.ravel().tolist()]
     if all(read):  # as nearly all are

@@ -25,7 +25,8 @@ from attncli.tape.words import may_mean_step
 from attncli.text.escapes import lines_of, visible
 
 MARKDOWN = re.compile(
-    r"^Name:[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$", re.MULTILINE
+    r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
+    re.MULTILINE,
 )
 LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
 """What begins a sheet, the line for the student's name, and what stands before an answer."""
@@ -65,8 +66,8 @@ JOINED = re.compile(
     re.DOTALL,
 )
 """What stands between two matrices of one calculation; the group tells a result."""
-MOST_BETWEEN = 200
-"""Maximum number of characters between two matrices of one calculation."""
+LONGEST = 200
+"""Maximum number of characters between matrices of one calculation, and of a line with a name."""
 AROUND = re.compile(r"\W*|```.*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
 """A line between a name and its matrix that says nothing."""
 COMMAND = re.compile(
@@ -80,7 +81,9 @@ PLAIN_TEXT = re.compile(
 """What stands in plain text with matrices under names, and in no YAML."""
 
 NO_SHEET = "this is not a worksheet: no answers are marked in it"
-WAY_OUT = "attn worksheet writes one; or write the matrices into a YAML, JSON or CSV file"
+WAY_OUT = (
+    "attn worksheet writes one; or write each matrix under its step's name, such as ## weights"
+)
 NO_MATRIX = "there is no matrix below the mark of {}"
 KEEP = "keep the table or matrix as it was, with a number in the place of each blank"
 
@@ -160,7 +163,7 @@ def _named(text: str) -> list[Found]:
     end = first = 0
     for matrix in MATRIX.finditer(text):
         before, start = text[end : matrix.start()], matrix.start()
-        joined = JOINED.fullmatch(before) if found and len(before) < MOST_BETWEEN else None
+        joined = JOINED.fullmatch(before) if found and len(before) < LONGEST else None
         one = Found(_name_before(before), start, start, matrix.end())
         if joined and joined[1]:
             found[first] = replace(one, name=found[first].name)
@@ -173,7 +176,7 @@ def _named(text: str) -> list[Found]:
 
 def _name_before(text: str) -> str:
     """Return the name before a matrix, on its line or the nearest line above; "" for none."""
-    *above, line = text.split("\n")
+    *above, line = (one if len(one) < LONGEST else "" for one in text.split("\n"))
     assigned = ASSIGNED.fullmatch(line)
     lines = [assigned[1]] if assigned and assigned[1].strip() else above[::-1]
     heads = (
