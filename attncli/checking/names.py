@@ -12,7 +12,6 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
-from attncli.notation.words import undecorated
 from attncli.problem.aliases import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.records import replace
@@ -43,6 +42,8 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     try:
         return _found(word, trace)
     except InputError:
+        from attncli.notation.words import undecorated  # most sheets have no headings for keys
+
         name = undecorated(word) if len(word) <= LONGEST else word
         if name not in ("", word):
             with suppress(InputError):
