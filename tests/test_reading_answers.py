@@ -11,14 +11,17 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import Written, read_submission, submission_of
+from attncli.checking.answers import Written, read_submission, skipped_keys, submission_of
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import Given
+from attncli.checking.judged import MISSING, Given, Misshapen
+from attncli.checking.numerals import number_of
 from attncli.errors import InputError
 from attncli.mechanisms.named import with_named_steps
+from attncli.notation.parser import NumberError
 from tests.conftest import SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"
+WHOLE = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
 WEIGHTS = {
     ("I", "I"): "0.98", ("I", "am"): "0.02", ("I", "good"): "0.01",
     ("am", "I"): "0.27", ("am", "am"): "0.73", ("am", "good"): "0.00",
@@ -93,6 +96,38 @@ def test_labels_put_cells_in_order(
 def test_rows_that_are_not_there_are_left_out(tmp_path: Path) -> None:
     assert counts(checked(table(["good", "am"], ["good", "I"]), tmp_path), "weights") == (4, 5)
     assert counts(checked(table(["am"], ["I", "am", "good"]), tmp_path), "weights") == (3, 6)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "weights\n0.98,0.02,0.01\n0.91,0.05,0.05\n",
+        "weights\n0.98,0.02,0.01\n,,\n0.91,0.05,n/a\n",
+        "weights\n,I,am,good\nI,0.98,0.02,0.01\nam,,,\ngood,0.91,0.05,0.05\n",
+        "weights\n0.98 0.02 0.01\n\n0.91 0.05 0.05\n",
+    ],
+)
+def test_a_row_that_is_not_there_is_left_out(text: str, attn: Attn, tmp_path: Path) -> None:
+    found = checked(text, tmp_path).steps["weights"]
+    assert found.codes[0, 0, 1].tolist() == [MISSING] * 3
+    assert found.counts["correct"] == 6 - text.count("n/a")
+    assert "3 of 9 cells of weights" in attn("check", GOOD, tmp_path / "a.csv").out
+
+
+def test_an_empty_list_is_a_row_left_out(tmp_path: Path) -> None:
+    for row in ("[]", "~"):
+        text = f"scores: [[14, 10, 9], {row}, [1, 2, 3]]\n"
+        assert counts(checked(text, tmp_path, to=".yaml"), "scores") == (3, 3)
+
+
+def test_rows_that_do_not_tell_which_is_left_out(tmp_path: Path) -> None:
+    for text in ("V\n5,5,5\n6,6,6\n", "V\n1,3,2\n"):
+        assert isinstance(checked(text, tmp_path).steps["V"], Misshapen)
+    of = AnswerKey(attncli.Problem(X=[[1, 2], [1, 2], [3, 4]]))
+    assert isinstance(checked("V\n1,2\n3,4\n", tmp_path, of).steps["V"], Misshapen)
+    assert counts(checked("V\n1,2\n1,2\n", tmp_path, of), "V") == (4, 2)
+    column = "sum\n1232733.83\n8909.94\n"
+    assert counts(checked(column, tmp_path), "sum") == (2, 1)
 
 
 def test_labels_in_other_letters_and_numbers(tmp_path: Path) -> None:
@@ -330,9 +365,68 @@ def test_percentages_and_signs_have_their_units(tmp_path: Path) -> None:
     ],
 )
 def test_cells_that_are_no_numbers(cell: object, message: str) -> None:
+    """Each costs itself, and nothing but them is no matrix."""
     with pytest.raises(InputError) as caught:
-        key().check(submission_of({"weights": [[cell, 0, 0]] * 3}, "a"))
+        key().check(submission_of({"weights": [[cell] * 3] * 3}, "a"))
     assert message in str(caught.value)
+    right = key().trace["weights"].value.tolist()
+    found = key().check(submission_of({"weights": [[cell, *right[0][1:]], *right[1:]]}, "a"))
+    assert found.steps["weights"].counts["wrong"] == 1
+    assert counts(found, "weights") == (8, 0)
+
+
+@pytest.mark.parametrize(
+    ("cell", "value", "unit"),
+    [
+        *(("about 7", 7, 1), ("ca. 7,5", 7.5, 0.1), ("~7", 7, 1), ("approx. 0.25", 0.25, 0.01)),
+        *(("=7", 7, 1), ("=1*1+3*1", 4, 0), ("= 1/4", 0.25, 0), ("=SQRT(16)", 4, 0)),
+    ],
+)
+def test_numbers_as_spreadsheets_and_people_have_them(cell: str, value: float, unit: float) -> None:
+    found = written([[cell, 0, 0]] * 3)
+    assert (found.values[0, 0, 0, 0], found.unit[0, 0, 0, 0]) == (value, unit)
+    assert found.unreadable is None
+
+
+@pytest.mark.parametrize("cell", ["=SUM(A1:B2)", "=A1+B2", "n/a", "idk", "12,,3"])
+def test_an_unreadable_cell_is_wrong_and_not_missing(cell: str, attn: Attn, tmp_path: Path) -> None:
+    found = written([[cell, "0.02", "0.01"], ["~", "0.73", "0"], ["0.91", "0.05", "0.05"]])
+    assert found.unreadable is not None
+    assert np.argwhere(found.unreadable[0, 0]).tolist() == [[0, 0]]
+    assert np.argwhere(found.missing[0, 0]).tolist() == [[1, 0]]
+    (tmp_path / "a.csv").write_text(
+        f"weights\n0.98,0.02,0.01\n0.27,0.73,0.00\n0.91,0.05,{cell!r}\n".replace("'", '"')
+    )
+    result = attn("check", GOOD, tmp_path / "a.csv")
+    assert (result.status, f"{cell} ✗" in result.out) == (1, True)
+    with pytest.raises(NumberError, match="paste as values" if cell[0] == "=" else "not a number"):
+        number_of(cell)
+
+
+def test_keys_that_mean_no_step_cost_themselves_alone(attn: Attn, tmp_path: Path) -> None:
+    given = {
+        **{"dk": "2", "date": "2026-01-01", "group": "3", "email": "ada@b.c", "weights": WHOLE},
+        **{"wieghts": WHOLE, "X": [["1"]], "Q": "see page 2", "scores[9, 9]": "1"},
+    }
+    sheet = submission_of(given, "a")
+    assert list(read_submission(sheet, key().trace)) == ["weights"]
+    said = dict(skipped_keys(sheet, key().trace))
+    assert list(said) == [word for word in given if word != "weights"]
+    assert (said["dk"], said["email"], said["wieghts"]) == ("", "", "did you mean weights?")
+    assert said["X"].startswith("write the step's name over its numbers")
+    assert said["Q"] == "row 1, column 1 of Q: see is not a number"
+    assert key().check(sheet).verdict == "correct"
+    (tmp_path / "a.yaml").write_text("dk: 2\ngroup: 3\n")
+    result = attn("check", GOOD, tmp_path / "a.yaml")
+    assert result.status == 2
+    assert f"{tmp_path / 'a.yaml'}:1:1: there is no step dk in this calculation" in result.err
+
+
+@pytest.mark.parametrize(
+    "name", ["Weights:", "## weights", "**A**", "step 3: weights", "weights (softmax)", "$A$ ="]
+)
+def test_names_as_headings(name: str) -> None:
+    assert key().check(submission_of({name: WHOLE}, "a")).counts["correct"] == 9
 
 
 # Many sheets in one file.
@@ -401,8 +495,10 @@ def test_a_row_a_student_with_heads_and_places(attn: Attn, tmp_path: Path) -> No
     value = f"{of.trace['weights'].value[1, 0, 1]:.3f}"
     (sheet,) = sheets(f'name,"weights[head 2][1, 2]"\nAda,{value}\n', tmp_path)
     assert counts(of.check(sheet), "weights")[0] == 1
-    message = said('name,"scores[1,1]"\nAda,five\n', tmp_path)
-    assert message.startswith("a.csv:2:5: row 1, column 1 of scores[1,1]: five is not a number")
+    (sheet,) = sheets('name,"scores[1,1]","scores[1,2]"\nAda,five,10\n', tmp_path)
+    assert key().check(sheet).steps["scores"].counts["wrong"] == 1
+    message = said('name,"scroes[1,1]"\nAda,5\n', tmp_path)
+    assert message.startswith("a.csv:1:6: there is no step scroes")
     assert "scores[1,1] stands twice" in said('name,"scores[1,1]","scores[1,1]"\nA,1,2\n', tmp_path)
     path = tmp_path / "class.csv"
     path.write_text(WIDE)
@@ -428,8 +524,8 @@ def test_a_row_a_number(tmp_path: Path) -> None:
     assert key().check(sheet).counts["correct"] == 2
     message = said(alone + "scores,I,I,14\n", tmp_path)
     assert message.startswith("a.csv:4:12: scores[I, I] stands twice; it stood in line 3 already")
-    message = said(alone + "scores,I,bad,14\n", tmp_path)
-    assert message.startswith("a.csv:4:14: scores[I, bad]: there is no key bad")
+    message = said("step,row,column,value\nscores,I,bad,14\n", tmp_path)
+    assert message.startswith("a.csv:2:14: scores[I, bad]: there is no key bad")
     assert "does not tell of which step" in said(alone + ",I,I,14\n", tmp_path)
 
 

@@ -117,13 +117,8 @@ def test_a_wrong_number_is_told_with_its_place_and_name(
     assert "scores[a2, a2] is wrong" in result.out
     path.write_text(text.replace(" 17 ", " x7 "))
     result = attn("check", problem, path)
-    assert result.status == 2
-    line, column = next(
-        (number, line.index("x7") + 1)
-        for number, line in enumerate(path.read_text().splitlines(), 1)
-        if "x7" in line
-    )
-    assert f"{path}:{line}:{column}: row 2, column 2 of scores: x7 is not a number" in result.err
+    assert result.status == 1
+    assert "x7 ✗" in result.out
 
 
 def test_numbers_may_be_written_as_latex_and_markdown_have_them(tmp_path: Path) -> None:
@@ -293,3 +288,98 @@ def test_what_is_asked_is_said(attn: Attn, tmp_path: Path) -> None:
     asked += "is weights and output. Points: weights 3, output 1.5."
     for form in ("markdown", "html", "latex", "yaml"):
         assert asked in attncli.worksheet(given, form)
+
+
+# Matrices under names, without the marks of a worksheet.
+
+WEIGHTS = [["0.98", "0.02", "0.01"], ["0.27", "0.73", "0.00"], ["0.91", "0.05", "0.05"]]
+SCORES = [["14", "10", "9"], ["10", "11", "6"], ["9", "6", "6"]]
+
+
+def printed(rows: list[list[str]]) -> str:
+    return "[[" + "]\n [".join(map(" ".join, rows)) + "]]"
+
+
+def listed(rows: list[list[str]], sign: str = " ") -> str:
+    return "\n".join(map(sign.join, rows))
+
+
+def table(rows: list[list[str]]) -> str:
+    lines = [["", "I", "am", "good"], ["---"] * 4]
+    lines += [[word, *row] for word, row in zip(("I", "am", "good"), rows, strict=True)]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def tex(rows: list[list[str]], kind: str = "pmatrix", columns: str = "") -> str:
+    return rf"\begin{{{kind}}}{columns}" + r" \\ ".join(map(" & ".join, rows)) + rf"\end{{{kind}}}"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.txt", f"weights = {printed(WEIGHTS)}\n\nscores = {printed(SCORES)}\n"),
+        ("a.txt", f"weights:\n{printed(WEIGHTS)}\nscores:\n{printed(SCORES)}\n"),
+        ("a.txt", f"weights\n{printed(WEIGHTS)}\n\nscores\n{printed(SCORES)}\n"),
+        ("a.txt", f"My homework\nWeights:\n{listed(WEIGHTS)}\n\nraw scores =\n{listed(SCORES)}\n"),
+        ("a.txt", f"weights = array({printed(WEIGHTS)})\nscores = tensor({printed(SCORES)})\n"),
+        ("a.md", f"# Homework\n\n## weights\n\n{table(WEIGHTS)}\n\n**scores**\n\n{table(SCORES)}"),
+        ("a.md", f"## weights\n```\n{printed(WEIGHTS)}\n```\nstep 2: scores\n\n{listed(SCORES)}\n"),
+        ("a.md", f"Scores\n======\nAs in class:\n\n{table(SCORES)}\n\n$$A = {tex(WEIGHTS)}$$\n"),
+        (
+            "a.tex",
+            f"\\section*{{scores}}\n\\begin{{equation}}\n{tex(SCORES)}\n\\end{{equation}}\n"
+            rf"$A = softmax(S) = {tex(WEIGHTS)}$",
+        ),
+        (
+            "a.tex",
+            f"\\textbf{{Weights:}}\n{tex(WEIGHTS, 'tabular', '{|c|c|c|}')}\n"
+            f"\\[ S = {tex([['1']])} \\cdot {tex([['2']])}\n = {tex(SCORES)} \\]",
+        ),
+        ("a.csv", f"# Homework 2\n# weights\n{listed(WEIGHTS)}\nscores (Q K)\n{listed(SCORES)}\n"),
+        (
+            "a.csv",
+            f"Homework 2, Alice\nWeights:\n# after the softmax\n{listed(WEIGHTS, ',')}\n"
+            f"Step 3: scores\n{listed(SCORES, ',')}\n",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("ends", ["\n", "\r\n"])
+def test_matrices_under_names(name: str, text: str, ends: str, attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / name).write_bytes(text.replace("\n", ends).encode())
+    result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / name)
+    assert (result.err, result.status) == ("", 0)
+    assert result.out.endswith("correct: 18 numbers\n")
+
+
+def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> None:
+    problem = SAMPLES / "i_am_good.yaml"
+    path = tmp_path / "a.md"
+    path.write_text(f"Name: Ada\n\n## scores\n{table(SCORES).replace('11', 'n/a')}\n")
+    result = attn("check", problem, path)
+    assert (result.status, result.out[:4]) == (1, "Ada ")
+    assert "Only scores[am, am] is wrong" in result.out
+    for text, said in (
+        (f"A\n{table(WEIGHTS)}\n\nA\n{table(WEIGHTS)}\n", "9:1: A stands twice"),
+        (f"A\n{table(SCORES).replace('am', 'an')}", "5:8: A: weights has no query an"),
+        ("A\n| 1,202 | 1 |\n", "2:1: 1,202 may mean several numbers"),
+        (f"# Homework\n{listed(SCORES)}\n", "2:1: there is no step Homework"),
+        ("# Homework\nI gave up.\n", " this is not a worksheet"),
+    ):
+        path.write_text(text)
+        result = attn("check", problem, path)
+        assert result.status == 2
+        assert f"{path}:{said}" in result.err
+
+
+def test_documents_without_marks_in_the_folder_of_a_class(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "class").mkdir()
+    for name, text in (
+        ("ada.md", f"## scores\n{table(SCORES)}\n"),
+        ("bo.tex", f"$S = {tex(SCORES)}$\n"),
+        ("notice.md", "# Homework\n\nHand it in by Monday, with a table of the weights.\n"),
+    ):
+        (tmp_path / "class" / name).write_text(text)
+    result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "class")
+    assert result.status == 0
+    assert "2 answers: 2 correct" in result.out
+    assert "passed over notice.md" in result.err

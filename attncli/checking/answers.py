@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, lru_cache
 from itertools import chain
 from typing import Any, TypeAlias
 
@@ -18,16 +17,16 @@ from attncli.checking.labels import Labels, beside
 from attncli.checking.names import At, find_answer
 from attncli.checking.numerals import (
     FLOATS,
+    MISSING,
     dtype_of,
     dtype_of_texts,
     is_rounded,
-    numbers_if_any,
     numbers_of,
 )
 from attncli.checking.pieces import Cells, Piece, cells_of
 from attncli.checking.texts import sizes, texts_of, with_zeros
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
-from attncli.errors import Fault, InputError, KeyPath, Place, collected, fail, located, refuse
+from attncli.errors import Fault, KeyPath, Place, collected, fail, located, refuse
 from attncli.forms.matrices import block_labels
 from attncli.mechanisms.trace import Trace
 from attncli.notation.blocks import DECIMAL
@@ -101,6 +100,7 @@ class Written(Record, eq=False):
         share: which share of itself a number may be off because a computer worked it out.
         dtype: float16, float32 or float64 where a computer worked them out: they came as such an
             array, or with the digits that a program prints of one; "" for what a hand writes.
+        unreadable: where something is written that is no number; None for nowhere.
     """
 
     values: Array
@@ -108,11 +108,17 @@ class Written(Record, eq=False):
     texts: Array
     share: float = FLOAT_ERROR
     dtype: str = ""
+    unreadable: Array | None = None
+
+    @cached_property
+    def blank(self) -> Array:
+        """Where there is no number: a cell was left out, or cannot be read."""
+        return np.isnan(self.values)
 
     @cached_property
     def missing(self) -> Array:
         """Where a cell was left out."""
-        return np.isnan(self.values)
+        return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
     @cached_property
     def only_unit(self) -> float | None:
@@ -129,32 +135,53 @@ class ShapeMismatch(Record, eq=False):
 
     def numbers(self) -> tuple[Array, Array]:
         """Return the numbers, nan for what is no decimal, and the units of their last digits."""
-        return numbers_if_any(self.texts)
+        return numbers_of(self.texts, "", self.texts.size)[:2]
 
 
 def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | ShapeMismatch]:
     """Return the matrices of a sheet by the step of the trace that each of them is.
 
     Cells that are not mentioned are missing. Where words stand beside rows and columns, they tell
-    the order.
+    the order. Keys that mean no step, or hold no numbers, are skipped.
 
     Raises:
-        InputError: for an unknown step or label, a cell that stands twice or is no number. A matrix
-            of the wrong shape raises nothing.
+        InputError: for an unknown label, a cell that stands twice, a sheet without any key that
+            means a step or without any number. A matrix of the wrong shape raises nothing.
     """
-    faults: list[Fault] = []
+    return dict(_read(sheet, trace)[0])
+
+
+def skipped_keys(sheet: Submission, trace: Trace) -> tuple[tuple[str, str], ...]:
+    """Return the keys that `read_submission` skips, each with a hint or "".
+
+    It raises what `read_submission` does.
+    """
+    return _read(sheet, trace)[1]
+
+
+@lru_cache(maxsize=1)  # what was skipped is asked for right after the matrices
+def _read(
+    sheet: Submission, trace: Trace
+) -> tuple[dict[str, Written | ShapeMismatch], tuple[tuple[str, str], ...]]:
+    faults, unknown = list[Fault](), list[Fault]()
     pieces: dict[str, list[Piece]] = {}
     single: dict[str, list[tuple[str, At, str]]] = {}
+    is_known = False
     for word, raw in sheet.matrices.items():
-        with collected(faults):
-            if raw is not None and (word not in ABOUT or word in trace):
-                with located(sheet.heading):
-                    step, at, is_turned = find_answer(word, trace)
-                if at and type(raw) is str and PLAIN.fullmatch(raw):
-                    single.setdefault(step.name, []).append((word, at, raw))
-                else:
+        if word in ABOUT and word not in trace:
+            continue
+        with collected(unknown if raw is not None else []), located(sheet.heading):
+            step, at, is_turned = find_answer(word, trace)
+            piece = None
+            if at and type(raw) is str and PLAIN.fullmatch(raw):
+                single.setdefault(step.name, []).append((word, at, raw))
+            elif raw is not None:
+                with collected(faults):
                     piece = _piece(sheet, word, at, _in_one_cell(raw, step, at), is_turned)
-                    pieces.setdefault(step.name, []).append(piece)
+            if piece:
+                _refuse_words(step, piece)
+                pieces.setdefault(step.name, []).append(piece)
+            is_known = True
     for name, cells in single.items():
         whole = None if name in pieces else _of_cells(trace[name], cells)
         if whole is None:
@@ -165,8 +192,27 @@ def read_submission(sheet: Submission, trace: Trace) -> dict[str, Written | Shap
     for name in (step.name for step in trace if step.name in pieces):
         with collected(faults):
             found[name] = _of_pieces(trace[name], pieces[name], sheet)
-    refuse(faults)
-    return _of_one_computer(found)
+    refuse([*faults, *([] if is_known else unknown)])
+    skipped = {str(one.path[0]): one for one in unknown}
+    return _of_one_computer(found), tuple(
+        (word, _hint(skipped[word], raw)) for word, raw in sheet.matrices.items() if word in skipped
+    )
+
+
+def _refuse_words(step: Step, piece: Piece) -> None:
+    """Raise an InputError for words in the place of a matrix."""
+    size = piece.texts.size
+    if size and not piece.at and not PLAIN.fullmatch(piece.texts.flat[0]):
+        numbers_of(piece.texts, piece.word, size - 1 if size == step.value.size else size // 2)
+
+
+def _hint(fault: Fault, raw: Any) -> str:
+    """Return the hint for a key that was skipped, if it may be a slip; or why it has no numbers."""
+    if len(fault.path) > 1:
+        return fault.message
+    is_number = isinstance(raw, str | int | float) and "\n" not in str(raw)
+    is_slip = "[" in str(fault.path[0]) or not is_number
+    return fault.hint if is_slip and not fault.hint.startswith("there are") else ""
 
 
 def _in_one_cell(raw: Any, step: Step, at: At) -> Any:
@@ -239,7 +285,10 @@ def _of_pieces(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Writte
     )
     kind = dtype if dtype in SHORT_FLOAT_ERRORS else step.array.dtype.name
     share = SHORT_FLOAT_ERRORS.get(kind, FLOAT_ERROR)
-    return Written(own, unit, texts, share, dtype)
+    unreadable = np.isnan(own)
+    if unreadable.any():
+        unreadable[unreadable] = [text not in MISSING for text in texts[unreadable]]
+    return Written(own, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 
 def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells | ShapeMismatch:
@@ -266,20 +315,9 @@ def _on_paper(step: Step, pieces: Sequence[Piece], sheet: Submission) -> Cells |
     return found
 
 
-@contextmanager
-def _first_alone() -> Iterator[None]:
-    """Keep the first fault of an `InputError` raised inside."""
-    try:
-        yield
-    except InputError as error:
-        raise InputError(error.faults[0]) from None
-
-
 def _mismatch(
     step: Step, piece: Piece, wanted: tuple[int, ...], sheet: Submission
 ) -> ShapeMismatch:
-    with _first_alone():  # words are no matrix of any shape
-        numbers_of(piece.texts, piece.word)
     shape, word = piece.texts.shape, piece.word
     name = word if piece.is_turned or (piece.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if piece.is_turned else wanted

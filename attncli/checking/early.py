@@ -76,7 +76,7 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
         if (
             _gives_all(given, both, ways) & (~ways | operands.cuts | (LAST_DIGIT in given.codes))
         ).any():
-            yield Explanation(given.codes == WRONG, found)
+            yield Explanation(_unexplained(given, WRONG), found)
             return
 
 
@@ -146,6 +146,12 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
 
 
+def _unexplained(given: Given, *codes: int) -> Array:
+    """Return the cells with some statuses in which a number stands."""
+    found: Array = np.isin(given.codes, codes) & ~given.written.blank
+    return found
+
+
 def _may_cut(operands: Operands, given: Given) -> bool:
     """Return True if a number so far was cut off rather than rounded."""
     return operands.cuts or LAST_DIGIT in given.codes
@@ -164,7 +170,7 @@ def _shown_before(operands: Operands, step: Step) -> list[Step]:
 
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give every wrong number."""
-    wrong = given.codes == WRONG
+    wrong = _unexplained(given, WRONG)
     change = with_any_constant(constants, operands.trace)
     found = bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
     if axis_of_shares(given.step) is not None:  # the largest may take what the sum is short of
@@ -194,7 +200,7 @@ def _first(
         for index in np.flatnonzero(fits).tolist():
             tried = found[: index + 1][valid[: index + 1]]
             if part.is_usual or _is_evident(given, operands.unrounded(step), tried):
-                cells = (given.codes == WRONG) | (given.codes == LAST_DIGIT)
+                cells = _unexplained(given, WRONG, LAST_DIGIT)
                 words = part.each[index].words(list(operands.trace.steps))
                 return Explanation(cells, found[index], words)
         return None
@@ -214,7 +220,8 @@ def _gives_all(
     """
     values, unit, share = given.written.values, given.unit, given.written.share
     fits = np.ones(len(found), bool)
-    wrong, others = given.codes == WRONG, (given.codes != WRONG) & (given.codes != MISSING)
+    wrong = _unexplained(given, WRONG)
+    others = (given.codes != WRONG) & (given.codes != MISSING)
     for cells in (wrong, others):  # few results are left after the wrong cells
         left = np.flatnonzero(fits)
         if cells.any() and left.size:

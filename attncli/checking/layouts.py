@@ -32,10 +32,11 @@ def layouts(step: Step, shape: Shape, wanted: Shape) -> list[Layout]:
     """
     is_plain = shape == wanted or wanted != step.value.shape
     known = [_in_a_list(wanted)] if is_plain else _known(step)
-    return [layout for size, layout in known if _same_but_ones(shape, size)]
+    return [layout for size, layout in known if same_but_ones(shape, size)]
 
 
-def _same_but_ones(shape: Shape, other: Shape) -> bool:
+def same_but_ones(shape: Shape, other: Shape) -> bool:
+    """Return whether two shapes differ in axes of size 1 alone."""
     return [n for n in shape if n != 1] == [n for n in other if n != 1]
 
 

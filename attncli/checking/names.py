@@ -32,14 +32,23 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
     A key is the name of a step or what people call it, a row, a cell, or whatever else
-    `attn explain` reads.
+    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
 
     Raises:
         InputError: for a word that means no step, or one of several.
     """
     if word in trace:  # as nearly all are
         return trace[word], (), False
-    return _found(word, trace)
+    try:
+        return _found(word, trace)
+    except InputError:
+        from attncli.notation.words import undecorated  # most sheets have no headings for keys
+
+        name = undecorated(word) if len(word) <= LONGEST else word
+        if name not in ("", word):
+            with suppress(InputError):
+                return find_answer(name, trace)
+        raise
 
 
 @lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
@@ -80,6 +89,9 @@ def _refuse_several(base: str, trace: Trace) -> None:
         raise several_meant(base, names)
 
 
+_wide = lru_cache(maxsize=8)(with_named_steps)  # many sheets have keys that mean nothing
+
+
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
     """Return the names of steps that keys of answers mean, and that are left out of a trace.
 
@@ -91,7 +103,7 @@ def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
         try:
             find_answer(word, trace)
         except InputError:
-            wide = wide or with_named_steps(trace)
+            wide = wide or _wide(trace)
             with suppress(InputError):
                 found[find_answer(word, wide)[0].name] = None
     return tuple(name for name in found if wide and name in wide.added)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from math import isfinite, log2
@@ -11,12 +12,12 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.digits import decimal_of, significant
-from attncli.errors import Fault, collected, fail, refuse
-from attncli.forms.matrices import cell_words, written_number
+from attncli.errors import Fault, InputError
+from attncli.forms.matrices import cell_words
 from attncli.notation.blocks import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
-from attncli.notation.written import NumberAsWritten, evaluate, normalized
+from attncli.notation.written import NumberAsWritten, evaluate, normalized, number
 from attncli.text.escapes import visible
 
 MISSING = frozenset(("", "~", "_", "?", "null", "None"))
@@ -25,10 +26,14 @@ MISSING = frozenset(("", "~", "_", "?", "null", "None"))
 NO_NUMBER = (np.nan, 0.0)
 """The number and the unit of a cell that was left out, or is yet to be read."""
 
-DASHES = ("-", "−", "–", "—")
-"""Alone they may stand for a blocked cell, or for one that is left out."""
+INSTEAD = {
+    **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
+    **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
+}
+"""What to write for what is no number; a dash may be a blocked cell, or one that is left out."""
 
-TRUTHS = ("true", "false")
+ROUGHLY = re.compile(r"(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
+"""Words before a number that was rounded, as ≈ is."""
 
 FLOATS = ("float16", "float32", "float64")
 """What numbers may be that a computer worked out, the coarsest first."""
@@ -52,14 +57,14 @@ SURELY_PRINTED = {"float16": 7, "float32": 8}
 """With as many digits a number is hardly one of these floats by chance; one at least must be."""
 
 
-def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
-    """Return numbers, nan for those left out, the units of their last digits, and their texts.
+def numbers_of(texts: Array, word: str, most: int = 0) -> tuple[Array, Array, Array]:
+    """Return numbers, nan for those left out or unreadable, units of last digits, and texts.
 
     A text is what was written with the signs of a plain decimal: 0.1361 for 13.61 %, 0.14 for
-    ≈0,14.
+    ≈0,14. One that is unreadable stays as it is.
 
     Raises:
-        InputError: for cells that are no numbers, of the key that is the word.
+        InputError: for the first unreadable cell of the key `word`, where more than `most` are.
     """
     read = [decimal_of(text) for text in texts.ravel().tolist()]
     if all(read):  # as nearly all are
@@ -70,17 +75,13 @@ def numbers_of(texts: Array, word: str) -> tuple[Array, Array, Array]:
         place = tuple(map(int, np.unravel_index(index, texts.shape)))
         if texts[place] in MISSING:
             continue
-        with collected(faults):
-            plain = texts[place] = _plain(texts[place], word, place)
-            if decimal := decimal_of(plain):
-                numbers[place], units[place] = decimal
-                continue
-            number = written_number(plain, (word,), place)
-            numbers[place], units[place] = number, _unit_implied(number)
-            if numbers[place] == np.inf:
-                hint = "only −inf is a number here, in a cell that is blocked"
-                raise fail(f"{cell_words((word,), place)} is infinite", word, *place, hint=hint)
-    refuse(faults)
+        try:
+            texts[place], numbers[place], units[place] = number_of(texts[place])
+        except NumberError as error:
+            message = f"{cell_words((word,), place)}: {error}"
+            faults.append(Fault(message, (word, *place)))
+    if len(faults) > most:
+        raise InputError(faults[0])
     return numbers, units, texts
 
 
@@ -90,19 +91,32 @@ def _arrays(pairs: Sequence[Any], shape: tuple[int, ...]) -> tuple[Array, Array]
     return flat[::2].reshape(shape), flat[1::2].reshape(shape)
 
 
-def _plain(text: str, word: str, place: Sequence[int]) -> str:
-    """Return a cell in the signs of a plain number, if it is one."""
-    cell = cell_words((word,), place)
-    if text.casefold() in TRUTHS:
-        hint = "write a number, such as 1 or 0"
-        raise fail(f"{cell}: {visible(text)} is not a number", word, *place, hint=hint)
-    if text in DASHES:
-        hint = "write -inf, or ~ for a cell that is left out"
-        raise fail(f"{cell}: {text} is not a number", word, *place, hint=hint)
+def number_of(text: str) -> tuple[str, float, float]:
+    """Return a cell in the signs of a plain number, its value, and the unit of its last digit.
+
+    Raises:
+        NumberError: for what is no number; it tells why, and what to do.
+
+    >>> number_of("ca. 0,5"), number_of("=1*1+3*1")
+    (('0.5', 0.5, 0.1), ('1*1+3*1', 4.0, 0.0))
+    """
+    if instead := INSTEAD.get(text.casefold()):
+        raise NumberError(f"{visible(text)} is not a number; write {instead}")
+    is_formula = text.startswith("=")
     try:
-        return normalized(whole_number(text))
-    except NumberError as error:
-        raise fail(f"{cell}: {error}", word, *place) from None
+        cell = text[1:].strip().lower() if is_formula else ROUGHLY.sub("", text)
+        plain = normalized(whole_number(cell))
+        if decimal := decimal_of(plain):
+            return plain, *decimal
+        value = number(plain)
+    except NumberError:
+        if not is_formula:
+            raise
+        message = f"{visible(text)} is a formula of a spreadsheet; paste as values"
+        raise NumberError(message) from None
+    if value == np.inf:
+        raise NumberError(f"{visible(text)} is infinite; only −inf is a number, in a blocked cell")
+    return plain, value, _unit_implied(value)
 
 
 def _unit_implied(number: float) -> float:
@@ -141,18 +155,6 @@ def _leaves(formula: Formula) -> Iterator[Number]:
         yield formula
     for part in parts(formula):
         yield from _leaves(part)
-
-
-def numbers_if_any(texts: Array) -> tuple[Array, Array]:
-    """Return what `numbers_of` does, with nan for what is no decimal either."""
-    numbers, units = np.full(texts.shape, np.nan), np.zeros(texts.shape)
-    for place, text in np.ndenumerate(texts):
-        try:
-            plain = normalized(whole_number(text))
-        except NumberError:
-            continue
-        numbers[place], units[place] = decimal_of(plain) or (np.nan, 0.0)
-    return numbers, units
 
 
 def dtype_of(raw: Any) -> str:

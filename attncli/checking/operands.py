@@ -194,7 +194,7 @@ class Operands:
         if not isinstance(judged, Given) or is_hollow(judged):
             return judged.step.array if isinstance(judged, Misshapen) else made
         places = len(made) // len(judged.values) or 1
-        parts = (judged.written.missing, judged.values, judged.unit)
+        parts = (judged.written.blank, judged.values, judged.unit)
         wide = [np.tile(one, (places, *[1] * (one.ndim - 1))) for one in parts]
         return np.where(is_made(*wide), made, wide[1])
 
@@ -204,7 +204,7 @@ class Operands:
         if isinstance(judged, Misshapen):
             return True
         return self.is_shown(step.name) and not (
-            isinstance(judged, Given) and judged.written.missing.any()
+            isinstance(judged, Given) and judged.written.blank.any()
         )
 
     # ---- one step
@@ -228,14 +228,14 @@ class Operands:
 
     def _filled(self, judged: Given, replay: Replay[Array]) -> Array:
         """Return the numbers of a step, those that were left out as they follow."""
-        missing = judged.written.missing
+        missing = judged.written.blank
         if not missing.any():
             return judged.values
         return np.where(missing, replay.result(judged.step), judged.values)
 
     def _meant(self, judged: Given) -> Values:
         expected: Values = judged.expected
-        missing, wrong = judged.written.missing, judged.codes == WRONG
+        missing, wrong = judged.written.blank, judged.codes == WRONG
         if missing.any():
             follows = interval(self.meant.result(judged.step))
             expected = _where(missing, follows, interval(expected))
@@ -347,7 +347,7 @@ class Operands:
             judged = self.judged[name]
             assert isinstance(judged, Given)  # as it is shown
             finest = max((one.coarsest for one in self.roundings), default=0.0)
-            more = np.where(judged.written.missing, finest, CUT_OFF * judged.unit)
+            more = np.where(judged.written.blank, finest, CUT_OFF * judged.unit)
             written = self.written(source)
             return hull(*self.readings(source), written - more, written + more)
 
@@ -365,7 +365,7 @@ def is_hollow(judged: Given) -> bool:
     """Return True for a wrong step that holds the same number everywhere, 0 or 1, as if nothing."""
     if not judged.has(WRONG):
         return False
-    numbers = judged.written.values[~judged.written.missing]
+    numbers = judged.written.values[~judged.written.blank]
     is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
     return is_even and float(numbers[0]) in (0.0, 1.0)
 

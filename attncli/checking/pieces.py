@@ -9,12 +9,15 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.labels import Beside, is_turned, targets
-from attncli.checking.layouts import Layout, layouts, nearness
+from attncli.checking.layouts import Layout, layouts, nearness, same_but_ones
 from attncli.checking.names import At
 from attncli.checking.numerals import MISSING, numbers_of
 from attncli.errors import InputError, KeyPath
 from attncli.records import Record
 from attncli.tape.step import Step
+
+NEAR = 0.02
+"""Relative error up to which a number tells in which row of its step it stands."""
 
 
 class Piece(Record, eq=False):
@@ -79,7 +82,7 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
     found = layouts(step, shape, wanted)
     is_part = words is not None and len(shape) == len(wanted) and shape[:-2] == wanted[:-2]
     if not found and not is_part:
-        return None
+        return _without_a_row(step, piece, wanted) if words is None else None
     cells = _read(piece).changed(turned)
     if words is None:
         laid = [cells.changed(layout) for layout in found]
@@ -92,9 +95,27 @@ def cells_of(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
     return max(laid, key=lambda one: nearness(step, one.values, one.unit))
 
 
+def _without_a_row(step: Step, piece: Piece, wanted: tuple[int, ...]) -> Cells | None:
+    """Return the cells of a matrix that lacks one row, where its numbers tell which; else None."""
+    shape = (wanted[0] - 1, *wanted[1:])
+    if len(wanted) != 2 or not same_but_ones(piece.texts.shape, shape) or piece.is_turned:
+        return None
+    cells = _read(piece).changed(lambda array: array.reshape(shape))
+    fitting = []
+    for row in range(wanted[0]):
+        right = np.delete(step.value[piece.at], row, axis=0)
+        near = np.isclose(cells.values, right, NEAR, 0.5 * cells.unit)
+        if (2 * near.sum(axis=1) > wanted[1]).all():
+            fitting.append(row)
+    if len(fitting) != 1:
+        return None
+    places = np.delete(np.arange(wanted[0] * wanted[1]).reshape(wanted), fitting[0], axis=0)
+    return cells.scattered(places, wanted)
+
+
 def _read(piece: Piece) -> Cells:
     """Return the cells of a piece as they were written."""
-    values, unit, texts = numbers_of(piece.texts, piece.word)
+    values, unit, texts = numbers_of(piece.texts, piece.word, piece.texts.size)
     if np.dtype(piece.dtype or "f").kind in "iu":  # a program's whole numbers stand for no others
         unit = np.zeros_like(unit)
     return Cells(values, unit, texts)

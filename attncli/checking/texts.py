@@ -53,6 +53,9 @@ def texts_of(raw: Any, path: KeyPath, ragged: bool) -> Array:
         raw = [[raw]]
     if not isinstance(raw, list | tuple):
         raise fail(f"{name} must be a matrix", *path, hint=EXAMPLE)
+    first = next((row for row in raw if isinstance(row, list) and row), None)
+    if first and not isinstance(first[0], list):  # a row that was left out is empty
+        raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
     if ragged and all(isinstance(row, list) for row in raw):
         raw = _padded(list(raw))
     shape, cells = _shape(raw, path)

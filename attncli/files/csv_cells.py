@@ -12,6 +12,10 @@ from attncli.records import Record
 from attncli.text.escapes import lines_of, of_cell
 
 COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+HEADING = re.compile(
+    r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.I
+)
+"""A line that is one name, or a comment, though blanks part cells."""
 QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -37,7 +41,8 @@ def delimiter_of(text: str) -> tuple[str, int]:
 def rows_of(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
     """Return the lines that are not blank, without the empty cells that spreadsheets add."""
     if delimiter == " ":
-        pairs = [(n, line.split()) for n, line in enumerate(lines_of(text), 1)]
+        lines = enumerate(map(str.strip, lines_of(text)), 1)
+        pairs = [(n, [line] if HEADING.fullmatch(line) else line.split()) for n, line in lines]
     else:
         csv.field_size_limit(max(len(text), 131072))
         source = io.StringIO(text, newline="")

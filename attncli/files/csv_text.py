@@ -10,6 +10,7 @@ from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows
 from attncli.files.document import Labels, Options, Raw, assign, error_at
 from attncli.notation.words import are_labels, is_word
 from attncli.records import replace
+from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
@@ -111,7 +112,9 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     in_results = False
     for row in rows:
         first = row.cells[0]
-        if _is_header(row):
+        if _is_comment(row) and not (block and block.rows):
+            continue
+        if _is_header(row) and not (block and _is_empty_row(first, block.rows)):
             if first == RESULTS and not in_results:
                 in_results, block = True, None
                 continue
@@ -213,3 +216,14 @@ def _without_labels(block: Block) -> Any:
 
 def _is_header(row: Row) -> bool:
     return len(row.cells) == 1 and is_word(row.cells[0])
+
+
+def _is_empty_row(word: str, rows: list[Row]) -> bool:
+    """Whether a word alone is the label of a row without numbers, as it is that of a column."""
+    return bool(rows) and word in rows[0].cells and len(rows) < len(rows[0].cells)
+
+
+def _is_comment(row: Row) -> bool:
+    """Whether a line is a comment, and no name as `numpy.savetxt` writes it: # weights."""
+    words = row.cells[0]
+    return len(row.cells) == 1 and words.startswith("# ") and not may_mean_step(words[2:], ())

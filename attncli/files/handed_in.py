@@ -137,9 +137,9 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
 def _is_worksheet(path: str, suffix: str) -> bool:
     if suffix not in WORKSHEETS:
         return False
-    from attncli.files.worksheets import has_marks
+    from attncli.files.worksheets import has_answers
 
-    return has_marks(Path(path))
+    return has_answers(Path(path))
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:

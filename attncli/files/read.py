@@ -145,11 +145,12 @@ def _documents(
             yield Document(name, folder, values, lambda _: place, bare=bare)
             return
         texts = stream.decoded(chain([start], data))
-        if of_class is not None and suffix in WORKSHEETS:
+        if of_class is not None and suffix in (*WORKSHEETS, ".txt", ""):
             from attncli.files import worksheets
 
-            yield from worksheets.sheets(_whole(texts), name, folder, suffix)
-            return
+            if suffix in WORKSHEETS or worksheets.is_plain_text(start):
+                yield from worksheets.sheets(_whole(texts), name, folder, suffix)
+                return
         parts = stream.chunks(texts, name, as_arrays is not None)
         is_empty = True
         for one in _of_text(parts, name, folder, suffix, options or {}, of_class, as_arrays):

@@ -1,26 +1,32 @@
-"""Filled-in worksheets in Markdown and in LaTeX: the matrices that bear the mark of an answer.
+"""Answers in Markdown, LaTeX and plain text: filled-in worksheets, and matrices under names.
 
-What stands around them is the worksheet's own. Rows and columns keep their places, so that the
-words beside them are passed over.
+In a worksheet the matrices that bear the mark of an answer are read. What stands around them is
+the worksheet's own. Rows and columns keep their places, so that the words beside them are passed
+over. In other documents each matrix is of the step that is named before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from html import unescape
 from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Document, error_at
+from attncli.files.document import Document, Labels, error_at
 from attncli.notation.from_tex import without_tex
 from attncli.notation.parser import NumberError
-from attncli.records import Record
+from attncli.notation.pasted import block_of
+from attncli.notation.words import undecorated
+from attncli.notation.written import CELL, SEVERAL
+from attncli.records import Record, replace
+from attncli.tape.words import may_mean_step
 from attncli.text.escapes import lines_of, visible
 
 MARKDOWN = re.compile(
-    r"^Name:[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$", re.MULTILINE
+    r"^(?:Name|[Ss]tudent):[ \t]*(?P<student>[^\n]*)$|^<!-- answer: (?P<name>[^\n]*?) -->[ \t]*$",
+    re.MULTILINE,
 )
 LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
 """What begins a sheet, the line for the student's name, and what stands before an answer."""
@@ -42,8 +48,42 @@ ROOM = re.compile(r"\\attnroom(?![a-zA-Z])|\\q?quad(?![a-zA-Z])")
 WRAPPED = re.compile(r"^[\s$`*]+|[\s$`*]+$")
 """What may stand around a number in a table."""
 
+ENTRY = rf"(?:{CELL}|n/a|idk|[-–—]|=[^\s,;]+)"
+"""What may stand in the place of a number in a row."""
+MATRIX = re.compile(
+    r"\\begin\s*\{(?P<kind>[a-zA-Z]*matrix|array|tabular)\*?\}.*?\\end\s*\{(?P=kind)\*?\}"
+    r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
+    r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
+    rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
+    rf"|^[ \t]*{SEVERAL}[ \t\r]*$",
+    re.DOTALL | re.MULTILINE,
+)
+"""A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers."""
+ASSIGNED = re.compile(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
+"""What stands before a matrix on its line: a name, and the start of what is around the matrix."""
+JOINED = re.compile(
+    r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
+    re.DOTALL,
+)
+"""What stands between two matrices of one calculation; the group tells a result."""
+LONGEST = 200
+"""Maximum number of characters between matrices of one calculation, and of a line with a name."""
+AROUND = re.compile(r"\W*|```.*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
+"""A line between a name and its matrix that says nothing."""
+COMMAND = re.compile(
+    r"\\(?:\w*section|paragraph|text\w+|math\w+|caption|item)\*?(?:\s*\{([^{}]*)\})?|\\"
+)
+PLAIN_TEXT = re.compile(
+    r"^(?:\||\$\$|\\\[|\\begin|[^\W\d][^\n:=]*=\s*(?:[\w.]+\()?(?:$|\[|[-\d])"
+    r"|[^\W\d][^\n:=\[]*\n+\[\[)",
+    re.MULTILINE,
+)
+"""What stands in plain text with matrices under names, and in no YAML."""
+
 NO_SHEET = "this is not a worksheet: no answers are marked in it"
-WAY_OUT = "attn worksheet writes one; or write the matrices into a YAML, JSON or CSV file"
+WAY_OUT = (
+    "attn worksheet writes one; or write each matrix under its step's name, such as ## weights"
+)
 NO_MATRIX = "there is no matrix below the mark of {}"
 KEEP = "keep the table or matrix as it was, with a number in the place of each blank"
 
@@ -52,19 +92,37 @@ Cell = tuple[int, str]
 
 
 class Answer(Record):
-    """One matrix of a sheet: where its mark is, and its cells."""
+    """One matrix of a sheet: where its mark or it itself starts, its cells, the words beside it."""
 
     at: int
     rows: list[list[Cell]]
+    labels: Labels = (None, None)
 
 
-def has_marks(path: Path) -> bool:
-    """Whether answers are marked in a file, whatever its encoding."""
+class Found(Record):
+    """A matrix that is yet to be read: its name, where its mark ends or it starts, and its end."""
+
+    name: str
+    at: int
+    start: int
+    end: int | None = None  # of a matrix without a mark
+
+
+def has_answers(path: Path) -> bool:
+    """Whether answers are marked in a file, or stand under names of steps, in any encoding."""
     try:
-        with path.open("rb") as file:
-            return any(mark in line.replace(b"\0", b"") for line in file for mark in MARKS)
+        data = path.read_bytes().replace(b"\0", b"")
     except OSError:
         return True  # whoever reads it tells why it cannot be read
+    if any(mark in data for mark in MARKS):
+        return True
+    return any(_is_name(one.name) for one in _named(data.decode(errors="replace")) if one.name)
+
+
+def is_plain_text(start: bytes) -> bool:
+    """Whether a file without a telling name starts with a matrix under its name, as in prose."""
+    text = start.decode(errors="replace").replace("\r\n", "\n")
+    return PLAIN_TEXT.search(text) is not None and any(one.name for one in _named(text))
 
 
 def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
@@ -79,44 +137,93 @@ def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document
     is_tex = suffix == ".tex"
     if is_tex:
         text = COMMENT.sub(lambda m: " " * len(m[0]), text)
-    found: list[tuple[str, list[re.Match[str]]]] = []
+    found: list[tuple[str, list[Found]]] = []
     for mark in (LATEX if is_tex else MARKDOWN).finditer(text):
         if mark["name"] is None:
             found.append((_student(mark["student"], is_tex), []))
         else:
             found = found or [("", [])]
-            found[-1][1].append(mark)
-    answered = [(student, marks) for student, marks in found if marks]
+            found[-1][1].append(Found(_key(mark["name"], is_tex), mark.start(), mark.end()))
+    answered = [(student, marked) for student, marked in found if marked]
+    if not answered and (named := _named(text)):
+        answered = [(next((student for student, _ in found if student), ""), named)]
     if not answered:
         error = error_at(Place(name), NO_SHEET, WAY_OUT)
         yield Document(name, folder, {}, lambda _: Place(name), error=error)
-    for student, marks in answered:
-        yield _document(text, name, folder, student, marks, is_tex)
+    for student, matrices in answered:
+        yield _document(text, name, folder, student, matrices, is_tex)
+
+
+def _named(text: str) -> list[Found]:
+    """Return the matrices of a text, each under the name before it, or else that of its line.
+
+    Of a calculation, Q = X W = …, the result bears the name.
+    """
+    found: list[Found] = []
+    end = first = 0
+    for matrix in MATRIX.finditer(text):
+        before, start = text[end : matrix.start()], matrix.start()
+        joined = JOINED.fullmatch(before) if found and len(before) < LONGEST else None
+        one = Found(_name_before(before), start, start, matrix.end())
+        if joined and joined[1]:
+            found[first] = replace(one, name=found[first].name)
+        else:
+            first = first if joined else len(found)
+            found.append(one)
+        end = matrix.end()
+    return found
+
+
+def _name_before(text: str) -> str:
+    """Return the name before a matrix, on its line or the nearest line above; "" for none."""
+    *above, line = (one if len(one) < LONGEST else "" for one in text.split("\n"))
+    assigned = ASSIGNED.fullmatch(line)
+    lines = [assigned[1]] if assigned and assigned[1].strip() else above[::-1]
+    heads = (
+        COMMAND.sub(r"\1", one.partition("=")[0]) for one in lines if not AROUND.fullmatch(one)
+    )
+    names = [name for head in heads if (name := undecorated(head).strip("[(& "))]
+    return next(filter(_is_name, names), names[0] if names else "")
+
+
+def _is_name(words: str) -> bool:
+    """Whether words may mean a step of some problem, a head of it, or a cell."""
+    return may_mean_step(re.split(r"\s*\[|\s+head\b", words)[0], ())
+
+
+def _answer(text: str, found: Found, is_tex: bool) -> Answer | None:
+    if found.end is None:
+        rows = (_of_latex if is_tex else _of_markdown)(text, found.start)
+        return None if rows is None else Answer(found.at, rows)
+    block = block_of(text[found.start : found.end])
+    rows = [[(found.start + at, word) for at, word in row] for row in block.rows]
+    return Answer(found.at, rows, block.labels)
 
 
 def _document(
-    text: str, name: str, folder: Path, student: str, marks: list[re.Match[str]], is_tex: bool
+    text: str, name: str, folder: Path, student: str, matrices: Iterable[Found], is_tex: bool
 ) -> Document:
     answers: dict[str, Answer] = {}
     error: InputError | None = None
-    for mark in marks:
-        key = _key(mark["name"], is_tex)
-        place = _place(text, name, mark.start())
+    for one in matrices:
+        place = _place(text, name, one.at)
         try:
-            rows = (_of_latex if is_tex else _of_markdown)(text, mark.end())
+            answer = _answer(text, one, is_tex)
         except NumberError as fault:
             error = error or error_at(place, str(fault))
             continue
+        key = one.name or f"line {place.line}, column {place.column}"
         if key in answers:
-            error = error or error_at(place, f"{visible(key)} is marked twice", "leave one out")
-        elif rows is None:
+            error = error or error_at(place, f"{visible(key)} stands twice", "leave one out")
+        elif answer is None:
             error = error or error_at(place, NO_MATRIX.format(visible(key)), KEEP)
         else:
-            answers[key] = Answer(mark.start(), rows)
+            answers[key] = answer
     values = {key: [[cell for _, cell in row] for row in one.rows] for key, one in answers.items()}
+    labels = {f"answers.{key}": one.labels for key, one in answers.items() if any(one.labels)}
     about = {"student": student} if student else {}
     locate = partial(_locate, text, name, answers)
-    return Document(name, folder, {**about, "answers": values}, locate, error=error)
+    return Document(name, folder, {**about, "answers": values}, locate, labels, error=error)
 
 
 def _key(name: str, is_tex: bool) -> str:
@@ -178,11 +285,8 @@ def _of_array(text: str, start: int, end: int) -> list[list[Cell]] | None:
         return None
     last = arrays[-1]
     lead = 1 if last["lead"] else 0
-    first, body = (
-        (last.start("block"), last["block"])
-        if last["block"] is not None
-        else (last.start(1), last[1])
-    )
+    group = 1 if last["block"] is None else "block"
+    first, body = last.start(group), last[group]
     rows = []
     for at, line in _parted(body, r"\\\\(?:\[[^\]]*\])?"):
         if line.strip():

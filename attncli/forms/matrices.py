@@ -219,15 +219,6 @@ def to_count(raw: object, path: KeyPath, least: int | None = 1) -> int:
     raise fail(message, *path, needs="values")
 
 
-def written_number(text: str, path: KeyPath, place: Sequence[int]) -> float:
-    """Return the number written in a cell of a matrix, which may be infinite.
-
-    Raises:
-        InputError: if it is no number; it names the cell.
-    """
-    return _element(text, (*path, *place))
-
-
 def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
     array = np.atleast_1d(np.asarray(raw))
     if array.dtype.kind not in ("fiub" if may_be_true else "fiu"):

@@ -12,8 +12,13 @@ BLANK = ("", "~", "_", "?")
 """How a cell that is left out is written."""
 LIKE_NUMBER = re.compile(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|x.,/:²³¹½¼¾⅓⅔]*|[OolI]?[.,]\d+")
 """What is meant as a number, such as 1O, 1:2 and 1.5.2, though it is none."""
-NO_LABELS = ("true", "false", "nan", "null")
-"""What programs print in the place of a number."""
+NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
+"""What programs and people write in the place of a number."""
+HEADING = re.compile(
+    r"[#*`$\s]*(?:(?:step|part)\s*\d{1,2}\s*[.:)]\s*)?(.*?)(?:\s+\([^()]*\))?[\s:=*`$]*",
+    re.IGNORECASE,
+)
+"""A name with the signs of a heading around it, its number before it or a remark behind it."""
 
 
 def is_word(cell: str) -> bool:
@@ -37,3 +42,13 @@ def are_labels(cells: Sequence[str]) -> bool:
         is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))
         for cell in cells
     )
+
+
+def undecorated(heading: str) -> str:
+    """Return the name in a heading.
+
+    >>> [undecorated(line) for line in ("## Weights:", "step 3: weights", "weights (softmax) =")]
+    ['Weights', 'weights', 'weights']
+    """
+    match = HEADING.fullmatch(re.sub(r"\((head \d+)\)", r"\1", heading))
+    return match[1] if match else heading

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking import agreement, digits, judging, numerals, short
+from attncli.checking import digits, numerals, thresholds
 from attncli.checking.ranged import axis_of_shares, shares_of
 from attncli.checking.right import Right
 from attncli.checking.ways import SHIFTED, shifted
@@ -29,21 +29,19 @@ KEY = 0x5A
 """The right numbers are no secret, but not to be read in passing: each byte is changed by this."""
 
 CONSTANTS = {
-    "rounded": agreement.ROUNDED,
-    "cutOff": agreement.CUT_OFF,
-    "share": agreement.SHARE,
-    "shareOfExact": agreement.SHARE_OF_EXACT,
-    "nearZero": agreement.NEAR_ZERO,
-    "leastTerm": agreement.LEAST_TERM,
-    "small": judging.SMALL,
-    "hundredth": judging.HUNDREDTH,
-    "spareOfSums": judging.SPARE_OF_SUMS,
-    "fine": digits.FINE,
+    "rounded": thresholds.ROUNDED,
+    "cutOff": thresholds.CUT_OFF,
+    "share": thresholds.FLOAT_ERROR,
+    "shareOfExact": thresholds.FLOAT_ERROR_OF_EXACT,
+    "nearZero": thresholds.NEAR_ZERO,
+    "smallestTerm": thresholds.SMALLEST_TERM,
+    "coarsestShare": thresholds.COARSEST_SHARE,
+    "coarsestUnit": thresholds.COARSEST_UNIT,
+    "fine": thresholds.FINE_UNIT,
     "likeBlocked": digits.LIKE_BLOCKED,
-    "shortSlack": short.SLACK,
     "missing": sorted(numerals.MISSING),
 }
-"""By what numbers are judged everywhere, so that the page cannot differ from it."""
+"""Tolerances shared with judging.js, so that the page and the program agree."""
 
 
 def page_data(

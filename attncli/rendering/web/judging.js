@@ -1,6 +1,6 @@
 // Judges the numbers that were typed for a step, each by its own digits: the rules are those of
-// checking/agreement, checking/digits, checking/judging and checking/short, and so are the numbers
-// in `rules`. What follows from a student's own earlier numbers is not asked here.
+// checking/agreement, checking/digits and checking/judging, and the numbers in `rules` are those of
+// checking/thresholds. What follows from a student's own earlier numbers is not asked here.
 var attnJudging = (function () {
   "use strict";
 
@@ -12,7 +12,7 @@ var attnJudging = (function () {
 
   // How far numbers may be off because of floats, the larger the larger they are.
   function slackOf(values, share, rules) {
-    var nearZero = rules.nearZero * Math.min(Math.max(largest(values), rules.leastTerm), 1);
+    var nearZero = rules.nearZero * Math.min(Math.max(largest(values), rules.smallestTerm), 1);
     return function (index) { return share * (size(values[index]) + nearZero); };
   }
 
@@ -29,7 +29,11 @@ var attnJudging = (function () {
   function power(exponent) { return Number("1e" + exponent); }
 
   // Returns the units of the last digits that say something.
-  function tellingUnits(given, right, isShare, rules) {
+  // A number with fewer decimals than are asked is read as padded with zeros.
+  function tellingUnits(given, right, isShare, rules, decimals) {
+    if (decimals) {
+      return given.map(function (one) { return one ? Math.min(one.unit, power(-decimals)) : 0; });
+    }
     var kept = given.filter(Boolean), units = kept.map(function (one) { return one.unit; });
     var isEven = kept.length === given.length && units.every(function (unit) { return unit === units[0]; });
     if (isEven && units[0] > 0 && units[0] <= rules.fine) return units;
@@ -71,9 +75,9 @@ var attnJudging = (function () {
   }
 
   // Returns a status for each cell by one right calculation, and those that are others beside it.
-  function byReading(reading, given, step, rules, marking, isTotalTyped) {
+  function byReading(reading, given, step, rules, marking) {
     var right = reading.right, isShare = Boolean(step.lines);
-    var units = tellingUnits(given, right, isShare, rules);
+    var units = tellingUnits(given, right, isShare, rules, marking.decimals);
     function within(values, count, tolerance) {
       var ends = tolerance ? values.map(function (v) { return size(v) + tolerance; }) : values;
       var slack = slackOf(ends, rules.share, rules);
@@ -102,45 +106,22 @@ var attnJudging = (function () {
         return given.map(function (_, i) { return near[i] && !known[i]; });
       });
       codes = codes.map(function (code, i) {
-        var coarsest = isShare ? rules.small : units[i] < 1 ? Math.max(most, rules.hundredth) : rules.small * most;
-        var forgives = isDecimal(units[i]) && units[i] <= coarsest;
+        var value = given[i] ? given[i].value : 0;
+        var coarsest = units[i] < 1 ? Math.max(most, rules.coarsestUnit) : rules.coarsestShare * most;
+        var isFine = isShare
+          ? given[i] && given[i].unit <= rules.coarsestShare && value >= 0 && value <= 1
+          : units[i] <= coarsest;
+        var forgives = isDecimal(units[i]) && isFine;
         var isOff = (!exact[i] && isNear[i]) || others.some(function (one) { return one[i]; });
         return code === "wrong" && forgives && isOff ? "last_digit" : code;
       });
-      if (isShare && !(step.parts !== undefined && isTotalTyped)) refuseNoShares(codes, given, units, step, rules);
     }
-    return codes;
-  }
-
-  // Calls wrong what is no part of a whole: below 0, above 1, or in a line that misses 1.
-  function refuseNoShares(codes, given, units, step, rules) {
-    given.forEach(function (one, i) {
-      var isOutside = one && (one.value < -rules.share || one.value > 1 + rules.share);
-      if (isOutside && codes[i] !== "correct") codes[i] = "wrong";
-    });
-    if (codes.indexOf("missing") >= 0) return;
-    step.lines.forEach(function (line) {
-      var sum = 0, spare = rules.spareOfSums;
-      line.forEach(function (i) {
-        sum += given[i].value;
-        spare += units[i] + rules.share;
-      });
-      if (Math.abs(sum - 1) <= spare) return;
-      line.forEach(function (i) { if (codes[i] === "last_digit") codes[i] = "wrong"; });
-    });
-  }
-
-  // Calls short what is right, and has fewer digits than are asked for.
-  function refuseShort(codes, reading, given, rules, marking) {
-    if (!marking.decimals) return codes;
-    var units = given.map(function (one) { return one ? one.unit : 0; });
-    var exact = [reading.right].concat(reading.others).map(function (values) {
-      return exactCells(values, units, rules);
-    });
     return codes.map(function (code, i) {
-      var isShort = units[i] > power(-marking.decimals) * rules.shortSlack && isFinite(given[i].value);
-      if (!isShort || code === "missing" || code === "wrong") return code;
-      return exact.every(function (cells) { return cells[i]; }) ? code : "short";
+      if (code !== "wrong" || !(given[i].unit > units[i]) || !marking.decimals) return code;
+      var isShort = every.some(function (values) {
+        return Math.abs(given[i].value - values[i]) <= rules.rounded * given[i].unit + rules.share;
+      });
+      return isShort ? "short" : code;
     });
   }
 
@@ -151,16 +132,13 @@ var attnJudging = (function () {
       var isBlocked = one && step.readings[0].right[i] === -Infinity && one.value <= rules.likeBlocked;
       return isBlocked ? { value: -Infinity, unit: one.unit, text: one.text } : one;
     });
-    var isTotalTyped = Boolean(step.parts && isTyped(step.parts));
     var readings = step.readings.filter(function (one) { return !(one.unless && isTyped(one.unless)); });
     var best = null;
     readings.forEach(function (reading) {
-      var codes = byReading(reading, given, step, rules, marking, isTotalTyped);
-      if (!best || (best.codes.indexOf("wrong") >= 0 && codes.indexOf("wrong") < 0)) {
-        best = { codes: codes, reading: reading };
-      }
+      var codes = byReading(reading, given, step, rules, marking);
+      if (!best || (best.indexOf("wrong") >= 0 && codes.indexOf("wrong") < 0)) best = codes;
     });
-    return refuseShort(best.codes, best.reading, given, rules, marking);
+    return best;
   }
 
   return { judge: judge };
