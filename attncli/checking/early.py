@@ -15,6 +15,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import float_error
+from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, MISSING, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.ranged import axis_of_shares
@@ -83,7 +84,8 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
 def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what the first schedule gives that explains the whole step, if one does."""
     step = given.step
-    if operands.are_floats:
+    units = given.unit[_unexplained(given, WRONG)]
+    if operands.are_floats or not (are_decimals(units) | (units == 0)).all():
         return
     hidden, every = operands.hidden_before(step), operands.ancestors(step)
     constants = constants_of((*every, step))
@@ -231,7 +233,8 @@ def _gives_all(
     along = axis_of_shares(given.step)
     if along is not None and roundings:
         kept = wrong | others
-        for rounding in roundings:
+        own = [one for one in roundings if one.writes(given.unit[wrong | others])]
+        for rounding in own:
             adjusted = with_sum(rounding(found), along, 1.0, rounding)
             gap = np.abs(adjusted - values)[:, kept]
             fits |= (gap <= 1e-9).all(axis=1)
@@ -239,7 +242,7 @@ def _gives_all(
 
 
 def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: float) -> Array:
-    """Return which numbers are written so: rounded, or cut off by whoever cuts."""
+    """Return which numbers are written so: rounded, or perhaps cut off by whoever cuts."""
     more = float_error(values, share)
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
@@ -247,7 +250,7 @@ def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: fl
         rounded = np.abs(over) <= ROUNDED * unit + more
         low = np.where(is_zero, -unit, 0.0)
         cut = (over >= low - more) & (over <= unit + more)
-    return np.where(cuts[:, None], cut, rounded)
+    return rounded | (cuts[:, None] & cut)
 
 
 def _is_evident(given: Given, usual: Sequence[Array], results: Array) -> bool:

@@ -18,7 +18,16 @@ from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking.agreement import agrees, is_exact
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
-from attncli.checking.judged import LAST_DIGIT, MISSING, WRONG, Compared, Given, Judged, Misshapen
+from attncli.checking.judged import (
+    CORRECT,
+    LAST_DIGIT,
+    MISSING,
+    WRONG,
+    Compared,
+    Given,
+    Judged,
+    Misshapen,
+)
 from attncli.checking.ranged import together
 from attncli.checking.right import Right
 from attncli.checking.rounding import Rounding
@@ -70,10 +79,10 @@ class Operands:
         self.judged = judged
         self._shown = [one for one in given.values() if isinstance(one, Written)]
         self.together = together(right.trace, given)
-        self._share = max((one.share for one in self._shown), default=FLOAT_ERROR)
-        self._smallest = max(
-            SMALLEST_FLOATS.get(kind, 0.0) for kind in {one.dtype for one in self._shown} | {""}
-        )
+        # Numbers with many digits may look like floats among others that were written by hand.
+        decimal = [one for one in self._shown if (one.unit < 1).any()]
+        self._share = min((one.share for one in decimal), default=FLOAT_ERROR)
+        self._smallest = min((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in decimal), default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._readings: dict[str, list[Array]] = {}
 
@@ -104,7 +113,7 @@ class Operands:
         return Work(
             self.trace,
             self._known(lambda judged: hull(self.written(judged.step), self.meant(judged.step))),
-            lambda _, found: self._perhaps_rounded(found),
+            lambda _, found: hull(found, *(one.interval(found) for one in self.roundings)),
             instead=self.together,
         )
 
@@ -234,16 +243,30 @@ class Operands:
         return np.where(missing, replay.result(judged.step), judged.values)
 
     def _meant(self, judged: Given) -> Values:
+        """Return what the numbers of a step were before rounding, as far as that is known.
+
+        Of a wrong number it is whatever rounds to it, and of one that follows from it what follows.
+        """
+        blank, wrong = judged.written.blank, judged.codes == WRONG
         expected: Values = judged.expected
-        missing, wrong = judged.written.blank, judged.codes == WRONG
-        if missing.any():
-            follows = interval(self.meant.result(judged.step))
-            expected = _where(missing, follows, interval(expected))
-        if wrong.any():
+        if wrong.any() or blank.any() or self._is_after_wrong(judged):
+            follows = bounded(self.meant.result(judged.step))
             half = np.where(self.is_unrounded(judged), 0.0, ROUNDED * judged.unit)
             around = Interval(judged.values - half, judged.values + half)
-            expected = _where(wrong, around, interval(expected))
+            both = Interval(
+                np.maximum(follows.low, around.low), np.minimum(follows.high, around.high)
+            )
+            ends = hull(judged.expected, judged.expected)
+            doubtful = (follows.low < follows.high) & (both.low <= both.high)
+            ends = _where(doubtful & (judged.codes == CORRECT), hull(ends, both), ends)
+            ends = _where(doubtful & (judged.codes != CORRECT), both, ends)
+            expected = _where(blank, follows, _where(wrong & ~blank, around, ends))
         return self._in_floats(expected)
+
+    def _is_after_wrong(self, judged: Given) -> bool:
+        """Return True if a step before has a wrong number, so that right ones may be by chance."""
+        before = takewhile(lambda other: other is not judged, self.judged.values())
+        return any(other.has(WRONG) for other in before)
 
     def is_unrounded(self, judged: Given) -> bool:
         """Return True if no number of a step was rounded: neither the right ones nor the student's.
@@ -260,10 +283,6 @@ class Operands:
             tens = judged.values / np.where(unit, 10 * unit, 1.0)
             uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         return not (uses_last_digit & (judged.codes == WRONG) & (unit < 1)).any()
-
-    def _perhaps_rounded(self, found: Values) -> Values:
-        own = [one.interval(found) for one in self.roundings[:1]]
-        return hull(found, *own) if own else found
 
     def _in_floats(self, found: Values) -> Values:
         """Return the intervals that a calculation in short floats may give, where it is one."""

@@ -45,6 +45,10 @@ class Rounding(Record):
         """The same with one digit more."""
         return replace(self, count=self.count + 1)
 
+    def writes(self, unit: Array) -> bool:
+        """Return True if numbers with these units in the last place may have been rounded so."""
+        return self.is_significant or bool((unit == 10.0**-self.count).all())
+
     def of_mode(self, mode: str) -> Rounding:
         """Return the same with another mode."""
         return replace(self, mode=mode)

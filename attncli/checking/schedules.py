@@ -45,7 +45,8 @@ EVERY = range(len(PARTS))
 
 COMMON_PARTS: tuple[Sequence[int], ...] = (
     *(EVERY, range(4, 10), range(3, 8)),
-    *((6,), (8,), (6, 8), (6, 7), (6, 7, 8), (3,), (8, 9), (9,)),
+    *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
+    *((index,) for index in EVERY),
 )
 """Combinations of `PARTS` that are rounded to other digits than those of the submission."""
 
@@ -69,6 +70,10 @@ FEWEST_DIGITS = 2
 
 INPUT_DECIMALS = 4
 """An input with more decimals, such as 1/3, may be rounded where it is used."""
+
+
+MAX_SINGLE = 40
+"""Maximum number of hidden steps of which each is tried as the only one that is rounded."""
 
 
 class Constant(Record, eq=False):
@@ -219,6 +224,8 @@ def common_schedules(
         found = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
         if found:
             chosen[found] = None
+    if len(names) <= MAX_SINGLE:
+        chosen.update({frozenset((name,)): None for name in names})
     roundings = BACKWARD_ROUNDINGS if is_backward else COMMON_ROUNDINGS
     for together in chosen:
         for rounding in roundings:
