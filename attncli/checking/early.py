@@ -8,7 +8,7 @@ the submission.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from itertools import islice, product
+from itertools import chain, islice, product
 
 import numpy as np
 
@@ -105,7 +105,20 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
             for schedules in _schedules(operands, step, every)
         ]
     found = (_first(operands, given, *each) for each in tried)
-    yield from islice(filter(None, found), 1)
+    yield from islice(filter(None, chain(found, _with_halves(operands, given))), 1)
+
+
+def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
+    """Yield what hidden steps give that are rounded to the submission's own digits.
+
+    A half may be rounded up in one cell and down in the next, as a program's floats have it.
+    """
+    for rounding in operands.roundings:
+        found = bounded(operands.with_hidden(rounding.either).result(given.step))
+        if (given.agrees(found) | given.written.missing).all():
+            middle = np.clip(given.written.values, found.low, found.high)
+            words = f"the steps that are not shown {rounding}"
+            yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
@@ -141,8 +154,9 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     if not asked.any():
         return
     units = CUT_OFF if _may_cut(operands, given) else ROUNDED
+    finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
-        found = bounded(operands.finer(shown).result(step))
+        found = bounded(operands.with_hidden(finer.interval, shown).result(step))
         cells = asked & given.agrees(found, units)
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
@@ -193,19 +207,18 @@ def _first(
     step = given.step
     size = sum(one.array.size for one in (*worked, step))
     for part in schedules.chunks(max(1, MAX_NUMBERS // size)):
-        found, valid = results(part, step, worked, value_of, complete)
+        found, valid, has_ties = results(part, step, worked, value_of, complete)
         fits = _gives_all(given, found, part.cuts, operands.roundings) & valid
         if _may_cut(operands, given):
             fits |= _gives_all(given, found, part.keep) & valid & part.keep
-        if not fits.any():
-            continue
         for index in np.flatnonzero(fits).tolist():
             tried = found[: index + 1][valid[: index + 1]]
             if part.is_usual or _is_evident(given, operands.unrounded(step), tried):
                 cells = _unexplained(given, WRONG, LAST_DIGIT)
                 words = part.each[index].words(list(operands.trace.steps))
                 return Explanation(cells, found[index], words)
-        return None
+        if has_ties and (even := _first(operands, given, part.to_even, worked, value_of, complete)):
+            return even
     return None
 
 

@@ -117,19 +117,29 @@ class Operands:
             instead=self.together,
         )
 
-    def finer(self, shown: Callable[[Step], Values | None]) -> Replay[Values]:
-        """Return the calculation in which hidden steps may be rounded one digit finer than shown.
+    def with_hidden(
+        self, settle: Callable[[Values], Interval], shown: Callable[[Step], Values] | None = None
+    ) -> Replay[Values]:
+        """Return the calculation in which hidden steps become intervals.
 
         Args:
-            shown: gives the numbers of a step that is shown, None for one that is not.
+            settle: gives the interval of a step, such as what it may be rounded to.
+            shown: gives the numbers of a step that is shown; by default as they were written.
         """
-        finer = [one.finer for one in self.roundings[:1]]
+        value_of = shown or self.written
         return Work(
             self.trace,
-            shown,
-            lambda _, found: hull(found, *(one.interval(found) for one in finer)),
+            lambda step: value_of(step) if self.is_whole(step) else None,
+            lambda step, found: self._filled_in(step, settle(found)),
             instead=self.together,
         )
+
+    def _filled_in(self, step: Step, found: Interval) -> Interval:
+        """Return intervals with the cells as written that are shown."""
+        judged = self.judged.get(step.name)
+        if not isinstance(judged, Given) or is_hollow(judged):
+            return found
+        return _where(judged.written.blank, found, interval(judged.values))
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
@@ -358,26 +368,31 @@ class Operands:
             change: operations on intervals that take the place of others.
         """
 
-        def shown(source: Step) -> Values | None:
-            name = source.name
-            if not self.is_shown(name) or name in change:
-                judged = self.judged.get(name)
-                return source.array if isinstance(judged, Misshapen) else None
-            judged = self.judged[name]
-            assert isinstance(judged, Given)  # as it is shown
-            finest = max((one.coarsest for one in self.roundings), default=0.0)
-            more = np.where(judged.written.blank, finest, CUT_OFF * judged.unit)
-            written = self.written(source)
-            return hull(*self.readings(source), written - more, written + more)
+        def known(source: Step) -> Values | None:
+            judged = self.judged.get(source.name)
+            if isinstance(judged, Misshapen):
+                return source.array
+            if source.name in change or not self.is_whole(source):
+                return None
+            return self._around(judged) if isinstance(judged, Given) else None
+
+        def settled(source: Step, found: Values) -> Values:
+            wide = hull(found, *(one.any_finer(found) for one in every))
+            judged = self.judged.get(source.name)
+            if source.name in change or not isinstance(judged, Given) or is_hollow(judged):
+                return wide
+            return _where(judged.written.blank, wide, self._around(judged))
 
         every = (*roundings, *self.roundings)
         replay: Replay[Values] = Replay(
-            self.trace,
-            shown,
-            lambda _, found: hull(found, *(one.any_finer(found) for one in every)),
-            instead={**self.together, **change},
+            self.trace, known, settled, instead={**self.together, **change}
         )
         return replay.result(step)
+
+    def _around(self, judged: Given) -> Interval:
+        """Return intervals that hold every number with which somebody may go on from a step."""
+        written, more = self.written(judged.step), CUT_OFF * judged.unit
+        return hull(*self.readings(judged.step), written - more, written + more)
 
 
 def is_hollow(judged: Given) -> bool:

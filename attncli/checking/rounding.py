@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from math import log10
+
 import numpy as np
 
 from attncli.arithmetic.elements import Array
@@ -12,7 +15,7 @@ from attncli.tape.replay import Values
 NOISE = 1e-9
 """Units by which a float may miss a half or a whole number of units and still count as one."""
 
-UP, EVEN, CUT = "rounded", "rounded half to even", "cut off"
+UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 """What happens to further digits; `UP` rounds a half away from zero."""
 
 
@@ -55,17 +58,29 @@ class Rounding(Record):
 
     def __call__(self, numbers: Array) -> Array:
         """Return rounded numbers; infinite ones stay."""
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            whole = np.floor(units + (NOISE if self.mode == CUT else 0.5 + NOISE))
+            if self.mode == EVEN and (ties := self.ties(numbers)).any():
+                powers = np.broadcast_to(power, units.shape)[ties]
+                whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
+            found = np.copysign(whole / power, numbers)
+        return np.where(np.isfinite(found), found, numbers)
+
+    def ties(self, numbers: Array) -> Array:
+        """Return which numbers lie in the middle between two, so that a half is rounded."""
+        units, _ = self._units(numbers)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
+        return found
+
+    def _units(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the size of numbers in units of the last digit that is kept, and 1 in units."""
         size = np.abs(numbers)
         with np.errstate(all="ignore"):
             lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
-            power = 10.0 ** (self.count - lead)
-            units = size * power
-            if self.mode == EVEN:
-                whole = np.rint(np.round(units, 9))
-            else:
-                whole = np.floor(units + (NOISE if self.mode == CUT else 0.5 + NOISE))
-            found = np.copysign(whole / power, numbers)
-        return np.where(np.isfinite(found), found, numbers)
+            power = np.asarray(10.0 ** (self.count - lead))
+            return size * power, power
 
     def interval(self, found: Values) -> Interval:
         """Return intervals that hold numbers as they are, rounded, and cut off."""
@@ -74,6 +89,17 @@ class Rounding(Record):
             Interval(way(ends.low), way(ends.high)) for way in (self.of_mode(UP), self.of_mode(CUT))
         )
         return hull(ends, *made)
+
+    def either(self, found: Values) -> Interval:
+        """Return rounded intervals; a half may be rounded up or down, as floats have it."""
+        ends = interval(found)
+        made = []
+        for end in (ends.low, ends.high):
+            units, power = self._units(end)
+            up = self(end)
+            down = np.copysign(np.floor(units) / power, end)
+            made += [up, np.where(self.ties(end), down, up)]
+        return hull(*made)
 
     def any_finer(self, found: Values) -> Interval:
         """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
@@ -85,6 +111,11 @@ class Rounding(Record):
         low = np.where(ends.low > 0, np.maximum(0.0, ends.low - unit), ends.low - unit / 2)
         high = np.where(ends.high < 0, np.minimum(0.0, ends.high + unit), ends.high + unit / 2)
         return Interval(low, high)
+
+
+def _printed(number: float, power: float) -> float:
+    """Return a number in units as programs print it: the float itself, a half to even."""
+    return round(Decimal(abs(number)).scaleb(round(log10(power))))
 
 
 def with_sum(weights: Array, along: int, total: Array | float, rounding: Rounding) -> Array:

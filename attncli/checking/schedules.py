@@ -18,7 +18,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.ranged import axis_of_shares
-from attncli.checking.rounding import CUT, UP, Rounding, with_sum
+from attncli.checking.rounding import CUT, EVEN, UP, Rounding, with_sum
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -150,6 +150,13 @@ class Schedules(Record, eq=False):
         """Which of the schedules keep every digit, so that they tell nothing of cutting off."""
         return np.array([one.rounding is None for one in self.each])
 
+    @cached_property
+    def to_even(self) -> Schedules:
+        """The schedules that round halves, which they round to even instead."""
+        up = (one for one in self.each if one.rounding is not None and one.rounding.mode == UP)
+        even = (replace(one, rounding=one.rounding and one.rounding.of_mode(EVEN)) for one in up)
+        return Schedules(tuple(even), self.is_usual)
+
     def chunks(self, size: int) -> Iterator[Schedules]:
         """Yield the schedules, at most so many at once."""
         if len(self.each) <= size:
@@ -270,7 +277,7 @@ def results(
     hidden: Sequence[Step],
     value_of: Callable[[Step], Array],
     complete: Callable[[Step, Array], Array],
-) -> tuple[Array, Array]:
+) -> tuple[Array, Array, bool]:
     """Return what a step becomes by each schedule, and which schedules can be carried out.
 
     Args:
@@ -283,10 +290,12 @@ def results(
     Returns:
         Numbers, (schedules, …) with the shape of the step; truth values, (schedules,). Nobody
         divides by a sum, or goes on from a line of weights, that was rounded to nothing but zeros.
+        Then True if a half was rounded up, which others round to even.
     """
     count = len(schedules.each)
     batch = step.array.shape[0]
     valid = np.ones(count, bool)
+    has_ties: list[bool] = []
     values: dict[str, Array] = {}
     changed = _with_factors(schedules.each, (*hidden, step), batch)
 
@@ -295,6 +304,7 @@ def results(
         made = np.array(_spread(made, count, batch)) if by_rounding else made
         for rounding, places in by_rounding.items():
             at = _at(places, batch)
+            has_ties.append(rounding.mode == UP and bool(rounding.ties(made[at]).any()))
             part = rounding(made[at])
             if shares is not None:
                 lost = (part == 0).all(axis=shares) & (made[at] != 0).any(axis=shares)
@@ -325,7 +335,8 @@ def results(
         found = evaluate(changed.get(step.name) or step.operation or step, value)
         found = settled(step.name, found, None)
     found = np.broadcast_to(found, (found.shape[0], *step.array.shape[1:]))
-    return _spread(found, count, batch).reshape(count, *step.array.shape), valid
+    found = _spread(found, count, batch).reshape(count, *step.array.shape)
+    return found, valid, any(has_ties)
 
 
 def _at(places: Array, batch: int) -> Array:
