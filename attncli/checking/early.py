@@ -50,11 +50,15 @@ COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
 
 
 class Explanation(Record, eq=False):
-    """Which cells a hypothesis explains, by which numbers, and what is said of it."""
+    """Which cells a hypothesis explains, by which numbers, and what is said of it.
+
+    `fits` tells which cells it would explain if nothing before had.
+    """
 
     cells: Array
     numbers: Array
     words: str = ""
+    fits: Array | None = None
 
 
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:

@@ -84,22 +84,23 @@ class Judge:
     def _compared(self, given: Given) -> Judged:
         """Return a step with each cell's status, that of the first hypothesis that explains it."""
         codes, expected, words = given.codes, given.step.array, ""
-        whole = None
+        rest = np.ones(codes.shape, bool)  # the cells of rows that no numbers explain as a whole
         for code, explanations in HYPOTHESES:
             for found in explanations(self, given) if (codes == status.WRONG).any() else ():
                 codes[found.cells] = code
-                if whole is None and (given.agrees(found.numbers) | given.written.missing).all():
-                    whole = found.numbers
-                expected = np.where(found.cells, found.numbers, expected)
+                if found.fits is not None:
+                    row = (found.fits | given.written.blank).all(axis=-1, keepdims=True) & rest
+                    expected, rest = np.where(row, found.numbers, expected), rest & ~row
+                expected = np.where(found.cells & rest, found.numbers, expected)
                 words = words or (found.words if found.cells.any() else "")
         if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
             return given
         wrong = codes == status.WRONG
         yours, follows = self._yours(given.step, wrong.any())
         short = self._short(given, yours) if wrong.any() else None
-        expected = np.where(wrong, yours, expected if whole is None else whole)
-        rest = (expected, yours, follows, words, short)
-        return Compared(given.step, codes, given.written, given.unit, *rest)
+        expected = np.where(wrong, yours, expected)
+        about = (expected, yours, follows, words, short)
+        return Compared(given.step, codes, given.written, given.unit, *about)
 
     def _yours(self, step: Step, is_wrong: bool) -> tuple[Array, Interval]:
         """Return what the student's own earlier numbers give, and the intervals of that."""
@@ -189,7 +190,7 @@ def last_digit(judge: Judge, given: Given) -> Iterator[Explanation]:
         for numbers in search(judge, given):
             found = _near(judge, given, numbers, CUT_OFF)
             exact = exact_cells(numbers, unit, given.written.share)
-            yield replace(found, cells=found.cells & forgiven & ~exact)
+            yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
 
 
 def _near(judge: Judge, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
@@ -200,7 +201,7 @@ def _near(judge: Judge, given: Given, numbers: Values, units: float = ROUNDED) -
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
     with np.errstate(invalid="ignore"):  # −∞ − ∞
         middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
-    return Explanation(found & (given.codes == status.WRONG), middle)
+    return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
 
 
 def _of_operands(

@@ -18,16 +18,7 @@ from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking.agreement import agrees, is_exact
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
-from attncli.checking.judged import (
-    CORRECT,
-    LAST_DIGIT,
-    MISSING,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-    Misshapen,
-)
+from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged, Misshapen
 from attncli.checking.ranged import together
 from attncli.checking.right import Right
 from attncli.checking.rounding import Rounding
@@ -257,6 +248,8 @@ class Operands:
 
         Of a wrong number it is whatever rounds to it, and of one that follows from it what follows.
         """
+        if self.are_floats:  # a program goes on with the floats that it has
+            return self._in_floats(self.written(judged.step))
         blank, wrong = judged.written.blank, judged.codes == WRONG
         expected: Values = judged.expected
         if wrong.any() or blank.any() or self._is_after_wrong(judged):
@@ -271,7 +264,7 @@ class Operands:
             ends = _where(doubtful & (judged.codes == CORRECT), hull(ends, both), ends)
             ends = _where(doubtful & (judged.codes != CORRECT), both, ends)
             expected = _where(blank, follows, _where(wrong & ~blank, around, ends))
-        return self._in_floats(expected)
+        return expected
 
     def _is_after_wrong(self, judged: Given) -> bool:
         """Return True if a step before has a wrong number, so that right ones may be by chance."""
@@ -287,7 +280,7 @@ class Operands:
         unit, share = judged.unit, judged.written.share
         if not self.right[judged.step.name].is_exact(judged):
             return False
-        if isinstance(judged, Compared) and not is_exact(judged.follows, unit, share):
+        if not is_exact(self.meant.result(judged.step), unit, share):
             return False
         with np.errstate(invalid="ignore"):  # −∞
             tens = judged.values / np.where(unit, 10 * unit, 1.0)

@@ -15,6 +15,10 @@ from attncli.tape.replay import Values
 NOISE = 1e-9
 """Units by which a float may miss a half or a whole number of units and still count as one."""
 
+CALCULATOR = 2e-8
+"""Units by which a number may miss a whole one that is cut off: a calculator shows ten digits, so
+that the tangent of 12 is 1 to most people, and the tangent of 9 is 0.999."""
+
 UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 """What happens to further digits; `UP` rounds a half away from zero."""
 
@@ -60,7 +64,7 @@ class Rounding(Record):
         """Return rounded numbers; infinite ones stay."""
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            whole = np.floor(units + (NOISE if self.mode == CUT else 0.5 + NOISE))
+            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
             if self.mode == EVEN and (ties := self.ties(numbers)).any():
                 powers = np.broadcast_to(power, units.shape)[ties]
                 whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
