@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from attncli.checking.check import Report
-from attncli.checking.judged import WRONG, Compared, Judged
+from attncli.checking.judged import STATUSES, WRONG, Compared, Judged
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.remarks import unexplained
 
@@ -23,15 +23,30 @@ def verdict(report: Report) -> str:
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    left_out = f"; not given: {', '.join(report.not_given)}" if report.not_given else ""
-    return f"correct: {_numbers(report)}{left_out}"
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *left_out(report)])
+
+
+def left_out(report: Report) -> Iterator[str]:
+    """Yield what is missing of the steps and cells that are asked, or have points."""
+    counts, names = report.left_out, report.not_given
+    cells = [cells_of(name, *count) for name, count in counts.items() if name not in names]
+    if cells:
+        yield f"left out: {', '.join(cells)}"
+    if names:
+        yield f"not given: {', '.join(names)}"
+
+
+def cells_of(name: str, count: int, size: int) -> str:
+    """Return how many cells of a step."""
+    return f"{count} of {size} cell{'' if size == 1 else 's'} of {name}"
 
 
 def _numbers(report: Report) -> str:
     """Return how many numbers are right, of the steps that count, and how many not quite."""
-    every = [report.steps[name].counts for name in report.asked]
-    near = {status: sum(counts[status] for counts in every) for status in NEAR}
-    exact = sum(counts["correct"] + counts["follows"] for counts in every)
+    every = [STATUSES[code] for codes in report.counting.values() for code in codes.ravel()]
+    counts = Counter(every)
+    near = {status: counts[status] for status in NEAR}
+    exact = counts["correct"] + counts["follows"]
     given = exact + sum(near.values())
     notes: list[str] = []
     for status, count in near.items():
@@ -57,7 +72,7 @@ def why(report: Report) -> str:
         return verdict(report).removeprefix("empty: ")
     first = report.first_wrong_step
     if first is None:
-        return f"not given: {', '.join(report.not_given)}" if report.not_given else ""
+        return "; ".join(left_out(report))
     judged = report.steps[first]
     told = unexplained(judged, report.findings.get(first), report.marking.decimals or 0)
     return reason(judged) or next(told, "")
@@ -117,7 +132,7 @@ class Tally:
 
     def lines(self) -> Iterator[str]:
         """Yield what is to be said of the class."""
-        always, otherwise = ("correct", "wrong"), ("empty", "could not be read")
+        always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
         parts = [f"{self.verdicts[word]} {word}" for word in always]
         parts += [f"{self.verdicts[word]} {word}" for word in otherwise if self.verdicts[word]]
         count = self.verdicts.total()
