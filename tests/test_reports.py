@@ -85,6 +85,12 @@ def test_json_has_what_was_skipped_and_why_a_cell_is_no_number(attn: Attn, tmp_p
     assert (cells[0, 1]["given"], cells[0, 1]["message"]) == ("idk", "idk is not a number")
 
 
+def test_no_mistake_is_named_where_only_cells_that_are_no_numbers_are_wrong() -> None:
+    report = attncli.check(problem(), {"scores": [[14, 10, 9], [10, "n/a", 6], [9, 6, 6]]})
+    assert (report.verdict, report.findings) == ("wrong", {})
+    assert "\n  scores[2, 2]: n/a is not a number\n" in attncli.render(report)
+
+
 def test_many_keys_that_were_skipped_are_counted() -> None:
     answers = {f"note{n}": "x" for n in range(20)} | {"scores": SCORES}
     page = attncli.render(attncli.check(problem(), answers))

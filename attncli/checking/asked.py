@@ -39,7 +39,7 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
 
     def name_of(word: str, path: KeyPath) -> str:
         step, at = _cells_meant(word, trace, path)
-        name = known.setdefault((step.name, _mask(step, [at]).tobytes()), visible(word))
+        name = known.setdefault((step.name, mask_of(step, [at]).tobytes()), visible(word))
         name = name if at else step.name
         meant[name] = step, at
         return name
@@ -66,12 +66,12 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
             counting.setdefault(same.get(step.name, step.name), []).append(at)
         for name in list(points):
             step, at = meant[name]
-            if not _mask(step, counting.get(same.get(step.name, step.name), ()))[at].all():
+            if not mask_of(step, counting.get(same.get(step.name, step.name), ()))[at].all():
                 del points[name]
     return replace(marking, ask=tuple(asked), points=points), meant
 
 
-def _mask(step: Step, cells: Iterable[At]) -> Array:
+def mask_of(step: Step, cells: Iterable[At]) -> Array:
     """Return which cells of a step, as it stands on paper, are among some of them."""
     mask = np.zeros(step.value.shape, bool)
     for at in cells:

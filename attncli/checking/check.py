@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
-from attncli.checking.asked import answered_by, behind, with_step_names
+from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import (
     CORRECT,
@@ -23,6 +23,7 @@ from attncli.checking.judged import (
     WRONG,
     Compared,
     Finding,
+    Given,
     Judged,
     Misshapen,
 )
@@ -89,47 +90,37 @@ class Report(Record, Shown, eq=False):
 
     def codes(self, name: str) -> Array:
         """Return the status of each cell that a name in the marking means."""
-        judged = self.steps[self.answers.get(name, name)]
-        codes: Array = judged.step.on_paper(judged.codes)[self.cells.get(name, ())]
-        return codes
+        return _codes(self.steps[self.answers.get(name, name)])[self.cells.get(name, ())]
 
     def status(self, name: str) -> str:
         """Return the status of the worst cell that a name in the marking means."""
-        if self._is_misshapen(name):
-            return "wrong"
         codes = self.codes(name)
-        return next((STATUSES[code] for code in WORST_FIRST if (codes == code).any()), "missing")
+        return next((STATUSES[code] for code in WORST_FIRST if code in codes), "missing")
 
     @cached_property
     def counting(self) -> dict[str, Array]:
         """The status of the cells that count, by step: of all where the marking asks for none."""
-        asked: dict[str, Array] = {}
+        asked: dict[str, list[At]] = {}
         for name in self.marking.ask:
-            step = self.steps[self.answers[name]].step
-            mask = asked.setdefault(step.name, np.zeros(step.value.shape, bool))
-            mask[self.cells.get(name, ())] = True
-        if not asked:
-            return {name: judged.codes for name, judged in self.steps.items()}
-        every = {n: one.step.on_paper(one.codes) for n, one in self.steps.items() if n in asked}
-        return {name: codes[asked[name]] for name, codes in every.items()}
+            asked.setdefault(self.answers[name], []).append(self.cells[name])
+        every = {name: _codes(self.steps[name]) for name in asked or self.steps}
+        steps = self.trace.steps
+        return {n: x[mask_of(steps[n], asked[n])] if asked else x for n, x in every.items()}
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """How many cells are missing, and of how many, by the names that are not fully given.
+        """How many cells are missing, and of how many, by the names that are asked or have points.
 
-        The names are those of what is asked or has points.
+        A name of which all is given is not among them.
         """
-        every = {n: self.codes(n) for n in self.marking.expected if not self._is_misshapen(n)}
-        counts = {n: (int((codes == MISSING).sum()), codes.size) for n, codes in every.items()}
+        every = {name: self.codes(name) for name in self.marking.expected}
+        counts = {name: (int((x == MISSING).sum()), x.size) for name, x in every.items()}
         return {name: count for name, count in counts.items() if count[0]}
 
     @property
     def not_given(self) -> list[str]:
         """The names that are asked, or have points, and of which nothing was given."""
         return [name for name, (missing, size) in self.left_out.items() if missing == size]
-
-    def _is_misshapen(self, name: str) -> bool:
-        return isinstance(self.steps[self.answers.get(name, name)], Misshapen)
 
     @cached_property
     def wrong_steps(self) -> list[str]:
@@ -141,10 +132,9 @@ class Report(Record, Shown, eq=False):
         if not self.marking.ask:
             return wrong
         bad = (WRONG, LAST_DIGIT, ROUNDED_EARLY) if self.strict else (WRONG,)
-        found = {n for n, codes in self.counting.items() if np.isin(codes, bad).any()}
-        found |= {*filter(self._is_misshapen, self.counting)}
-        following = [n for n, codes in self.counting.items() if (codes == FOLLOWS).any()]
-        found.update(behind(following, self.steps))
+        cells = self.counting.items()
+        found = {name for name, codes in cells if np.isin(codes, bad).any()}
+        found.update(behind([name for name, codes in cells if FOLLOWS in codes], self.steps))
         return [name for name in wrong if name in found]
 
     @property
@@ -280,9 +270,21 @@ class AnswerKey:
         findings: dict[str, Finding] = {}
         for name, judged in judge.judged.items():
             steps[name] = judged
-            if finding := diagnose(judge, judged):
+            if not only_unreadable(judged) and (finding := diagnose(judge, judged)):
                 findings[name] = finding
         return steps, findings
+
+
+def _codes(judged: Judged) -> Array:
+    """Return the status of each cell as it stands on paper; a wrong shape has only wrong cells."""
+    codes: Array = judged.step.on_paper(judged.codes)
+    return np.full_like(codes, WRONG) if isinstance(judged, Misshapen) else codes
+
+
+def only_unreadable(judged: Judged) -> bool:
+    """Return whether all wrong cells of a step are no numbers, which no mistake explains."""
+    no_number = judged.written.unreadable if isinstance(judged, Given) else None
+    return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()
 
 
 def contents(sheet: Submission) -> str:

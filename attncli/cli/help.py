@@ -8,14 +8,7 @@ from typer.core import TyperCommand
 
 GROUPS = {
     "What is asked": {
-        "strict",
-        "ask",
-        "points",
-        "decimals_asked",
-        "tolerance",
-        "follow",
-        "few_digits",
-        "map_",
+        *("strict", "ask", "points", "decimals_asked", "tolerance", "follow", "few_digits", "map_")
     },
     "What is drawn": {"count", "seed", "values", "roster", "key"},
     "What is open": {"blank", "give"},

@@ -16,7 +16,7 @@ from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.report import ReportPage, report_page
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import verdict
+from attncli.rendering.verdicts import cells_of, verdict
 from attncli.rendering.withheld import first_wrong, remarks
 from attncli.text.escapes import visible
 
@@ -92,6 +92,8 @@ def _tests(one: Graded, number: str, selection: Selection) -> Iterator[dict[str,
         finding = None if status in FINE else one.findings.get(step)
         is_said = one.cells[name] and status in FINE  # the rest of the step says nothing of it
         lines = [FINE[status]] if is_said else list(_of_step(page, step, selection))
+        if name in one.left_out and status != "missing":
+            lines.append(f"left out: {cells_of(name, *one.left_out[name])}")
         yield _test(
             *(score, most, f"{title}: {name}", f"{number}.{place}", "\n".join(lines)),
             [finding.id] if finding else (),

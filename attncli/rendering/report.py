@@ -21,20 +21,12 @@ from attncli.checking.judged import (
 )
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, Span
-from attncli.rendering.remarks import (
-    MOST_CELLS,
-    early_words,
-    last_digits,
-    places,
-    unexplained,
-    written_texts,
-)
+from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import cells_of, points_by_step, verdict
+from attncli.rendering.verdicts import cells_of, points_by_step, skipped_words, verdict
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
-from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, lines_of, visible
 from attncli.text.numbers import style_of
 
@@ -245,15 +237,4 @@ def _missing(report: Report) -> Iterator[str]:
     if report.not_given:
         yield f"not given: {', '.join(report.not_given)}"
     if report.skipped:
-        yield f"skipped: {', '.join(_skipped(report.skipped))}"
-
-
-def _skipped(keys: Sequence[tuple[str, str]]) -> Iterator[str]:
-    """Yield the keys that mean no step, those with a hint after the others."""
-    plain = [visible(shortened(key)) for key, hint in keys if not hint]
-    if plain:
-        more = f" and {len(plain) - MOST_CELLS} more" if len(plain) > MOST_CELLS else ""
-        yield f"{', '.join(plain[:MOST_CELLS])}{more} (no steps of this problem)"
-    for key, hint in keys:
-        if hint:
-            yield f"{visible(shortened(key))} ({visible(hint)})"
+        yield f"skipped: {', '.join(skipped_words(report.skipped))}"

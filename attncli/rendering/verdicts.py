@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from attncli.checking.check import Report
 from attncli.checking.judged import STATUSES, WRONG, Compared, Judged
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.remarks import unexplained
+from attncli.rendering.remarks import MOST_CELLS, unexplained
+from attncli.text.elision import shortened
+from attncli.text.escapes import visible
 
 NEAR = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
 """What is said of numbers that are right, but not quite."""
@@ -41,10 +45,23 @@ def cells_of(name: str, count: int, size: int) -> str:
     return f"{count} of {size} cell{'' if size == 1 else 's'} of {name}"
 
 
+def skipped_words(keys: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the keys that mean no step, those with a hint after the others."""
+    plain = [visible(shortened(key)) for key, hint in keys if not hint]
+    if plain:
+        more = f" and {len(plain) - MOST_CELLS} more" if len(plain) > MOST_CELLS else ""
+        yield f"{', '.join(plain[:MOST_CELLS])}{more} (no steps of this problem)"
+    for key, hint in keys:
+        if hint:
+            yield f"{visible(shortened(key))} ({visible(hint)})"
+
+
 def _numbers(report: Report) -> str:
     """Return how many numbers are right, of the steps that count, and how many not quite."""
-    every = [STATUSES[code] for codes in report.counting.values() for code in codes.ravel()]
-    counts = Counter(every)
+    every = [
+        np.bincount(codes.ravel(), minlength=len(STATUSES)) for codes in report.counting.values()
+    ]
+    counts = dict(zip(STATUSES, np.sum(every, axis=0).tolist(), strict=True))
     near = {status: counts[status] for status in NEAR}
     exact = counts["correct"] + counts["follows"]
     given = exact + sum(near.values())
