@@ -422,7 +422,7 @@ def test_a_page_tells_where_it_went_wrong_and_what_kind_of_mistake_it_is(
     assert rows[2].startswith(
         "Bo5 of 5–not given–not given–not given✓right✗wrong scaled_by_d_k→follows"
     )
-    assert "3 answers: 1 correct, 2 wrong" in index
+    assert "3 answers: 0 correct, 2 wrong, 1 incomplete" in index
 
 
 def test_students_of_one_name_and_strange_ones_have_a_page_each(attn: Attn, tmp_path: Path) -> None:

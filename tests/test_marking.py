@@ -148,6 +148,23 @@ def test_no_digits_asked_is_no_demand() -> None:
     )
 
 
+def test_few_digits_may_earn_a_share_and_are_wrong_all_the_same(attn: Attn) -> None:
+    answers = {"weights": [WEIGHTS[0], ["0.3", *WEIGHTS[1][1:]], WEIGHTS[2]]}
+    marking = {"decimals": 2, "points": {"weights": 9, "weights[2, 1]": 1}}
+    for share, earned in ((0, 8), ("0.5", 9), (1, 10)):
+        report = attncli.check(problem(), answers, marking={**marking, "few_digits": share})
+        assert (report.verdict, report.total) == ("wrong", earned)
+        assert report.findings["weights"].message == (
+            "weights[2, 1] has 1 decimal, but 2 are asked for."
+        )
+    flags = ("--decimals-asked", "2", "--points", "weights: 9", "--few-digits")
+    faults = attn("check", SCALED, BO, *flags, "2")
+    assert (faults.status, faults.err.partition("\n")[0]) == (
+        2,
+        "--few-digits: marking.few_digits must be from 0 to 1",
+    )
+
+
 # Tolerance
 
 
@@ -181,11 +198,11 @@ def test_only_the_steps_that_are_asked_count() -> None:
     assert attncli.check(problem(), answers).first_wrong_step == "Q"
     report = attncli.check(problem(), answers, marking={"ask": "alpha, output"})
     assert report.marking.ask == ("weights", "output")
-    assert (report.verdict, report.first_wrong_step) == ("correct", None)
+    assert (report.verdict, report.first_wrong_step) == ("incomplete", None)
     assert report.not_given == ["output"]
     page = attncli.render(report)
     assert "✗ Q = X   (not asked)" in page
-    assert page.endswith("not given: output\n\ncorrect: 9 numbers; not given: output\n"), page
+    assert page.endswith("not given: output\n\nincomplete: 9 numbers; not given: output\n"), page
 
 
 def test_a_wrong_step_counts_where_what_is_asked_follows_from_it() -> None:
@@ -279,7 +296,7 @@ def test_points_are_in_every_report(attn: Attn) -> None:
     ada = SAMPLES / "answers" / "ada.json"
     result = attn("check", SCALED, BO, ada, *flag)
     assert "✗ Bo   10 of 10.5  wrong, first at scaled" in result.out
-    assert "✓ Ada  7 of 10.5   correct: 18 numbers; not given: scores, Q" in result.out
+    assert "… Ada  7 of 10.5   incomplete: 18 numbers; not given: scores, Q" in result.out
     assert "points: 8.5 of 10.5 on average\n" in result.out
     both = attn("check", SCALED, BO, ada, *flag, "-f", "markdown").out
     assert "| student | verdict | first wrong step | mistake | points |" in both
@@ -290,6 +307,113 @@ def test_points_are_in_every_report(attn: Attn) -> None:
 def test_without_points_nothing_is_said_of_points(attn: Attn, form: str) -> None:
     out = attn("check", SCALED, BO, "-f", form).out
     assert "points" not in out.replace("your numbers", "")
+
+
+# Submissions that are right as far as they go
+
+
+def test_a_submission_without_everything_that_is_named_is_incomplete(attn: Attn) -> None:
+    answers = {"weights": [*WEIGHTS[:2], ["~"] * 3]}
+    assert attncli.check(problem(), answers).verdict == "correct"  # nothing is named
+    for marking in ({"ask": ["weights", "output"]}, {"points": {"weights": 4, "output": 3}}):
+        report = attncli.check(problem(), answers, marking=marking)
+        said = "incomplete: 6 numbers; left out: 3 of 9 cells of weights; not given: output\n"
+        assert (report.verdict, report.first_wrong_step) == ("incomplete", None)
+        assert attncli.render(report).split("\n\n")[-1].startswith(said)
+    complete = {"weights": WEIGHTS, "output": attncli.compute(problem())["output"].value}
+    assert attncli.check(problem(), complete, marking=marking).verdict == "correct"
+    wrong = {"weights": [["0.5", *WEIGHTS[0][1:]], *WEIGHTS[1:]]}
+    assert attncli.check(problem(), wrong, marking=marking).verdict == "wrong"
+
+
+def test_every_report_and_the_exit_status_know_the_incomplete(attn: Attn, tmp_path: Path) -> None:
+    ada = SAMPLES / "answers" / "ada.json"
+    ask, said = ("--ask", "output,scores"), "incomplete: 9 numbers; not given: scores"
+    assert attn("check", SCALED, ada, *ask, "-q").out == f"{said}\n"
+    for form in ("table", "markdown", "html", "gradescope"):
+        result = attn("check", SCALED, ada, *ask, "-f", form)
+        assert result.status == 1
+        assert "not given" in result.out
+    assert json.loads(attn("check", SCALED, ada, *ask, "-f", "json").out)["verdict"] == "incomplete"
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, ada, *ask, "-f", "csv").out))
+    assert (row["verdict"], row["message"]) == ("incomplete", "not given: scores")
+    result = attn("check", SCALED, ada, ada, *ask, "--feedback", tmp_path)
+    assert (result.status, result.out.count(f"… Ada  {said}")) == (1, 2)
+    assert "2 answers: 0 correct, 0 wrong, 2 incomplete" in result.out
+    assert f"… {said}" in (tmp_path / "Ada.html").read_text()
+
+
+# Cells that count
+
+
+def test_points_may_be_those_of_cells() -> None:
+    points = {"weights[1,1]": 1, "weights[2]": 3, "weights": 9, "z_3": 2}
+    report = attncli.check(problem(), with_weight("0.5"), marking={"points": points})
+    assert report.points == {"weights[1,1]": 0, "weights[2]": 3, "weights": 8, "z_3": 0}
+    assert report.not_given == ["z_3"]
+    asked = {"ask": ["weights[2]"], "points": points}
+    report = attncli.check(problem(), with_weight("0.5"), marking=asked)
+    assert report.points == {"weights[2]": 3}
+    sheet = {"weights[2]": ["0.27", "0.73", "~"], "weights[1, 1]": "0.98"}
+    report = attncli.check(problem(), sheet, marking=asked)
+    assert (report.verdict, report.total) == ("incomplete", 2)
+    assert "left out: 1 of 3 cells of weights[2]" in attncli.render(report)
+
+
+def test_only_the_cells_that_are_asked_count() -> None:
+    report = attncli.check(
+        problem(), with_weight("0.5"), marking={"ask": "weights[2], output[1,1]"}
+    )
+    assert (report.marking.ask, report.verdict) == (("weights[2]", "output[1,1]"), "incomplete")
+    report = attncli.check(problem(), with_weight("0.5"), marking={"ask": ["weights[2]"]})
+    assert (report.verdict, report.wrong_steps) == ("correct", [])
+    assert "✗ weights" in (page := attncli.render(report))
+    assert page.endswith("\ncorrect: 3 numbers\n")
+    for name, verdict in {"weights[1, 1]": "wrong", "output[1, 1]": "empty"}.items():
+        report = attncli.check(problem(), with_weight("0.5"), marking={"ask": [name]})
+        assert report.verdict == verdict
+    transposed = {"weights": [["0.5", "0.5"]]}
+    report = attncli.check(problem(), transposed, marking={"ask": ["weights[1, 1]"]})
+    assert (report.verdict, report.status("weights[1, 1]")) == ("wrong", "wrong")
+
+
+def test_a_wrong_step_counts_where_a_cell_that_is_asked_follows_from_it() -> None:
+    sheet = attncli.load_answers(BO)[0]
+    report = attncli.check(attncli.load(SCALED), sheet, marking={"ask": ["output[1, 1]"]})
+    assert (report.verdict, report.wrong_steps) == ("wrong", ["scaled"])
+
+
+def test_a_cell_of_a_step_that_equals_another_may_be_asked() -> None:
+    output = attncli.compute(problem())["output"].value
+    marking = {"points": {"context[1, 1]": 2, "concat[1]": 1}}
+    report = attncli.check(problem(), {"output": output}, marking=marking)
+    assert (report.verdict, report.total) == ("correct", 3)
+
+
+def test_flags_name_cells_though_their_names_have_commas(attn: Attn) -> None:
+    flag = ("--points", "scaled[1,1]: 1, output: 3")
+    report = json.loads(attn("check", SCALED, BO, *flag, "-f", "json").out)
+    assert report["parts"] == {"scaled[1,1]": {"points": 0, "of": 1}}
+    assert (report["steps"]["output"]["points"], report["of"]) == (3, 4)
+    said = "points: 3 of 4 (scaled[1,1] 0 of 1, output 3 of 3)"
+    assert said in attn("check", SCALED, BO, *flag).out
+    (row,) = csv.DictReader(io.StringIO(attn("check", SCALED, BO, *flag, "-f", "csv").out))
+    assert (row["points_scaled[1,1]"], row["points"]) == ("0", "3")
+    asked = attn("check", SCALED, BO, "--ask", "scores[1,1],scores[2]", "-q")
+    assert (asked.status, asked.out) == (0, "correct: 4 numbers\n")
+    tests = json.loads(
+        attn("check", SCALED, BO, "--ask", "scores[1,1],scaled[2],Q[1]", "-f", "gradescope").out
+    )["tests"]
+    assert [(test["score"], test["output"].splitlines()[0]) for test in tests] == [
+        (1, "✓ right"),
+        (0, "the first wrong number is scaled[a1, a1]"),
+        (0, "not given"),
+    ]
+
+
+def test_variants_are_drawn_where_cells_are_asked(attn: Attn, tmp_path: Path) -> None:
+    flags = ("-n", "1", "--seed", "1", "--ask", "weights[1, 1]", "-o", f"{tmp_path}/")
+    assert "asked: weights, in 2 decimals" in attn("vary", SCALED, *flags).out
 
 
 # How it is written
@@ -327,7 +451,8 @@ FAULTS = [
     ("{ask: 3}", "there is no step 3 in this calculation", "the steps are Q, K, V"),
     ("{ask: [weights, ouput]}", "p.yaml:3:26: there is no step ouput", "did you mean output?"),
     ("{ask: [X]}", "X is an input of the problem, not a step", "the steps are Q, K, V"),
-    ("{ask: ['weights[1, 1]']}", "is only a part of the step weights", "the steps are"),
+    ("{ask: ['weights[1, 4]']}", "there is no key 4", "there are the numbers 1 to 2"),
+    ("{points: {'weights[1]': 3, 'weights[1, :]': 2}}", "which has points twice", "leave one"),
     ("{points: {wieghts: 3}}", "p.yaml:3:20: there is no step wieghts", "did you mean weights?"),
     ("{points: {A: 3, weights: 2}}", "weights is weights, which has points twice", ""),
     ("{points: {weights: much}}", "much is not a number", ""),

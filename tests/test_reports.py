@@ -44,6 +44,59 @@ def problem(**given: Any) -> attncli.Problem:
     return attncli.Problem(**(words | given))
 
 
+# What was skipped, and what is no number
+
+
+ODD = """
+dk: 2
+date: today
+wieghts: [[1, 2], [3, 4]]
+scores: [[2, idk, 4], ["=A1+B2", 16, 12], [4, 12, 10]]
+"""
+
+
+@pytest.mark.parametrize("form", ["table", "markdown", "html", "feedback"])
+def test_what_was_skipped_and_what_is_no_number_is_said(
+    form: str, attn: Attn, tmp_path: Path
+) -> None:
+    (tmp_path / "Eve.yaml").write_text(ODD)
+    flags = ("--feedback", tmp_path) if form == "feedback" else ("-f", form)
+    result = attn("check", SCALED, tmp_path / "Eve.yaml", *flags)
+    page = result.out if form != "feedback" else next(tmp_path.glob("*Eve*.html")).read_text()
+    page = unescape(page).replace("\\", "")
+    assert result.status == 1
+    skipped = "skipped: dk, date (no steps of this problem), wieghts (did you mean weights?)"
+    assert page.count(skipped) == 1
+    assert page.count("scores[a1, a2]: idk is not a number") == 1
+    assert "scores[a2, a1]: =A1+B2 is a formula of a spreadsheet; paste as values" in page
+    assert "no usual mistake" not in page
+
+
+def test_json_has_what_was_skipped_and_why_a_cell_is_no_number(attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "a.yaml").write_text(ODD)
+    report = json.loads(attn("check", SCALED, tmp_path / "a.yaml", "-f", "json").out)
+    assert report["skipped"] == [
+        {"key": "dk", "hint": ""},
+        {"key": "date", "hint": ""},
+        {"key": "wieghts", "hint": "did you mean weights?"},
+    ]
+    cells = {(cell["row"], cell["col"]): cell for cell in report["steps"]["scores"]["cells"]}
+    assert cells[0, 1]["status"] == "wrong"
+    assert (cells[0, 1]["given"], cells[0, 1]["message"]) == ("idk", "idk is not a number")
+
+
+def test_no_mistake_is_named_where_only_cells_that_are_no_numbers_are_wrong() -> None:
+    report = attncli.check(problem(), {"scores": [[14, 10, 9], [10, "n/a", 6], [9, 6, 6]]})
+    assert (report.verdict, report.findings) == ("wrong", {})
+    assert "\n  scores[2, 2]: n/a is not a number\n" in attncli.render(report)
+
+
+def test_many_keys_that_were_skipped_are_counted() -> None:
+    answers = {f"note{n}": "x" for n in range(20)} | {"scores": SCORES}
+    page = attncli.render(attncli.check(problem(), answers))
+    assert "note10, note11 and 8 more (no steps of this problem)" in " ".join(page.split())
+
+
 # Numbers that were rounded on the way
 
 

@@ -2,38 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping
+from collections.abc import Collection, Container, Iterable, Iterator, Mapping
+from typing import TypeAlias
 
+import numpy as np
+
+from attncli.arithmetic.elements import Array
 from attncli.checking.judged import FOLLOWS, MISSING, WRONG, Judged, Misshapen
-from attncli.checking.names import find_answer, named_steps
+from attncli.checking.names import At, find_answer, named_steps
 from attncli.errors import Fault, InputError, KeyPath, collected, fail, refuse
 from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.records import replace
+from attncli.tape.step import Step
 from attncli.tape.walk import sources
 from attncli.text.escapes import visible
 
+Meant: TypeAlias = dict[str, tuple[Step, At]]
+"""The step and the cells of it, () for all, that each name in a marking means."""
 
-def with_step_names(marking: Marking, trace: Trace) -> Marking:
-    """Return a marking whose words for steps, such as `alpha`, are the names of the steps.
 
-    Where some steps are asked, only their points count.
+def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
+    """Return a marking whose words for steps, such as `alpha`, are their names, and its meaning.
+
+    The name of some of a step's cells is what was written first. Points count only for cells that
+    are asked, where any are.
 
     Raises:
-        InputError: for a word that means no step, or only a part of one, and for points that a
-            step is given twice; of all of them at once.
+        InputError: for a word that means no step, and for points that a step, or the same cells,
+            are given twice; of all of them at once.
     """
     faults: list[Fault] = []
+    meant: Meant = {}
+    known: dict[tuple[str, bytes], str] = {}
+
+    def name_of(word: str, path: KeyPath) -> str:
+        step, at = _cells_meant(word, trace, path)
+        name = known.setdefault((step.name, mask_of(step, [at]).tobytes()), visible(word))
+        name = name if at else step.name
+        meant[name] = step, at
+        return name
+
     asked: dict[str, None] = {}
     for index, word in enumerate(marking.ask):
         with collected(faults):
-            asked[_step_meant(word, trace, ("marking", "ask", index))] = None
+            asked[name_of(word, ("marking", "ask", index))] = None
     points: dict[str, float] = {}
     for word, value in marking.points.items():
         path = ("marking", "points", word)
         with collected(faults):
-            name = _step_meant(word, trace, path)
+            name = name_of(word, path)
             if name in points:
                 message = f"{visible(word)} is {name}, which has points twice"
                 raise fail(message, *path, hint="leave one of them out")
@@ -41,23 +60,35 @@ def with_step_names(marking: Marking, trace: Trace) -> Marking:
     refuse(faults)
     if asked:
         same = equal_steps(trace)
-        counting = {same.get(name, name) for name in asked}
-        points = {name: n for name, n in points.items() if same.get(name, name) in counting}
-    return replace(marking, ask=tuple(asked), points=points)
+        counting: dict[str, list[At]] = {}
+        for name in asked:
+            step, at = meant[name]
+            counting.setdefault(same.get(step.name, step.name), []).append(at)
+        for name in list(points):
+            step, at = meant[name]
+            if not mask_of(step, counting.get(same.get(step.name, step.name), ()))[at].all():
+                del points[name]
+    return replace(marking, ask=tuple(asked), points=points), meant
 
 
-def _step_meant(word: str, trace: Trace, path: KeyPath) -> str:
+def mask_of(step: Step, cells: Iterable[At]) -> Array:
+    """Return which cells of a step, as it stands on paper, are among some of them."""
+    mask = np.zeros(step.value.shape, bool)
+    for at in cells:
+        mask[at] = True
+    return mask
+
+
+def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
     wide = with_named_steps(trace, named_steps((word,), trace))
-    steps = f"the steps are {', '.join(wide.steps)}"
     try:
         step, at, _ = find_answer(word, wide)
     except InputError as error:
         fault = error.faults[0]
-        hint = fault.hint if fault.hint.startswith("did you mean") else steps
+        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
         raise InputError(replace(fault, path=path, hint=hint)) from None
-    if at:
-        raise fail(f"{visible(word)} is only a part of the step {step.name}", *path, hint=steps)
-    return step.name
+    return step, at
 
 
 def answered_by(

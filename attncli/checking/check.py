@@ -8,21 +8,27 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from attncli.checking.answers import ABOUT, Submission, read_submission, submission_of
-from attncli.checking.asked import answered_by, behind, with_step_names
+from attncli.arithmetic.elements import Array
+from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
+from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import (
     CORRECT,
     FOLLOWS,
     LAST_DIGIT,
+    MISSING,
     ROUNDED_EARLY,
     STATUSES,
+    WORST_FIRST,
+    WRONG,
+    Compared,
     Finding,
+    Given,
     Judged,
     Misshapen,
 )
 from attncli.checking.judging import Judge
-from attncli.checking.names import named_steps
+from attncli.checking.names import At, named_steps
 from attncli.checking.right import Right
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -57,9 +63,11 @@ class Report(Record, Shown, eq=False):
         said: a sentence for each thing that was done otherwise than the problem has it, and right.
         comment: what the student, or whoever read the sheet, said beside the matrices.
         marking: what was asked.
-        answers: the step whose numbers count for each that is asked or has points: itself, or one
-            that equals it.
+        answers: the step whose numbers count for each name that is asked or has points: the step
+            that it means, or one that equals it.
         title: what the problem is called.
+        cells: which cells of that step count, as an index of its value; () for all.
+        skipped: the keys of the answers that mean no step, each with a hint or "".
     """
 
     name: str
@@ -72,33 +80,62 @@ class Report(Record, Shown, eq=False):
     marking: Marking = Marking()
     answers: Mapping[str, str] = EMPTY
     title: str = ""
+    cells: Mapping[str, At] = EMPTY
+    skipped: tuple[tuple[str, str], ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
         """Whether a step has a wrong cell."""
         is_near = judged.has(LAST_DIGIT) or judged.has(ROUNDED_EARLY)
         return judged.status == "wrong" or (self.strict and is_near)
 
+    def codes(self, name: str) -> Array:
+        """Return the status of each cell that a name in the marking means."""
+        return _codes(self.steps[self.answers.get(name, name)])[self.cells.get(name, ())]
+
+    def status(self, name: str) -> str:
+        """Return the status of the worst cell that a name in the marking means."""
+        codes = self.codes(name)
+        return next((STATUSES[code] for code in WORST_FIRST if code in codes), "missing")
+
+    @cached_property
+    def counting(self) -> dict[str, Array]:
+        """The status of the cells that count, by step: of all where the marking asks for none."""
+        asked: dict[str, list[At]] = {}
+        for name in self.marking.ask:
+            asked.setdefault(self.answers[name], []).append(self.cells[name])
+        every = {name: _codes(self.steps[name]) for name in asked or self.steps}
+        steps = self.trace.steps
+        return {n: x[mask_of(steps[n], asked[n])] if asked else x for n, x in every.items()}
+
     @property
-    def asked(self) -> list[str]:
-        """The names of the steps that count: all of them where the marking asks for none."""
-        names = {self.answers[name] for name in self.marking.ask} or self.steps
-        return [name for name in self.steps if name in names]
+    def left_out(self) -> dict[str, tuple[int, int]]:
+        """How many cells are missing, and of how many, by the names that are asked or have points.
+
+        A name of which all is given is not among them.
+        """
+        every = {name: self.codes(name) for name in self.marking.expected}
+        counts = {name: (int((x == MISSING).sum()), x.size) for name, x in every.items()}
+        return {name: count for name, count in counts.items() if count[0]}
 
     @property
     def not_given(self) -> list[str]:
-        """The names of steps that are asked, or have points, and were not given."""
-        wanted = self.marking.expected
-        return [name for name in wanted if self.steps[self.answers[name]].status == "missing"]
+        """The names that are asked, or have points, and of which nothing was given."""
+        return [name for name, (missing, size) in self.left_out.items() if missing == size]
 
     @cached_property
     def wrong_steps(self) -> list[str]:
-        """The names of the steps with a wrong cell that count, in the order of computation.
+        """The names of the steps with a wrong cell that counts, in the order of computation.
 
-        A step that is not asked counts where one that is follows from it.
+        A step that is not asked counts where a cell that is follows from it.
         """
-        asked = self.asked
-        count = {*asked, *behind(asked, self.steps)} if self.marking.ask else {*asked}
-        return [n for n, judged in self.steps.items() if n in count and self.is_wrong(judged)]
+        wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
+        if not self.marking.ask:
+            return wrong
+        bad = (WRONG, LAST_DIGIT, ROUNDED_EARLY) if self.strict else (WRONG,)
+        cells = self.counting.items()
+        found = {name for name, codes in cells if np.isin(codes, bad).any()}
+        found.update(behind([name for name, codes in cells if FOLLOWS in codes], self.steps))
+        return [name for name in wrong if name in found]
 
     @property
     def first_wrong_step(self) -> str | None:
@@ -107,18 +144,20 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def verdict(self) -> str:
-        """`correct` or `wrong`; `empty` where nothing was given."""
+        """`correct`, `incomplete`, `wrong`, or `empty` where nothing was given."""
         if self.wrong_steps:
             return "wrong"
-        given = [name for name in self.asked if self.steps[name].status != "missing"]
-        return "correct" if given else "empty"
+        if all((codes == MISSING).all() for codes in self.counting.values()):
+            return "empty"
+        return "incomplete" if self.left_out else "correct"
 
     @property
     def points(self) -> dict[str, float]:
-        """What each step that has points earns: the share of its cells that are right.
+        """What each name that has points earns: the share of its cells that are right.
 
         A cell that follows from a slip before it, and not only from rounding, counts as much as
-        `marking.follow` says.
+        `marking.follow` says; one that is right only to the digits that were written, where more
+        are asked, as much as `marking.few_digits` says.
         """
         return {
             name: round(points * self.share(name) + 1e-9, 2)
@@ -131,15 +170,20 @@ class Report(Record, Shown, eq=False):
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
-        """Return which share of its points a step earns that is asked, or has points."""
+        """Return which share of its points a name earns that is asked, or has points."""
+        codes = self.codes(name)
         judged = self.steps[self.answers.get(name, name)]
+        counts = np.bincount(codes.ravel(), minlength=len(STATUSES)).tolist()
         near = () if self.strict else (LAST_DIGIT, ROUNDED_EARLY)
-        right = sum(judged.counts[STATUSES[code]] for code in (CORRECT, *near))
+        right = sum(counts[code] for code in (CORRECT, *near))
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
         is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
         follow = self.marking.follow if is_from_slip else 1.0
-        earned = right + follow * judged.counts[STATUSES[FOLLOWS]]
-        return earned / judged.codes.size if judged.codes.size else 0.0
+        earned = right + follow * counts[FOLLOWS]
+        if isinstance(judged, Compared) and judged.short is not None:
+            short = judged.step.on_paper(judged.short)[self.cells.get(name, ())]
+            earned += self.marking.few_digits * int(short.sum())
+        return earned / codes.size if codes.size else 0.0
 
     @property
     def counts(self) -> dict[str, int]:
@@ -164,7 +208,7 @@ class AnswerKey:
         self._reports: dict[str, Report] = {}
         self._is_small = sum(step.array.size for step in self.trace) <= MOST_NUMBERS
         with located(problem.source):
-            self.marking = with_step_names(problem.marking, self.trace)
+            self.marking, self._meant = with_step_names(problem.marking, self.trace)
 
     def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
         """Judge one student's answers: a sheet that was read, or matrices by step name.
@@ -191,12 +235,14 @@ class AnswerKey:
         with np.errstate(all="ignore"):
             with located(sheet.locate):
                 given = read_submission(sheet, right.trace)
+                skipped = skipped_keys(sheet, right.trace)
             way, judge = likeliest(Way(right, given), sheet)
             steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
         found = [name for name in way.given if name not in given]
         renamed = dict(zip(lost, found, strict=False))
-        wanted = (*self.marking.ask, *self.marking.points)
+        meant = {name: step.name for name, (step, _) in self._meant.items()}
+        answers = answered_by({*meant.values()}, self.trace, way.given, renamed)
         return Report(
             sheet.name,
             judge.trace,
@@ -204,8 +250,10 @@ class AnswerKey:
             findings,
             said=way.said,
             marking=self.marking,
-            answers=answered_by(wanted, self.trace, way.given, renamed),
+            answers={name: answers[step] for name, step in meant.items()},
             title=self.problem.title,
+            cells={name: at for name, (_, at) in self._meant.items()},
+            skipped=skipped,
         )
 
     def _right_with(self, names: tuple[str, ...]) -> Right:
@@ -222,9 +270,21 @@ class AnswerKey:
         findings: dict[str, Finding] = {}
         for name, judged in judge.judged.items():
             steps[name] = judged
-            if finding := diagnose(judge, judged):
+            if not only_unreadable(judged) and (finding := diagnose(judge, judged)):
                 findings[name] = finding
         return steps, findings
+
+
+def _codes(judged: Judged) -> Array:
+    """Return the status of each cell as it stands on paper; a wrong shape has only wrong cells."""
+    codes: Array = judged.step.on_paper(judged.codes)
+    return np.full_like(codes, WRONG) if isinstance(judged, Misshapen) else codes
+
+
+def only_unreadable(judged: Judged) -> bool:
+    """Return whether all wrong cells of a step are no numbers, which no mistake explains."""
+    no_number = judged.written.unreadable if isinstance(judged, Given) else None
+    return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()
 
 
 def contents(sheet: Submission) -> str:

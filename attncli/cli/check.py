@@ -61,10 +61,11 @@ def check(
         bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
     ] = False,
     ask: Annotated[
-        shared.Words, Option(metavar="STEP[,STEP]", help="The steps that count; by default all.")
+        shared.Words,
+        Option(metavar="STEP[,STEP]", help="The steps, or cells, that count; by default all."),
     ] = None,
     points: Annotated[
-        str | None, Option(metavar="'STEP: N, …'", help="What each right step earns.")
+        str | None, Option(metavar="'STEP: N, …'", help="What each right step, or cell, earns.")
     ] = None,
     decimals_asked: Annotated[
         str | None, Option(metavar="N", help="Fewer written digits are wrong.")
@@ -75,6 +76,12 @@ def check(
     follow: Annotated[
         str | None,
         Option(metavar="X", help="The share of its points that what follows from a slip earns."),
+    ] = None,
+    few_digits: Annotated[
+        str | None,
+        Option(
+            metavar="X", help="The share of its points that a number with too few digits earns."
+        ),
     ] = None,
     map_: Annotated[
         list[str] | None,
@@ -122,7 +129,7 @@ def check(
 
     asked = ",".join(ask) if ask else None
     flags = {"ask": asked, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
-    flags["follow"] = follow
+    flags |= {"follow": follow, "few_digits": few_digits}
     marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
     own = for_problem(matrices)
     given = {name: file for name, file in matrices.items() if name not in own}

@@ -7,7 +7,9 @@ from typing import Any
 from typer.core import TyperCommand
 
 GROUPS = {
-    "What is asked": {"strict", "ask", "points", "decimals_asked", "tolerance", "follow", "map_"},
+    "What is asked": {
+        *("strict", "ask", "points", "decimals_asked", "tolerance", "follow", "few_digits", "map_")
+    },
     "What is drawn": {"count", "seed", "values", "roster", "key"},
     "What is open": {"blank", "give"},
     "What is shown": {
@@ -108,7 +110,7 @@ def _group_of(param: Any) -> str:
 
 MORE = {
     "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
-    "check": "Exit status: 0 right, 1 wrong or empty, 2 something could not be read.",
+    "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
     "worksheet": "What is filled in, or saved from the page, is a sheet of answers for attn check.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -28,6 +29,8 @@ from attncli.text.escapes import visible
 MOST_DECIMALS = 17
 MOST_POINTS = 1_000_000
 
+BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
+"""What stands between two commas; those in brackets, as of `weights[1, 1]`, part nothing."""
 
 FLAGS = {
     "decimals": "--decimals-asked",
@@ -35,6 +38,7 @@ FLAGS = {
     "ask": "--ask",
     "points": "--points",
     "follow": "--follow",
+    "few_digits": "--few-digits",
 }
 """The flag that sets each part."""
 
@@ -45,9 +49,11 @@ class Marking(Record):
     Attributes:
         decimals: how many digits after the point a number has at least that is not exact.
         tolerance: how far a right number may be off.
-        ask: the names of the steps that count; all of them where there is none.
-        points: what a right step earns, by its name.
+        ask: the names of the steps, or of cells, that count; all steps where there is none.
+        points: what a right step, or right cells, earn, by the name.
         follow: which share of its points a number earns that only follows from a slip before it.
+        few_digits: which share of its points a number earns that is right only to the digits that
+            were written, where more are asked.
     """
 
     decimals: int | None = None
@@ -55,6 +61,7 @@ class Marking(Record):
     ask: tuple[str, ...] = ()
     points: Mapping[str, float] = EMPTY
     follow: float = 1.0
+    few_digits: float = 0.0
 
     @property
     def possible(self) -> float:
@@ -63,18 +70,18 @@ class Marking(Record):
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The names of the steps that should be given: those that are asked, or have points."""
+        """The names of what should be given: the steps and cells that are asked, or have points."""
         return self.ask or tuple(self.points)
 
 
 def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
-    """Return names of steps, which may have blanks in them; in a text, commas part them."""
-    words = raw.split(",") if isinstance(raw, str) else raw
+    """Return names of steps or cells, which may have blanks; in a text, commas part them."""
+    words = BETWEEN_COMMAS.findall(raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
     names = (as_text(word, (*path, index)).strip() for index, word in enumerate(words))
     found = tuple(dict.fromkeys(filter(None, names)))
-    if words and not found:
+    if not found and (words or isinstance(raw, str)):
         raise fail(f"{dotted(path)} names no step", *path, hint="[weights, output]")
     return found
 
@@ -84,7 +91,7 @@ def _points(raw: object, path: KeyPath) -> dict[str, float]:
     hint = "write such as {weights: 4, output: 3}"
     if isinstance(raw, str):
         with needing("text"):
-            parts = filter(str.strip, raw.split(","))
+            parts = filter(str.strip, BETWEEN_COMMAS.findall(raw))
             return _by_name([_pair(part, path, hint) for part in parts], path)
     if not isinstance(raw, Mapping):
         raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
@@ -140,6 +147,7 @@ def _parts() -> dict[str, Form]:
         "ask": Form(_ask, STEPS),
         "points": Form(_points, POINTS),
         "follow": Form(_share, SHARE),
+        "few_digits": Form(_share, SHARE),
     }
 
 

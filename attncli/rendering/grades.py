@@ -12,7 +12,7 @@ from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given,
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.remarks import places, written_texts
+from attncli.rendering.remarks import places, unreadable, written_texts
 from attncli.rendering.report import label_at
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import short, why
@@ -81,10 +81,11 @@ def report_record(graded: Graded) -> dict[str, Any]:
     if isinstance(graded, Unread):
         named = {"name": graded.name, "problem": graded.title}
         return named | {"verdict": UNREADABLE, "message": str(graded.error)}
-    points = {
-        graded.answers[name]: {"points": earned, "of": graded.marking.points[name]}
-        for name, earned in graded.points.items()
-    }
+    points: dict[str, dict[str, float]] = {}
+    parts: dict[str, dict[str, float]] = {}  # by the names of cells
+    for name, earned in graded.points.items():
+        found, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
+        found[key] = {"points": earned, "of": graded.marking.points[name]}
     return {
         "name": graded.name,
         "problem": graded.title,
@@ -93,7 +94,9 @@ def report_record(graded: Graded) -> dict[str, Any]:
         "first_wrong_step": graded.first_wrong_step,
         "said": list(graded.said),
         "comment": graded.comment,
+        "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
         **_asked(graded),
+        **({"parts": parts} if parts else {}),
         "counts": graded.counts,
         "steps": {
             name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
@@ -141,6 +144,7 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
     step = judged.step
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     yours = step.on_paper(judged.yours) if isinstance(judged, Compared) else None
+    no_numbers = unreadable(judged)
     queries = ["query"] * (right.ndim - len(step.leading) - 2)
     names = [*step.leading, *queries, "row", "col"][-right.ndim :]
     for at in places(codes != CORRECT):
@@ -152,6 +156,7 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
             "expected": _json_number(float(right[at])),
             "expected_from_yours": None if yours is None else _json_number(float(yours[at])),
             "status": STATUSES[codes[at]],
+            **({"message": no_numbers[at]} if at in no_numbers else {}),
         }
 
 

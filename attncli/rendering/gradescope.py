@@ -16,9 +16,12 @@ from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.report import ReportPage, report_page
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import verdict
+from attncli.rendering.verdicts import cells_of, verdict
 from attncli.rendering.withheld import first_wrong, remarks
 from attncli.text.escapes import visible
+
+FINE = {"correct": "✓ right", "missing": "not given"}
+"""The text for cells of a step in which nothing is wrong."""
 
 
 def reports(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
@@ -85,13 +88,16 @@ def _tests(one: Graded, number: str, selection: Selection) -> Iterator[dict[str,
     for place, name in enumerate(names, 1):
         most = float(marking.points.get(name, 1.0))
         score = one.points[name] if marking.points else round(one.share(name) + 1e-9, 2)
-        step = one.answers[name]
-        finding = one.findings.get(step)
-        lines = _of_step(page, step, selection)
+        step, status = one.answers[name], one.status(name)
+        finding = None if status in FINE else one.findings.get(step)
+        is_said = one.cells[name] and status in FINE  # the rest of the step says nothing of it
+        lines = [FINE[status]] if is_said else list(_of_step(page, step, selection))
+        if name in one.left_out and status != "missing":
+            lines.append(f"left out: {cells_of(name, *one.left_out[name])}")
         yield _test(
             *(score, most, f"{title}: {name}", f"{number}.{place}", "\n".join(lines)),
             [finding.id] if finding else (),
-            {"step": name, "status": one.steps[step].status},
+            {"step": name, "status": status},
         )
 
 

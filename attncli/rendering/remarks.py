@@ -20,7 +20,9 @@ from attncli.checking.judged import (
     Given,
     Judged,
 )
+from attncli.checking.numerals import number_of
 from attncli.checking.thresholds import CUT_OFF
+from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
 from attncli.text.escapes import label_text
 
@@ -46,11 +48,31 @@ def unexplained(judged: Judged, finding: Finding | None, decimals: int) -> Itera
     wrong, few = judged.codes == WRONG, too_few_digits(judged, decimals)
     if isinstance(judged, Compared) and judged.short is not None:
         wrong &= ~judged.short
+    no_numbers = list(unreadable(judged).items())
+    if isinstance(judged, Given) and judged.written.unreadable is not None:
+        wrong &= ~judged.written.unreadable
     if finding is None and wrong.any():
         them = "it" if wrong.sum() == 1 else "them"
         yield f"{_count(wrong)} wrong; no usual mistake gives {them}."
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
+    yield from (f"{cell_name(judged.step, at)}: {why}" for at, why in no_numbers[:MOST_CELLS])
+    if len(no_numbers) > MOST_CELLS:
+        yield f"… and {len(no_numbers) - MOST_CELLS} more that are no numbers"
+
+
+def unreadable(judged: Judged) -> dict[Index, str]:
+    """Return the cells on paper that are no numbers, each with the reason."""
+    if not isinstance(judged, Given) or judged.written.unreadable is None:
+        return {}
+    step, found = judged.step, dict[Index, str]()
+    texts = step.on_paper(judged.written.texts)
+    for at in places(step.on_paper(judged.written.unreadable)):
+        try:
+            number_of(texts[at])
+        except NumberError as error:
+            found[at] = str(error)
+    return found
 
 
 def early_words(judged: Compared, strict: bool) -> str:

@@ -23,7 +23,7 @@ from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, Span
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import points_by_step, verdict
+from attncli.rendering.verdicts import cells_of, points_by_step, skipped_words, verdict
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
@@ -39,7 +39,7 @@ MARKS = {
 """The sign and the style of a written number that is not right."""
 
 SIGNS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
-VERDICTS = {"correct": "✓", "wrong": "✗", "empty": "–"}
+VERDICTS = {"correct": "✓", "incomplete": "…", "wrong": "✗", "empty": "–"}
 
 
 class Comparison(Record):
@@ -97,12 +97,12 @@ class ReportPage(Record):
     """What is shown of the report on a student, `name`, who worked the problem `title`.
 
     Attributes:
-        verdict: the one line that says it all, to stand after the sign: ✓, ✗, or – for nothing.
+        verdict: the one line that says it all, to stand after the sign, of `VERDICTS`.
         points: what the steps earn, or nothing.
         comment: the lines of what the student said.
         said: a sentence for each thing that was done otherwise, and right.
         remarks: by the name of the step, for each that has a number.
-        missing: sentences on the cells and the steps that were left out.
+        missing: sentences on the cells and the steps that were left out, and on skipped keys.
     """
 
     name: str
@@ -231,12 +231,10 @@ def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells were left out of the steps that were given, and which steps were."""
     given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
     counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
-    cells = [
-        f"{n} of {size} cell{'' if size == 1 else 's'} of {name}"
-        for name, (n, size) in counts.items()
-        if n
-    ]
+    cells = [cells_of(name, *count) for name, count in counts.items() if count[0]]
     if cells:
         yield f"_ left out: {', '.join(cells)}"
     if report.not_given:
         yield f"not given: {', '.join(report.not_given)}"
+    if report.skipped:
+        yield f"skipped: {', '.join(skipped_words(report.skipped))}"

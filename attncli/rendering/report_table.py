@@ -19,7 +19,7 @@ from attncli.text.widths import cell_width
 HANGS = "    "
 """What stands before the further lines of a student."""
 
-STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "✗": "wrong"}
+STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "…": "near", "✗": "wrong"}
 
 
 def reports(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+
+import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.judged import WRONG, Compared, Judged
+from attncli.checking.judged import STATUSES, WRONG, Compared, Judged
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.remarks import unexplained
+from attncli.rendering.remarks import MOST_CELLS, unexplained
+from attncli.text.elision import shortened
+from attncli.text.escapes import visible
 
 NEAR = {"last_digit": "off in the last digit", "rounded_early": "rounded early"}
 """What is said of numbers that are right, but not quite."""
@@ -23,15 +27,43 @@ def verdict(report: Report) -> str:
     if report.verdict == "empty":
         what = "none of the steps that are asked" if report.marking.ask else "nothing"
         return f"empty: {what} was given"
-    left_out = f"; not given: {', '.join(report.not_given)}" if report.not_given else ""
-    return f"correct: {_numbers(report)}{left_out}"
+    return "; ".join([f"{report.verdict}: {_numbers(report)}", *left_out(report)])
+
+
+def left_out(report: Report) -> Iterator[str]:
+    """Yield what is missing of the steps and cells that are asked, or have points."""
+    counts, names = report.left_out, report.not_given
+    cells = [cells_of(name, *count) for name, count in counts.items() if name not in names]
+    if cells:
+        yield f"left out: {', '.join(cells)}"
+    if names:
+        yield f"not given: {', '.join(names)}"
+
+
+def cells_of(name: str, count: int, size: int) -> str:
+    """Return how many cells of a step."""
+    return f"{count} of {size} cell{'' if size == 1 else 's'} of {name}"
+
+
+def skipped_words(keys: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield the keys that mean no step, those with a hint after the others."""
+    plain = [visible(shortened(key)) for key, hint in keys if not hint]
+    if plain:
+        more = f" and {len(plain) - MOST_CELLS} more" if len(plain) > MOST_CELLS else ""
+        yield f"{', '.join(plain[:MOST_CELLS])}{more} (no steps of this problem)"
+    for key, hint in keys:
+        if hint:
+            yield f"{visible(shortened(key))} ({visible(hint)})"
 
 
 def _numbers(report: Report) -> str:
     """Return how many numbers are right, of the steps that count, and how many not quite."""
-    every = [report.steps[name].counts for name in report.asked]
-    near = {status: sum(counts[status] for counts in every) for status in NEAR}
-    exact = sum(counts["correct"] + counts["follows"] for counts in every)
+    every = [
+        np.bincount(codes.ravel(), minlength=len(STATUSES)) for codes in report.counting.values()
+    ]
+    counts = dict(zip(STATUSES, np.sum(every, axis=0).tolist(), strict=True))
+    near = {status: counts[status] for status in NEAR}
+    exact = counts["correct"] + counts["follows"]
     given = exact + sum(near.values())
     notes: list[str] = []
     for status, count in near.items():
@@ -57,7 +89,7 @@ def why(report: Report) -> str:
         return verdict(report).removeprefix("empty: ")
     first = report.first_wrong_step
     if first is None:
-        return f"not given: {', '.join(report.not_given)}" if report.not_given else ""
+        return "; ".join(left_out(report))
     judged = report.steps[first]
     told = unexplained(judged, report.findings.get(first), report.marking.decimals or 0)
     return reason(judged) or next(told, "")
@@ -117,7 +149,7 @@ class Tally:
 
     def lines(self) -> Iterator[str]:
         """Yield what is to be said of the class."""
-        always, otherwise = ("correct", "wrong"), ("empty", "could not be read")
+        always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
         parts = [f"{self.verdicts[word]} {word}" for word in always]
         parts += [f"{self.verdicts[word]} {word}" for word in otherwise if self.verdicts[word]]
         count = self.verdicts.total()

@@ -184,9 +184,10 @@ class Search:
             raise fail("nothing can be drawn: every number has one value", hint="give --values")
         self.given = calculated(problem)
         with located(problem.source):
-            self.marking = with_step_names(problem.marking, self.given)
+            self.marking, meant = with_step_names(problem.marking, self.given)
         same = equal_steps(self.given)
-        asked = [same.get(name, name) for name in self.marking.ask] or [*self.given.steps]
+        names = [meant[name][0].name for name in self.marking.ask]
+        asked = [same.get(name, name) for name in names] or [*self.given.steps]
         decimals = DECIMALS if self.marking.decimals is None else self.marking.decimals
         self.question = Question(self.given, asked, decimals, self.marking.tolerance)
         self.pool = Pool(self.question)
