@@ -41,7 +41,7 @@ def test_two_digits_more_on_scratch_paper_than_on_the_sheet() -> None:
     rows = [["3.00", "3.00", "0.000400", "9.00"], ["0", "1.50", "-1.50", "0"]]
     report = attncli.check(problem, {"enhanced_x": rows})
     assert report.verdict == "correct"
-    assert "5 digits" in reason(report, "enhanced_x")
+    assert "5 significant digits" in reason(report, "enhanced_x")
     rows[0][2] = "0.0400"
     assert attncli.check(problem, {"enhanced_x": rows}).verdict == "wrong"
 

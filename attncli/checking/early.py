@@ -16,7 +16,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import float_error
 from attncli.checking.digits import are_decimals
-from attncli.checking.judged import LAST_DIGIT, MISSING, WRONG, Given
+from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.ranged import axis_of_shares
 from attncli.checking.rounding import Rounding, with_sum
@@ -35,10 +35,12 @@ from attncli.checking.thresholds import (
     MAX_CHANCE,
     MAX_FINER,
     MAX_NUMBERS,
+    MIN_GIVEN,
+    MIN_SHARE_GIVEN,
     PLAUSIBLE_UNITS,
     ROUNDED,
 )
-from attncli.records import Record
+from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
@@ -77,10 +79,7 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
             for source, index in zip(varied, choice, strict=True)
         }
         found = operands.result_with(step, values)
-        both, ways = np.stack((found, found)), np.array([False, True])
-        if (
-            _gives_all(given, both, ways) & (~ways | operands.cuts | (LAST_DIGIT in given.codes))
-        ).any():
+        if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
             yield Explanation(_unexplained(given, WRONG), found)
             return
 
@@ -89,7 +88,7 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what the first schedule gives that explains the whole step, if one does."""
     step = given.step
     units = given.unit[_unexplained(given, WRONG)]
-    if operands.are_floats or not (are_decimals(units) | (units == 0)).all():
+    if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
         return
     hidden, every = operands.hidden_before(step), operands.ancestors(step)
     constants = constants_of((*every, step))
@@ -108,8 +107,17 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
             (schedules, every, values[0], operands.kept)
             for schedules in _schedules(operands, step, every)
         ]
-    found = (_first(operands, given, *each) for each in tried)
-    yield from islice(filter(None, chain(found, _with_halves(operands, given))), 1)
+    nearly: list[Explanation] = []
+    for found in chain(
+        chain.from_iterable(_first(operands, given, *each) for each in tried),
+        _with_halves(operands, given),
+    ):
+        if found.fits is None or found.fits[_written(given)].all():
+            yield replace(found, fits=None)
+            return
+        nearly.append(found)
+    for found in nearly[:1]:
+        yield replace(found, fits=None)
 
 
 def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
@@ -206,55 +214,75 @@ def _first(
     worked: Sequence[Step],
     value_of: Callable[[Step], Array],
     complete: Callable[[Step, Array], Array],
-) -> Explanation | None:
-    """Return the explanation by the first of some schedules that gives a whole step."""
+) -> Iterator[Explanation]:
+    """Yield what the first of some schedules gives, of those that give all numbers, or nearly all.
+
+    `fits` tells which numbers it gives.
+    """
     step = given.step
     size = sum(one.array.size for one in (*worked, step))
     for part in schedules.chunks(max(1, MAX_NUMBERS // size)):
         found, valid, has_ties = results(part, step, worked, value_of, complete)
-        fits = _gives_all(given, found, part.cuts, operands.roundings) & valid
+        fits = _fits(given, found, part.cuts, operands.roundings) & valid[:, None]
         if _may_cut(operands, given):
-            fits |= _gives_all(given, found, part.keep) & valid & part.keep
-        for index in np.flatnonzero(fits).tolist():
+            fits |= _fits(given, found, part.keep) & (valid & part.keep)[:, None]
+        for index in _likeliest(given, fits):
             tried = found[: index + 1][valid[: index + 1]]
-            if part.is_usual or _is_evident(given, operands.unrounded(step), tried):
-                cells = _unexplained(given, WRONG, LAST_DIGIT)
+            gives = np.zeros(given.codes.shape, bool)
+            gives[_written(given)] = fits[index]
+            if part.is_usual or _is_evident(given, operands.unrounded(step), tried, gives):
+                cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
                 words = part.each[index].words(list(operands.trace.steps))
-                return Explanation(cells, found[index], words)
-        if has_ties and (even := _first(operands, given, part.to_even, worked, value_of, complete)):
-            return even
-    return None
+                yield Explanation(cells, found[index], words, gives)
+                break
+        if has_ties:
+            yield from _first(operands, given, part.to_even, worked, value_of, complete)
 
 
-def _gives_all(
-    given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding] = ()
-) -> Array:
-    """Return which of several results give every number of a step exactly as it was written.
+def _written(given: Given) -> Array:
+    """Return the cells in which a number stands."""
+    return ~given.written.blank
+
+
+def _likeliest(given: Given, fits: Array) -> list[int]:
+    """Return the results that give every number, else those that give nearly all that are off.
+
+    These must give all numbers that something has explained: a slip beside numbers that were
+    rounded early makes none of them wrong.
+
+    Args:
+        given: the step.
+        fits: which numbers each result gives, (results, written numbers).
+    """
+    if fits.all(axis=1).any():
+        return np.flatnonzero(fits.all(axis=1)).tolist()
+    wrong = given.codes[_written(given)] == WRONG
+    least = max(MIN_GIVEN, MIN_SHARE_GIVEN * wrong.sum())
+    nearly = fits[:, ~wrong].all(axis=1) & (fits[:, wrong].sum(axis=1) >= least)
+    return np.flatnonzero(nearly).tolist()
+
+
+def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding] = ()) -> Array:
+    """Return which numbers of a step several results give exactly as they were written.
 
     Args:
         given: the step.
         found: (results, …).
         cuts: which results belong to somebody who cuts numbers off.
         roundings: how weights are rounded of which the largest takes what the sum is short of 1.
+
+    Returns:
+        Truth values, (results, written numbers).
     """
-    values, unit, share = given.written.values, given.unit, given.written.share
-    fits = np.ones(len(found), bool)
-    wrong = _unexplained(given, WRONG)
-    others = (given.codes != WRONG) & (given.codes != MISSING)
-    for cells in (wrong, others):  # few results are left after the wrong cells
-        left = np.flatnonzero(fits)
-        if cells.any() and left.size:
-            part = found[left][:, cells]
-            told = _as_written(values[cells], unit[cells], part, cuts[left], share)
-            fits[left] = told.all(axis=1)
+    cells = _written(given)
+    values, unit = given.written.values[cells], given.unit[cells]
+    fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
     along = axis_of_shares(given.step)
-    if along is not None and roundings:
-        kept = wrong | others
-        own = [one for one in roundings if one.writes(given.unit[wrong | others])]
-        for rounding in own:
-            adjusted = with_sum(rounding(found), along, 1.0, rounding)
-            gap = np.abs(adjusted - values)[:, kept]
-            fits |= (gap <= 1e-9).all(axis=1)
+    for rounding in roundings if along is not None else ():
+        if rounding.writes(unit):
+            adjusted = with_sum(rounding(found), along or 0, 1.0, rounding)[:, cells]
+            whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
+            fits = fits | whole
     return fits
 
 
@@ -266,11 +294,11 @@ def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: fl
         is_zero = values == 0
         rounded = np.abs(over) <= ROUNDED * unit + more
         low = np.where(is_zero, -unit, 0.0)
-        cut = (over >= low - more) & (over <= unit + more)
+        cut = (over >= low - more) & (over < unit - more)
     return rounded | (cuts[:, None] & cut)
 
 
-def _is_evident(given: Given, usual: Sequence[Array], results: Array) -> bool:
+def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
     """Return True if it is no coincidence that a schedule gives the numbers of a step.
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
@@ -282,18 +310,20 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array) -> bool:
         usual: what follows where nothing is rounded on the way.
         results: what the schedules give that are as likely or likelier, (schedules, …); the last is
             to explain the step.
+        gives: the numbers that it gives.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)
-    known = (given.codes != MISSING) & np.isfinite(given.written.values)
     with np.errstate(invalid="ignore"):
         apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
-    nearest = min(apart, key=lambda one: float(one[known].max(initial=0.0)))
-    if not (known & (nearest > PLAUSIBLE_UNITS)).any():
+    nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
+    if not (gives & (nearest > PLAUSIBLE_UNITS)).any():
         return True
-    far = known & (nearest > CUT_OFF)
-    near = known & ~far
+    far = gives & (nearest > CUT_OFF)
+    near = gives & ~far
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)
-    same &= (np.abs(results[:, far] - chosen[far]) <= 2 * (nearest * unit)[far]).all(axis=1)
+    off = np.abs(results[:, far] - chosen[far])
+    same &= (off <= 2 * (nearest * unit)[far]).all(axis=1)  # no farther off to the other side
+    same &= (off < ((nearest - CUT_OFF) * unit)[far]).any(axis=1)  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
     return bool(np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(MAX_CHANCE))

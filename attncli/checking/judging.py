@@ -117,7 +117,7 @@ class Judge:
         A number with fewer decimals than are asked is read as padded with zeros.
         """
         unit, asked = written.unit, self.trace.problem.marking.decimals
-        if asked is not None and not written.dtype:
+        if asked and not written.dtype:
             finest = 10.0**-asked
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
         if (written.only_unit or 1.0) <= FINE_UNIT:
@@ -128,7 +128,7 @@ class Judge:
     def _short(self, given: Given, yours: Array) -> Array | None:
         """Return which wrong numbers are right only to the digits that were written."""
         written = given.written
-        if given.unit is written.unit or self.trace.problem.marking.decimals is None:
+        if given.unit is written.unit or not self.trace.problem.marking.decimals:
             return None
         found = np.zeros(given.codes.shape, bool)
         for numbers in (given.step.array, yours):
