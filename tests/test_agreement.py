@@ -8,8 +8,10 @@ import numpy as np
 import pytest
 
 from attncli.arithmetic.intervals import Interval
-from attncli.checking.agreement import CUT_OFF, agrees, is_exact, is_known, is_same, tolerance
-from attncli.checking.digits import decimal_of, habit_of, significant
+from attncli.checking.agreement import agrees, is_exact, is_same, reach
+from attncli.checking.digits import decimal_of, roundings_of, significant
+from attncli.checking.rounding import CUT, EVEN, Rounding, with_sum
+from attncli.checking.thresholds import CUT_OFF
 
 INF = np.inf
 
@@ -61,8 +63,9 @@ def test_the_whole_of_an_interval_agrees() -> None:
 
 
 def test_the_tolerance_is_the_sum_of_its_parts() -> None:
-    found = tolerance(np.array([0.01, 0.0]), np.array([0.5, -INF]), share=1e-6, units=0.5)
-    assert found.tolist() == pytest.approx([0.005 + 1e-6 * (0.5 + 5e-4), 1e-6 * 5e-4], rel=1e-12)
+    found = reach(np.array([0.01, 0.0]), np.array([0.5, -INF]), share=1e-6, units=0.5)
+    more = 0.005 + 1e-6 * (0.5 + 5e-4)
+    assert found.high.tolist() == [pytest.approx(0.5 + more, rel=1e-12), -INF]
 
 
 def test_exact_numbers_have_no_more_digits_than_were_written() -> None:
@@ -74,9 +77,9 @@ def test_exact_numbers_have_no_more_digits_than_were_written() -> None:
 
 def test_known_is_what_has_no_width_and_no_more_digits() -> None:
     unit = np.array([0.1])
-    assert is_known(Interval(np.array([0.5]), np.array([0.5])), unit)
-    assert not is_known(Interval(np.array([0.5]), np.array([0.6])), unit)
-    assert not is_known(Interval(np.array([0.55]), np.array([0.55])), unit)
+    assert is_exact(Interval(np.array([0.5]), np.array([0.5])), unit)
+    assert not is_exact(Interval(np.array([0.5]), np.array([0.6])), unit)
+    assert not is_exact(Interval(np.array([0.55]), np.array([0.55])), unit)
 
 
 def test_the_same_float_is_told_from_its_rounding() -> None:
@@ -93,19 +96,56 @@ def test_digits_of_written_numbers() -> None:
     assert significant(["0.050", "1200", "1.5e-7"]) == 2
 
 
-def test_a_habit_is_told_by_numbers_with_a_point() -> None:
-    assert habit_of(["1", "2"], [1, 1]).finest == 0
-    decimals = habit_of(["0.98", "12.50", "3"], [0.01, 0.01, 1])
-    assert (decimals.finest, decimals.digits) == (0.01, 17)
-    mixed = habit_of(["0.123", "4.57", "12.1"], [0.001, 0.01, 0.1])
-    assert (mixed.finest, mixed.digits) == (0.001, 3)
+def test_how_a_student_rounds_is_told_by_numbers_with_a_point() -> None:
+    assert roundings_of(["1", "2"]) == ()
+    assert roundings_of(["0.98", "12.50", "3"]) == (Rounding(2),)
+    assert roundings_of(["0.123", "4.57", "12.1"]) == (Rounding(3, is_significant=True),)
+    assert roundings_of(["0.123", "4.5"]) == (
+        *(Rounding(3), Rounding(1)),
+        Rounding(3, is_significant=True),
+    )
 
 
-def test_a_number_that_was_left_out_may_have_been_rounded_or_not() -> None:
-    """4/√3 = 2.3094 in two decimals is 2.31, and a tenth of half a unit is spare."""
-    habit = habit_of(["0.25"], [0.01])
-    found = habit.perhaps_rounded(np.array([4 / 3**0.5]))
-    assert isinstance(found, Interval)
-    assert found.low.item() == 4 / 3**0.5
-    assert found.high.item() == pytest.approx(2.31 + 0.1 * 0.005)
-    assert habit.perhaps_rounded(np.array([2.5])).tolist() == [2.5]  # type: ignore[union-attr]
+@pytest.mark.parametrize(
+    ("rounding", "rounded"),
+    [
+        (Rounding(2), [2.31, -0.13, 0.0, 1234.57, -INF]),
+        (Rounding(2, mode=CUT), [2.30, -0.12, 0.0, 1234.56, -INF]),
+        (Rounding(2, mode=EVEN), [2.31, -0.12, 0.0, 1234.57, -INF]),
+        (Rounding(2, is_significant=True), [2.3, -0.13, 0.0, 1200.0, -INF]),
+    ],
+    ids=str,
+)
+def test_numbers_are_rounded(rounding: Rounding, rounded: list[float]) -> None:
+    numbers = np.array([4 / 3**0.5, -0.125, 0.0, 1234.567, -INF])
+    assert rounding(numbers).tolist() == pytest.approx(rounded, rel=1e-12)
+
+
+def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
+    """Rounded, cut off, with more digits, and a half either way."""
+    numbers = np.linspace(-2, 2, 4001)
+    one = Interval(numbers - 0.003, numbers + 0.003)
+    for rounding in (Rounding(1), Rounding(2), Rounding(2, is_significant=True)):
+        ends = {
+            "same": rounding.interval(one),
+            "finer": rounding.any_finer(one),
+            "halves": rounding.either(one),
+        }
+        for middle in (numbers, one.low, one.high):
+            for other in (rounding, rounding.of_mode(CUT)):
+                for found in (ends["same"], ends["finer"]):
+                    made = other(middle)
+                    assert (made >= found.low - 1e-12).all()
+                    assert (made <= found.high + 1e-12).all()
+            made = rounding.finer(middle)
+            assert (made >= ends["finer"].low - 1e-12).all()
+            assert (made <= ends["finer"].high + 1e-12).all()
+            made = rounding(middle)
+            assert (made >= ends["halves"].low - 1e-12).all()
+            assert (made <= ends["halves"].high + 1e-12).all()
+
+
+def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:
+    weights = np.array([[0.33, 0.33, 0.33], [0.13, 0.25, 0.63]])
+    found = with_sum(weights, -1, 1.0, Rounding(2))
+    assert found.tolist() == [[0.34, 0.33, 0.33], [0.13, 0.25, 0.62]]

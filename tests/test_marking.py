@@ -44,7 +44,7 @@ def with_weight(written: str) -> dict[str, Any]:
 
 
 def test_too_few_digits_are_wrong_and_are_said_to_be_the_reason() -> None:
-    one = {"weights": [["1.0", "0.02", "0.01"], *WEIGHTS[1:]]}
+    one = {"weights": [["1.0", "0.018", "0.00657"], *WEIGHTS[1:]]}
     assert attncli.check(problem(), one).verdict == "correct"
     report = attncli.check(problem(), one, marking={"decimals": 2})
     assert (report.verdict, report.first_wrong_step) == ("wrong", "weights")
@@ -54,7 +54,7 @@ def test_too_few_digits_are_wrong_and_are_said_to_be_the_reason() -> None:
     assert finding.message == "weights[1, 1] has 1 decimal, but 2 are asked for."
     several = attncli.check(problem(), {"weights": WEIGHTS}, marking={"decimals": 3})
     assert several.findings["weights"].message == (
-        "9 of the numbers have fewer than the 3 decimals that are asked for."
+        "8 of the numbers have fewer than the 3 decimals that are asked for."
     )
     whole = attncli.check(problem(), {"weights[1, 1]": "1"}, marking={"decimals": 1})
     assert whole.findings["weights"].message == (
@@ -92,7 +92,20 @@ def test_a_right_number_that_was_rounded_is_short_though_short_ones_give_it() ->
     given = attncli.Problem(X=[[1, 0], [0, 2]], score="dot")
     own = {"weights": [["0.7", "0.3"], ["0.02", "0.98"]], "output[1, 1]": "0.7"}
     report = attncli.check(given, own, marking={"decimals": 2})
-    assert statuses(report, "output")[0] == "wrong"
+    assert statuses(report, "weights") == ["wrong", "wrong", "correct", "correct"]
+    assert statuses(report, "output")[0] == "follows"
+
+
+def test_zeros_that_a_spreadsheet_drops_are_read() -> None:
+    """1.1 is 1.10 where two decimals are asked, as a number and for what follows from it."""
+    given = attncli.Problem(Q=[[1.1017]], K=[[1]], V=[[1]], score="dot")
+    for written, status in {"1.1": "correct", "1.10": "correct", "1.2": "wrong"}.items():
+        report = attncli.check(given, {"scores": [[written]]}, marking={"decimals": 2})
+        assert statuses(report, "scores") == [status]
+    given = attncli.Problem(Q=[[1.1217]], K=[[1]], V=[[1]], score="dot")
+    report = attncli.check(given, {"scores": [["1.1"]]}, marking={"decimals": 2})
+    assert statuses(report, "scores") == ["wrong"]
+    assert report.findings["scores"].id == "too_few_digits"
 
 
 @pytest.mark.parametrize("format_", ["yaml", "json", "csv"])
@@ -128,7 +141,7 @@ def test_what_follows_needs_the_digits_too() -> None:
     row = [f"{x:.1f}" for x in e / e.sum()]
     answers = {"scores": [[12, 10, 9], *SCORES[1:]], "weights": [row, ["~"] * 3, ["~"] * 3]}
     report = attncli.check(problem(), answers, marking={"decimals": 2})
-    assert statuses(report, "weights")[:3] == ["wrong"] * 3
+    assert statuses(report, "weights")[:3] == ["wrong", "wrong", "last_digit"]
     assert report.findings["weights"].id == "too_few_digits"
     assert report.findings["scores"].id != "too_few_digits"
 

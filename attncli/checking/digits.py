@@ -116,5 +116,6 @@ def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
     most = max(digits, default=0)
     is_even = len(digits) >= ENOUGH and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):
-        found.append(Rounding(most, is_significant=True))
+        by_digits = Rounding(most, is_significant=True)
+        return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
     return tuple(found)

@@ -15,7 +15,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
-from attncli.checking.agreement import agrees, is_exact
+from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
 from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged, Misshapen
@@ -71,9 +71,14 @@ class Operands:
         self._shown = [one for one in given.values() if isinstance(one, Written)]
         self.together = together(right.trace, given)
         # Numbers with many digits may look like floats among others that were written by hand.
-        decimal = [one for one in self._shown if (one.unit < 1).any()]
-        self._share = min((one.share for one in decimal), default=FLOAT_ERROR)
-        self._smallest = min((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in decimal), default=0.0)
+        telling = [
+            one
+            for name, one in given.items()
+            if isinstance(one, Written)
+            and (one.dtype or not is_same(one.values, right.trace[name].array)[~one.blank].all())
+        ]
+        self._share = min((one.share for one in telling), default=FLOAT_ERROR)
+        self._smallest = min((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in telling), default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._readings: dict[str, list[Array]] = {}
 
