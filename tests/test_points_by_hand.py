@@ -74,7 +74,8 @@ POINTS: dict[str, tuple[str, str, str, str]] = {
     "leo": ("   ", "   ", "   ", "   "),
 }
 VERDICTS = {
-    **dict.fromkeys(("ann", "cem", "eve", "hal", "jo"), "correct"),
+    **dict.fromkeys(("ann", "eve", "jo"), "correct"),
+    **dict.fromkeys(("cem", "hal"), "incomplete"),
     **dict.fromkeys(("ben", "fay", "gus", "ida", "kim"), "wrong"),
     **{"dan": "empty", "leo": "unreadable"},
 }

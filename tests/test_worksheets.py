@@ -357,7 +357,7 @@ def test_what_is_wrong_in_matrices_under_names(attn: Attn, tmp_path: Path) -> No
     path.write_text(f"Name: Ada\n\n## scores\n{table(SCORES).replace('11', 'n/a')}\n")
     result = attn("check", problem, path)
     assert (result.status, result.out[:4]) == (1, "Ada ")
-    assert "Only scores[am, am] is wrong" in result.out
+    assert "scores[am, am]: n/a is not a number" in result.out
     for text, said in (
         (f"A\n{table(WEIGHTS)}\n\nA\n{table(WEIGHTS)}\n", "9:1: A stands twice"),
         (f"A\n{table(SCORES).replace('am', 'an')}", "5:8: A: weights has no query an"),

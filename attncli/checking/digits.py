@@ -24,7 +24,7 @@ LIKE_BLOCKED = -999.0
 ENOUGH = 3
 """Minimum number of written numbers whose common count of digits is taken for a rule."""
 
-MAX_OWN = 3
+MAX_OWN = 2
 """Maximum number of roundings that a submission is taken to use, the commonest first."""
 
 

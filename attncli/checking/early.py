@@ -47,6 +47,9 @@ from attncli.tape.walk import sources
 MAX_COMBINATIONS = 64
 """Maximum number of combinations of how shown steps may be read, of which one step is made."""
 
+MAX_STARTS = 40
+"""Maximum number of steps before one of which each may be the first that kept every digit."""
+
 COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
 """The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
 
@@ -65,23 +68,28 @@ class Explanation(Record, eq=False):
 
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
-    step = given.step
-    shown = _shown_before(operands, step)
-    readings = {source.name: operands.readings(source) for source in shown}
-    varied = [source for source in shown if len(readings[source.name]) > 1]
-    if not varied:
-        return
-    every = [range(len(readings[source.name])) for source in varied]
     ways = np.array([False, True] if _may_cut(operands, given) else [False])
-    for choice in islice(product(*every), MAX_COMBINATIONS):
-        values = {
-            source.name: readings[source.name][index]
-            for source, index in zip(varied, choice, strict=True)
-        }
-        found = operands.result_with(step, values)
+    for found in _by_readings(operands, given.step):
         if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
             yield Explanation(_unexplained(given, WRONG), found)
             return
+
+
+def _by_readings(operands: Operands, step: Step) -> Iterator[Array]:
+    """Yield what a step becomes by each way to read the shown steps that it is made from.
+
+    Either each has one of its readings, or somebody kept every digit from some step on.
+    """
+    shown = _shown_before(operands, step)
+    readings = [operands.readings(source) for source in shown]
+    if not any(len(found) > 1 for found in readings):
+        return
+    for choice in islice(product(*readings), MAX_COMBINATIONS):
+        values = {source.name: found for source, found in zip(shown, choice, strict=True)}
+        yield operands.worked_again(step, operands.hidden_before(step), values, operands.filled)
+    every = operands.ancestors(step)
+    for start in range(len(every) if len(every) <= MAX_STARTS else 0):
+        yield operands.worked_again(step, every[start:], {}, operands.kept)
 
 
 def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
@@ -142,7 +150,7 @@ def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterat
     names = (*long_inputs((step, *worked)), *(one.name for one in hidden))
     shares = tuple(one.name for one in hidden if axis_of_shares(one) is not None)
     constants = constants_of((*worked, step))
-    if axis_of_shares(step) is not None or len(hidden) < len(worked):
+    if axis_of_shares(step) is not None:
         yield Schedules((Schedule(),))
     every = (*(one.name for one in worked), step.name)
     yield from schedules_of(names, operands.roundings, constants, shares, every, step.backward)

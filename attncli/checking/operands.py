@@ -71,14 +71,17 @@ class Operands:
         self._shown = [one for one in given.values() if isinstance(one, Written)]
         self.together = together(right.trace, given)
         # Numbers with many digits may look like floats among others that were written by hand.
-        telling = [
+        inexact = [
             one
             for name, one in given.items()
             if isinstance(one, Written)
-            and (one.dtype or not is_same(one.values, right.trace[name].array)[~one.blank].all())
+            and not is_same(one.values, right.trace[name].array)[~one.blank].all()
         ]
-        self._share = min((one.share for one in telling), default=FLOAT_ERROR)
-        self._smallest = min((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in telling), default=0.0)
+        floats = [one for one in inexact if one.dtype]
+        if 2 * len(floats) < len(inexact):
+            floats = []
+        self._share = max((one.share for one in floats), default=FLOAT_ERROR)
+        self._smallest = max((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._readings: dict[str, list[Array]] = {}
 
@@ -347,13 +350,25 @@ class Operands:
 
         return value
 
-    def result_with(self, step: Step, values: Mapping[str, Array]) -> Array:
-        """Return what a step becomes where some of the shown steps have other numbers."""
-        hidden = self.hidden_before(step)
+    def worked_again(
+        self,
+        step: Step,
+        worked: Sequence[Step],
+        values: Mapping[str, Array],
+        complete: Callable[[Step, Array], Array],
+    ) -> Array:
+        """Return what a step becomes where some steps are worked again on the way to it.
+
+        Args:
+            step: the step.
+            worked: the steps that are worked, in the order of computation.
+            values: the numbers of other steps; by default as they were written.
+            complete: puts the cells that are shown into a worked step.
+        """
         values = dict(values)
-        for source in hidden:
+        for source in worked:
             made: Array = evaluate(_made(source), self.value_with(values))
-            values[source.name] = self.filled(source, made)
+            values[source.name] = complete(source, made)
         found: Array = evaluate(_made(step), self.value_with(values))
         return found
 

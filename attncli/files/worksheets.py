@@ -122,6 +122,8 @@ def has_answers(path: Path) -> bool:
 def is_plain_text(start: bytes) -> bool:
     """Whether a file without a telling name starts with a matrix under its name, as in prose."""
     text = start.decode(errors="replace").replace("\r\n", "\n")
+    if "\t" in text.partition("\n")[0]:
+        return False  # a table, in whose title or notes anything may stand
     return PLAIN_TEXT.search(text) is not None and any(one.name for one in _named(text))
 
 
