@@ -99,6 +99,15 @@ def are_decimals(unit: Array) -> Array:
     return found
 
 
+@lru_cache(maxsize=16384)  # as for `decimal_of`
+def _digits_of(text: str) -> tuple[int, int]:
+    """Return the number of significant digits, and of decimals, of a number with a point."""
+    mantissa, _, power = text.lower().partition("e")
+    if "." not in mantissa:
+        return 0, 0
+    return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
+
+
 def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
     """Return how a student rounds, the commonest number of decimals first.
 
@@ -108,9 +117,9 @@ def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
     decimals: Counter[int] = Counter()
     digits = []
     for text in texts:
-        mantissa, _, power = text.lower().partition("e")
-        if "." in mantissa and (count := significant([text])):
-            decimals[max(0, len(mantissa.partition(".")[2]) - int(power or 0))] += 1
+        count, places = _digits_of(text)
+        if count:
+            decimals[places] += 1
             digits.append(count)
     found = [Rounding(count) for count, _ in decimals.most_common(MAX_OWN)]
     most = max(digits, default=0)

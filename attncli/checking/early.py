@@ -247,7 +247,7 @@ def _first(
                 words = part.each[index].words(list(operands.trace.steps))
                 yield Explanation(cells, found[index], words, gives)
                 break
-        if has_ties:
+        if has_ties and part.is_usual:
             yield from _first(operands, given, part.to_even, worked, value_of, complete)
 
 

@@ -72,7 +72,7 @@ INPUT_DECIMALS = 4
 """An input with more decimals, such as 1/3, may be rounded where it is used."""
 
 
-MAX_SINGLE = 40
+MAX_SINGLE = 16
 """Maximum number of hidden steps of which each is tried as the only one that is rounded."""
 
 

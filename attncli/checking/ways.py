@@ -6,7 +6,7 @@ taken where it leaves fewer wrong steps than the calculation of the problem.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from functools import partial
 from typing import TypeAlias
 
@@ -14,10 +14,12 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.normalizers import Exp
 from attncli.checking import early_mask
+from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.right import Right
+from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
 from attncli.problem.kinds import KINDS
@@ -59,11 +61,25 @@ def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
     wrong = wrong_steps(judge)
     for search in SEARCHES:
         for other in search(way, sheet, wrong) if wrong else ():
+            if not _is_seen(other, wrong | (other.given.keys() - way.given.keys())):
+                continue
             another = judge_of(other)
             fewer, renamed = wrong_steps(another), other.given.keys() - way.given.keys()
             if len(fewer) < len(wrong) and fewer <= wrong | renamed:
                 way, judge, wrong = other, another, fewer
     return way, judge
+
+
+def _is_seen(way: Way, names: Collection[str]) -> bool:
+    """Return True if a way gives half of the numbers of one of some steps."""
+    for name in names:
+        one = way.given.get(name)
+        if isinstance(one, Written):
+            right = way.right.trace[name].array
+            near = agrees(one.values, one.unit, right, one.share, CUT_OFF)
+            if 2 * near.sum() >= (~one.blank).sum():
+                return True
+    return False
 
 
 def judge_of(way: Way) -> Judge:
