@@ -18,12 +18,14 @@ from attncli.checking.agreement import agrees
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
+from attncli.checking.other_forms import other_forms
 from attncli.checking.right import Right
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
 from attncli.problem.kinds import KINDS
 from attncli.records import Record, replace
+from attncli.tape.operations import TOKENS
 from attncli.tape.replay import Change, Replay
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import transform
@@ -98,7 +100,9 @@ def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]
     trace = way.right.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
-    fitting = (trace[name] for name, one in way.given.items() if isinstance(one, Written))
+    fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
+    if not any(TOKENS & {*step.trailing} for step in fitting):
+        return  # a matrix of features alone does not show how tokens stand
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
@@ -154,6 +158,15 @@ def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
         yield replace(way, right=right, said=(*way.said, said))
 
 
+def _in_other_form(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
+    """A factor or a shift in another step, powers of 2, softmax in logarithms."""
+    del sheet
+    for said, change in other_forms(way.right.trace):
+        if wrong & change.keys():
+            right = way.right.changed(partial(_remade, change=change))
+            yield replace(way, right=right, said=(*way.said, said))
+
+
 def shifted(right: Right) -> Iterator[Right]:
     """Yield the right calculations of whoever subtracts the largest score before the e^.
 
@@ -198,5 +211,6 @@ SEARCHES: tuple[Callable[[Way, Submission, set[str]], Iterator[Way]], ...] = (
     _scores_adjusted,
     _masked_early,
     _shifted,
+    _in_other_form,
 )
 """Each is tried on what the one before it left."""

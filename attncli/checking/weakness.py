@@ -1,12 +1,20 @@
-"""Which mistakes a problem's numbers cannot show: a homework that hides them teaches less."""
+"""What a problem cannot show: mistakes that change no number, and slips that look like rounding."""
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked
 from attncli.checking.agreement import agrees
+from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.mechanisms.trace import Trace
+from attncli.problem.marking import Marking
+from attncli.problem.problem import Problem
 from attncli.tape.replay import Change, Replay, fitted
 from attncli.tape.step import Step
 
@@ -53,3 +61,59 @@ def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> 
     """Whether a change is seen in a step; None where it cannot be made."""
     found = fitted(replay.changed(step, change), step)
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
+
+
+SLIPS = (2, 3, 5, 10, 30, 100)
+"""Sizes of the slips that are tried, in units in the last place that is asked."""
+
+MAX_CELLS = 4
+"""Maximum number of cells of a step in which a slip is tried."""
+
+MAX_NUMBERS = 1_000
+"""Maximum number of cells of a problem of which slips are tried, as each is judged anew."""
+
+
+def largest_slips(problem: Problem, names: Sequence[str], decimals: int) -> dict[str, int]:
+    """Return the largest slip in one cell of each step that passes as rounding, in units.
+
+    Args:
+        problem: the problem.
+        names: the steps that are handed in, right but for the slip.
+        decimals: the digits after the point with which they are written.
+
+    Returns:
+        One of `SLIPS`, or 1 where none of them passes.
+    """
+    key = AnswerKey(problem.marked(Marking()))
+    right = {name: _as_texts(key.trace[name].value, decimals) for name in names}
+    found = dict.fromkeys(names, 1)
+    for name in names:
+        flat = key.trace[name].value.ravel()
+        places = np.flatnonzero(np.isfinite(flat))
+        for place in places[:: max(1, -(-len(places) // MAX_CELLS))].tolist():
+            for slip in SLIPS:
+                changed = flat.copy()
+                changed[place] = round(float(flat[place]), decimals) + slip * 10.0**-decimals
+                texts = _as_texts(changed.reshape(key.trace[name].value.shape), decimals)
+                if slip > found[name] and key.check(right | {name: texts}).verdict == "correct":
+                    found[name] = slip
+    return found
+
+
+def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: int) -> str | None:
+    """Return the step that, handed in too, lets only smaller slips pass; None where none does."""
+    trace = AnswerKey(problem.marked(Marking())).trace
+    last = max(list(trace.steps).index(name) for name in names)
+    others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
+    for name in others:
+        found = largest_slips(problem, (*names, name), decimals)
+        if max(found[one] for one in names) < slips:
+            return name
+    return None
+
+
+def _as_texts(value: Array, decimals: int) -> list[Any]:
+    """Return numbers as they are written with so many decimals."""
+    if value.ndim > 1:
+        return [_as_texts(part, decimals) for part in value]
+    return [f"{x:.{decimals}f}" if np.isfinite(x) else "-inf" for x in value.tolist()]

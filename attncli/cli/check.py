@@ -92,7 +92,11 @@ def check(
         ),
     ] = None,
     problem_only: Annotated[
-        bool, Option("--problem-only", help="List the mistakes that this problem cannot show.")
+        bool,
+        Option(
+            "--problem-only",
+            help="List the mistakes, and the slips, that this problem cannot show.",
+        ),
     ] = False,
     format_: Annotated[
         str | None,

@@ -1,0 +1,82 @@
+"""Right calculations in another form are right, and what was done is said once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import attncli
+
+KEYS: dict[str, Any] = {
+    "X": [[1.2, 3.1, 2.4], [1, 1, 3.3], [0.7, 2, 1]],
+    "W_q": [[0.31, 0.42, 0.1], [0.17, 0.23, 0.4], [0.35, 0.6, 0.2]],
+    "W_k": [[0.31, 0.12, 0.5], [0.27, 0.13, 0.3], [0.45, 0.26, 0.1]],
+    "W_v": [[1.31, 0.42], [0.17, 1.23], [0.35, 0.6]],
+}
+
+
+def worked() -> dict[str, Any]:
+    """Return the steps, worked without the program."""
+    x, w_q, w_k, w_v = (np.array(KEYS[name], float) for name in ("X", "W_q", "W_k", "W_v"))
+    q, k, v = x @ w_q, x @ w_k, x @ w_v
+    scores = q @ k.T
+    scaled = scores / np.sqrt(3)
+    exp = np.exp(scaled)
+    total = exp.sum(axis=1, keepdims=True)
+    steps = {"Q": q, "K": k, "V": v, "scores": scores, "scaled": scaled, "exp": exp}
+    return {**steps, "sum": total, "weights": exp / total, "output": exp / total @ v}
+
+
+def q_scaled(s: dict[str, Any]) -> dict[str, Any]:
+    return {"Q": s["Q"] / np.sqrt(3), "K": s["K"], "scores": s["scaled"]}
+
+
+def both_scaled(s: dict[str, Any]) -> dict[str, Any]:
+    return {"Q": s["Q"] / 3**0.25, "K": s["K"] / 3**0.25, "scores": s["scaled"]}
+
+
+def shifted(s: dict[str, Any]) -> dict[str, Any]:
+    scaled = s["scaled"] - s["scaled"].max(axis=1, keepdims=True)
+    exp = np.exp(scaled)
+    return {"scores": s["scores"], "scaled": scaled, "exp": exp, "sum": exp.sum(1, keepdims=True)}
+
+
+def shifted_scores(s: dict[str, Any]) -> dict[str, Any]:
+    scores = s["scores"] - s["scores"].max(axis=1, keepdims=True)
+    return {"Q": s["Q"], "scores": scores, "scaled": scores / np.sqrt(3)}
+
+
+def powers_of_2(s: dict[str, Any]) -> dict[str, Any]:
+    return {"scores": s["scores"], "scaled": s["scaled"] * np.log2(np.e), "exp": s["exp"]}
+
+
+def logarithms(s: dict[str, Any]) -> dict[str, Any]:
+    return {"scaled": s["scaled"], "sum": np.log(s["sum"])}
+
+
+@pytest.mark.parametrize(
+    ("form", "said"),
+    [
+        (q_scaled, "Q was scaled before the product."),
+        (both_scaled, "Q and K were scaled before the product."),
+        (shifted, "The largest of each row was subtracted already in scaled."),
+        (shifted_scores, "The largest of each row was subtracted already in scores."),
+        (powers_of_2, "The scores were multiplied by log₂ e, for powers of 2."),
+        (logarithms, "sum holds the logarithm of the sum, for softmax in logarithms."),
+    ],
+)
+def test_another_form_is_right_and_said_once(form: Any, said: str) -> None:
+    steps = worked()
+    own = form(steps) | {"weights": steps["weights"], "output": steps["output"]}
+    written = {
+        name: [[f"{x:.4f}" for x in row] for row in np.atleast_2d(value)]
+        for name, value in own.items()
+    }
+    report = attncli.check(attncli.Problem(**KEYS), written)
+    assert report.verdict == "correct", report.wrong_steps
+    assert report.said == (said,)
+    row = written["weights"][0]
+    row[0], row[1] = row[1], row[0]
+    assert attncli.check(attncli.Problem(**KEYS), written).verdict == "wrong"
