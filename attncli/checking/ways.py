@@ -14,7 +14,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.normalizers import Exp
 from attncli.checking import early_mask
-from attncli.checking.agreement import agrees
+from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
@@ -101,8 +101,8 @@ def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
-    if not any(TOKENS & {*step.trailing} for step in fitting):
-        return  # a matrix of features alone does not show how tokens stand
+    if fitting and all(step.backward and not TOKENS & {*step.trailing} for step in fitting):
+        return  # the gradient of a weight matrix does not show how tokens stand
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
@@ -161,10 +161,16 @@ def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
 def _in_other_form(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
     """A factor or a shift in another step, powers of 2, softmax in logarithms."""
     del sheet
-    for said, change in other_forms(way.right.trace):
+    before, order = way.right.trace, list(way.right.trace.steps)
+    last = max(map(order.index, wrong & {*order}), default=len(order))
+    if not any(order.index(name) > last for name in way.given if name in before):
+        return  # a form that leads to nothing is not told from a mistake
+    for said, change in other_forms(before):
         if wrong & change.keys():
             right = way.right.changed(partial(_remade, change=change))
-            yield replace(way, right=right, said=(*way.said, said))
+            made = {step.name: step.array for step in right.trace}
+            if not any(is_same(made[name], before[name].array).all() for name in wrong):
+                yield replace(way, right=right, said=(*way.said, said))
 
 
 def shifted(right: Right) -> Iterator[Right]:

@@ -85,7 +85,9 @@ def weights_of_other_side(step: Step, trace: Trace) -> Changes:
     if trace.problem.kind != "co_attention" or not _is_mixture(node):
         return
     right = node.left.name if isinstance(node.left, Step) else ""
-    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}[right]
+    used = {"weights_x": "weights_memory", "weights_memory": "weights_x"}.get(right, "")
+    if used not in trace:  # scores that are the weights need no step of their own
+        return
     # Weights that come later are not yet judged: they are made anew from what comes before.
     other = _worked_out(trace[used]) if used == "weights_memory" else trace[used]
     n, m = trace[used].array.shape[-2:]
