@@ -138,7 +138,9 @@ def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     """
     for rounding in operands.roundings:
         found = bounded(operands.with_hidden(rounding.either).result(given.step))
-        if (given.agrees(found) | given.written.missing).all():
+        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+            is_wide = found.high - found.low > PLAUSIBLE_UNITS * given.unit
+        if (given.agrees(found) | given.written.missing).all() and not is_wide.any():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
             yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
