@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import float_error
+from attncli.checking.agreement import float_error, largest
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
@@ -34,6 +34,7 @@ from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
     MAX_FINER,
+    MAX_HALVES,
     MAX_NUMBERS,
     MIN_GIVEN,
     MIN_SHARE_GIVEN,
@@ -136,11 +137,12 @@ def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
 
     A half may be rounded up in one cell and down in the next, as a program's floats have it.
     """
+    usual = operands.unrounded(given.step)
+    near = np.any([given.agrees(one, PLAUSIBLE_UNITS) for one in usual], axis=0)
     for rounding in operands.roundings:
         found = bounded(operands.with_hidden(rounding.either).result(given.step))
-        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-            is_wide = found.high - found.low > PLAUSIBLE_UNITS * given.unit
-        if (given.agrees(found) | given.written.missing).all() and not is_wide.any():
+        narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
+        if (given.agrees(found) & (near | narrow) | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
             yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
