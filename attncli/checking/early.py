@@ -137,6 +137,8 @@ def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
 
     A half may be rounded up in one cell and down in the next, as a program's floats have it.
     """
+    if given.step.backward:  # over its many steps, intervals of halves could be anything
+        return
     usual = operands.unrounded(given.step)
     near = np.any([given.agrees(one, PLAUSIBLE_UNITS) for one in usual], axis=0)
     for rounding in operands.roundings:
