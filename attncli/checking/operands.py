@@ -267,7 +267,7 @@ class Operands:
             both = Interval(
                 np.maximum(follows.low, around.low), np.minimum(follows.high, around.high)
             )
-            ends = hull(judged.expected, judged.expected)
+            ends = interval(judged.expected)
             doubtful = (follows.low < follows.high) & (both.low <= both.high)
             ends = _where(doubtful & (judged.codes == CORRECT), hull(ends, both), ends)
             ends = _where(doubtful & (judged.codes != CORRECT), both, ends)

@@ -62,7 +62,8 @@ which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
 
 PLAUSIBLE_UNITS = 10.0
 """Errors up to this size, in units in the last place, are explained by any schedule that fits;
-larger ones need evidence, see `MAX_CHANCE`. Chosen, as for `MAX_FINER`."""
+larger ones need evidence, see `MAX_CHANCE`. Measured by benchmarks/roundings.py: at 5, honest
+numbers of the submission's own digits were refused."""
 
 MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured

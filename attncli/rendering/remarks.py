@@ -21,7 +21,6 @@ from attncli.checking.judged import (
     Judged,
 )
 from attncli.checking.numerals import number_of
-from attncli.checking.thresholds import CUT_OFF
 from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
 from attncli.text.escapes import label_text
@@ -93,7 +92,7 @@ def last_digits(judged: Given) -> Iterator[str]:
     codes, texts = step.on_paper(judged.codes), written_texts(judged)
     units, values = step.on_paper(judged.unit), step.on_paper(judged.written.values)
     found = places(codes == LAST_DIGIT)
-    expected = step.on_paper(_expected(judged))
+    expected = step.on_paper(judged.expected)
     cut_off = all(
         np.trunc(expected[at] / units[at]) * units[at] - values[at] < 1e-9
         and abs(values[at]) <= abs(expected[at])
@@ -106,15 +105,6 @@ def last_digits(judged: Given) -> Iterator[str]:
         yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
     if len(found) > MOST_CELLS:
         yield f"… and {len(found) - MOST_CELLS} more"
-
-
-def _expected(judged: Given) -> Array:
-    """Return the right numbers, or what the student's own give where a number agrees with that."""
-    right: Array = judged.step.array
-    if not isinstance(judged, Compared):
-        return right
-    of_right, of_yours = (judged.agrees(numbers, CUT_OFF) for numbers in (right, judged.yours))
-    return np.where(of_yours & ~of_right, judged.yours, right)
 
 
 def rounded_like(value: float, unit: float) -> str:
