@@ -550,3 +550,13 @@ def test_a_sheet_is_judged_alike_whatever_was_judged_before() -> None:
     for number in (*range(len(sheets)), *reversed(range(len(sheets)))):
         assert report_record(key.check(sheets[number])) == alone[number]
     assert [record["verdict"] for record in alone[1:3]] == ["correct", "wrong"]
+
+
+def test_thirds_among_the_parameters_of_every_pair() -> None:
+    """A wrong score is judged, whatever rounding of W and v may have come before it."""
+    score = {"name": "concat", "W": [[0.5, 1, 1, 1], [1, 0, 1, "1/3"]], "v": ["1/3", 0.5]}
+    problem = attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], score=score)
+    right = attncli.compute(problem)["scores"].value
+    for factor, verdict in ((1, "correct"), (1.004, "wrong")):
+        written = [[f"{x * factor:.3f}" for x in row] for row in right]
+        assert attncli.check(problem, {"scores": written}).verdict == verdict

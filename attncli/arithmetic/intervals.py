@@ -173,3 +173,10 @@ def hull(*parts: Array | Interval) -> Interval:
     ends = [(part.low, part.high) for part in map(interval, parts)]
     lows, highs = zip(*ends, strict=True)
     return Interval(reduce(np.minimum, lows), reduce(np.maximum, highs))
+
+
+def where(chosen: Array, one: Array | Interval, other: Array | Interval) -> Interval:
+    """Return the ranges of one array where an array of truth values is true, else of another."""
+    ends, others = interval(one), interval(other)
+    low, high = np.where(chosen, ends.low, others.low), np.where(chosen, ends.high, others.high)
+    return Interval(low, high)

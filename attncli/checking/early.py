@@ -7,34 +7,26 @@ the submission.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from itertools import chain, islice, product
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import float_error, largest
+from attncli.attention.normalizers import Sum
+from attncli.checking.agreement import float_error
+from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
-from attncli.checking.operands import Operands, bounded
+from attncli.checking.operands import Operands, Reading, bounded
 from attncli.checking.ranged import axis_of_shares
-from attncli.checking.rounding import Rounding, with_sum
-from attncli.checking.schedules import (
-    Constant,
-    Schedule,
-    Schedules,
-    constants_of,
-    long_inputs,
-    results,
-    schedules_of,
-    with_any_constant,
-)
+from attncli.checking.rounding import UP, Rounding, with_sum
+from attncli.checking.schedules import Schedule, Schedules, schedules_of
 from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
     MAX_FINER,
-    MAX_HALVES,
     MAX_NUMBERS,
     MIN_GIVEN,
     MIN_SHARE_GIVEN,
@@ -45,11 +37,8 @@ from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
-MAX_COMBINATIONS = 64
-"""Maximum number of combinations of how shown steps may be read, of which one step is made."""
-
-MAX_STARTS = 40
-"""Maximum number of steps before one of which each may be the first that kept every digit."""
+INPUT_DECIMALS = 4
+"""An input with more decimals, such as 1/3, may be rounded where it is used."""
 
 COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
 """The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
@@ -70,27 +59,11 @@ class Explanation(Record, eq=False):
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
     ways = np.array([False, True] if _may_cut(operands, given) else [False])
-    for found in _by_readings(operands, given.step):
+    for reading in operands.readings(given.step):
+        found = operands.worked(given.step, reading)
         if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
             yield Explanation(_unexplained(given, WRONG), found)
             return
-
-
-def _by_readings(operands: Operands, step: Step) -> Iterator[Array]:
-    """Yield what a step becomes by each way to read the shown steps that it is made from.
-
-    Either each has one of its readings, or somebody kept every digit from some step on.
-    """
-    shown = _shown_before(operands, step)
-    readings = [operands.readings(source) for source in shown]
-    if not any(len(found) > 1 for found in readings):
-        return
-    for choice in islice(product(*readings), MAX_COMBINATIONS):
-        values = {source.name: found for source, found in zip(shown, choice, strict=True)}
-        yield operands.worked_again(step, operands.hidden_before(step), values, operands.filled)
-    every = operands.ancestors(step)
-    for start in range(len(every) if len(every) <= MAX_STARTS else 0):
-        yield operands.worked_again(step, every[start:], {}, operands.kept)
 
 
 def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
@@ -108,46 +81,19 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    values = [operands.value_with(base) for base in _bases(operands, _shown_before(operands, step))]
-    tried = [
-        (schedules, hidden, value_of, operands.filled)
-        for value_of in values
-        for schedules in _schedules(operands, step, hidden)
-    ]
-    if len(every) > len(hidden):  # shown steps were worked with all digits, too
-        tried += [
-            (schedules, every, values[0], operands.kept)
-            for schedules in _schedules(operands, step, every)
-        ]
+    tried = (
+        _first(operands, given, schedules, reading)
+        for reading in operands.common_readings(step)
+        for schedules in _schedules(operands, step, reading.worked)
+    )
     nearly: list[Explanation] = []
-    for found in chain(
-        chain.from_iterable(_first(operands, given, *each) for each in tried),
-        _with_halves(operands, given),
-    ):
+    for found in chain.from_iterable(tried):
         if found.fits is None or found.fits[_written(given)].all():
             yield replace(found, fits=None)
             return
         nearly.append(found)
     for found in nearly[:1]:
         yield replace(found, fits=None)
-
-
-def _with_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what hidden steps give that are rounded to the submission's own digits.
-
-    A half may be rounded up in one cell and down in the next, as a program's floats have it.
-    """
-    if given.step.backward:  # over its many steps, intervals of halves could be anything
-        return
-    usual = operands.unrounded(given.step)
-    near = np.any([given.agrees(one, PLAUSIBLE_UNITS) for one in usual], axis=0)
-    for rounding in operands.roundings:
-        found = bounded(operands.with_hidden(rounding.either).result(given.step))
-        narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
-        if (given.agrees(found) & (near | narrow) | given.written.missing).all():
-            middle = np.clip(given.written.values, found.low, found.high)
-            words = f"the steps that are not shown {rounding}"
-            yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
@@ -160,16 +106,6 @@ def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterat
         yield Schedules((Schedule(),))
     every = (*(one.name for one in worked), step.name)
     yield from schedules_of(names, operands.roundings, constants, shares, every, step.backward)
-
-
-def _bases(operands: Operands, shown: Sequence[Step]) -> list[dict[str, Array]]:
-    """Return the numbers of shown steps, read in the same way in all of them."""
-    readings = {source.name: operands.readings(source) for source in shown}
-    count = max((len(found) for found in readings.values()), default=1)
-    return [
-        {name: found[min(index, len(found) - 1)] for name, found in readings.items()}
-        for index in range(count)
-    ]
 
 
 def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
@@ -185,7 +121,7 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     units = CUT_OFF if _may_cut(operands, given) else ROUNDED
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
-        found = bounded(operands.with_hidden(finer.interval, shown).result(step))
+        found = bounded(operands.replay(shown, finer.interval).result(step))
         cells = asked & given.agrees(found, units)
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
@@ -202,21 +138,10 @@ def _may_cut(operands: Operands, given: Given) -> bool:
     return operands.cuts or LAST_DIGIT in given.codes
 
 
-def _shown_before(operands: Operands, step: Step) -> list[Step]:
-    """Return the shown steps that a step is made from, directly or by hidden ones."""
-    found = {
-        source.name: source
-        for one in (*operands.hidden_before(step), step)
-        for source in sources(one)
-        if source.operation is not None and operands.is_shown(source.name)
-    }
-    return list(found.values())
-
-
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
     wrong = _unexplained(given, WRONG)
-    change = with_any_constant(constants, operands.trace)
+    change = with_constants([None, *constants], operands.trace, any_of)
     found = bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
     if axis_of_shares(given.step) is not None:  # the largest may take what the sum is short of
         spare = given.unit * given.codes.shape[-1]
@@ -226,24 +151,19 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
 
 
 def _first(
-    operands: Operands,
-    given: Given,
-    schedules: Schedules,
-    worked: Sequence[Step],
-    value_of: Callable[[Step], Array],
-    complete: Callable[[Step, Array], Array],
+    operands: Operands, given: Given, schedules: Schedules, reading: Reading
 ) -> Iterator[Explanation]:
     """Yield what the first of some schedules gives, of those that give all numbers, or nearly all.
 
     `fits` tells which numbers it gives.
     """
     step = given.step
-    size = sum(one.array.size for one in (*worked, step))
+    size = sum(one.array.size for one in (*reading.worked, step))
     for part in schedules.chunks(max(1, MAX_NUMBERS // size)):
-        found, valid, has_ties = results(part, step, worked, value_of, complete)
-        fits = _fits(given, found, part.cuts, operands.roundings) & valid[:, None]
-        if _may_cut(operands, given):
-            fits |= _fits(given, found, part.keep) & (valid & part.keep)[:, None]
+        trial = Trial(operands, part, step, reading)
+        found, valid = trial.numbers, trial.is_valid
+        may_cut = part.cuts | (part.keep & _may_cut(operands, given))
+        fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
         for index in _likeliest(given, fits):
             tried = found[: index + 1][valid[: index + 1]]
             gives = np.zeros(given.codes.shape, bool)
@@ -253,8 +173,77 @@ def _first(
                 words = part.each[index].words(list(operands.trace.steps))
                 yield Explanation(cells, found[index], words, gives)
                 break
-        if has_ties and part.is_usual:
-            yield from _first(operands, given, part.to_even, worked, value_of, complete)
+        if trial.has_ties and part.is_usual:
+            yield from _first(operands, given, part.to_even, reading)
+
+
+class Trial:
+    """Schedules that are carried out at once on the way to a step.
+
+    Arrays have a place per schedule along the axis of the batch.
+
+    Attributes:
+        numbers: what the step becomes, (schedules, …) with the shape of the step.
+        is_valid: which schedules can be carried out, (schedules,): nobody divides by a sum, or goes
+            on from a line of weights, that was rounded to nothing but zeros.
+        has_ties: True if a half was rounded up, which others round to even.
+    """
+
+    def __init__(
+        self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
+    ) -> None:
+        self._schedules, self._step = schedules, step
+        self._count, self._batch = len(schedules.each), step.array.shape[0]
+        self.is_valid = np.ones(self._count, bool)
+        self.has_ties = False
+        constants = (one.constant for one in schedules.each)
+        change = with_constants(constants, (*reading.worked, step), self._along_batch)
+        with np.errstate(all="ignore"):
+            found = operands.worked(step, reading, self._settled, self._known, change)
+            found = self._rounded(step, found)
+        found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
+        self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
+
+    def _along_batch(self, factors: Array) -> Array:
+        return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
+
+    def _spread(self, array: Array) -> Array:
+        """Return numbers with a place per schedule and batch along the first axis."""
+        places = self._count * self._batch
+        if self._batch == 1 or len(array) == places:
+            return np.broadcast_to(array, (places, *array.shape[1:]))
+        return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
+
+    def _known(self, source: Step, numbers: Array) -> Array:
+        """Return the numbers of an input, or of a shown step; one for all broadcasts."""
+        return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
+
+    def _settled(self, source: Step, made: Array) -> Array:
+        """Return what becomes of a step that is worked on the way."""
+        made = self._rounded(source, made)
+        if isinstance(source.operation, Sum):
+            lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
+            self.is_valid &= ~lost.reshape(self._count, -1).any(axis=-1)
+        return made
+
+    def _rounded(self, source: Step, numbers: Array) -> Array:
+        """Return the numbers of a step as each schedule rounds them."""
+        by_rounding = self._schedules.by_step.get(source.name, {})
+        made = self._spread(numbers).copy() if by_rounding else numbers
+        along = axis_of_shares(source) if source is not self._step else None
+        for rounding, schedules in by_rounding.items():
+            places = np.repeat(schedules, self._batch)
+            exact = made[places]
+            self.has_ties |= rounding.mode == UP and bool(rounding.ties(exact).any())
+            made[places] = rounding(exact)
+            if along is not None:
+                lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
+                self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
+                adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
+                if adjusts.any():
+                    total = np.round(exact[adjusts[places]].sum(axis=along, keepdims=True), 6)
+                    made[adjusts] = with_sum(made[adjusts], along, total, rounding)
+        return made
 
 
 def _written(given: Given) -> Array:
@@ -349,3 +338,20 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     same &= (off < ((nearest - CUT_OFF) * unit)[far]).any(axis=1)  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
     return bool(np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(MAX_CHANCE))
+
+
+def long_inputs(steps: Iterable[Step]) -> list[str]:
+    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
+
+    Parameters of score functions that see every pair are left out: beside the axes of a pair, they
+    have no place for an axis of schedules.
+    """
+    found = {}
+    for step in steps:
+        inputs = [source for source in sources(step) if source.operation is None]
+        of_pairs = any(one.array.ndim > 4 for one in (step, *sources(step)))
+        for source in inputs if not of_pairs else ():
+            numbers = source.array[np.isfinite(source.array)]
+            if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
+                found[source.name] = True
+    return list(found)

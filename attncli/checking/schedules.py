@@ -6,25 +6,16 @@ once: arrays have one place per schedule along the axis of the batch.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property, lru_cache
 from itertools import chain, combinations
-from math import floor, log, log10
-from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval
-from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.ranged import axis_of_shares
-from attncli.checking.rounding import CUT, EVEN, UP, Rounding, with_sum
-from attncli.notation.text import text
+from attncli.checking.constants import Constant
+from attncli.checking.rounding import CUT, EVEN, UP, Rounding
 from attncli.records import Record, replace
-from attncli.tape.operations import Scale
-from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import evaluate, everywhere, walk
 from attncli.text.sentences import all_of
 
 PARTS = (
@@ -62,31 +53,8 @@ BACKWARD_ROUNDINGS = (
 )
 """The same for gradients, of which all steps that are not shown are rounded alike."""
 
-CONSTANT_DECIMALS = (1, 2, 3, 4)
-"""Decimals to which constants are rounded."""
-
-FEWEST_DIGITS = 2
-"""Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
-
-INPUT_DECIMALS = 4
-"""An input with more decimals, such as 1/3, may be rounded where it is used."""
-
-
 MAX_SINGLE = 16
 """Maximum number of hidden steps of which each is tried as the only one that is rounded."""
-
-
-class Constant(Record, eq=False):
-    """A constant of the calculation, taken as another number.
-
-    Attributes:
-        words: what a report says: `√3 taken as 1.73`.
-        factors: what the operand of each operation that holds it is multiplied by instead, by the
-            step's name.
-    """
-
-    words: str
-    factors: Mapping[str, float]
 
 
 class Schedule(Record, eq=False):
@@ -103,11 +71,6 @@ class Schedule(Record, eq=False):
     rounding: Rounding | None = None
     constant: Constant | None = None
     adjusts: bool = False
-
-    @property
-    def cuts(self) -> bool:
-        """True if whoever works so cuts numbers off."""
-        return self.rounding is not None and self.rounding.mode == CUT
 
     def words(self, order: Sequence[str]) -> str:
         """Return what a report says of it; `order` is the names of all steps in their order."""
@@ -129,26 +92,31 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def by_step(self) -> dict[str, dict[Rounding, Array]]:
-        """How each step is rounded, and the places of the schedules that do so."""
-        found: dict[str, dict[Rounding, list[int]]] = {}
+        """How each step is rounded, and which of the schedules do so."""
+        found: dict[str, dict[Rounding, Array]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
                 for name in schedule.names:
-                    found.setdefault(name, {}).setdefault(schedule.rounding, []).append(index)
-        return {
-            name: {rounding: np.array(places) for rounding, places in by.items()}
-            for name, by in found.items()
-        }
+                    none = np.zeros(len(self.each), bool)
+                    found.setdefault(name, {}).setdefault(schedule.rounding, none)[index] = True
+        return found
 
     @cached_property
     def cuts(self) -> Array:
         """Which of the schedules cut numbers off."""
-        return np.array([one.cuts for one in self.each])
+        return np.array(
+            [one.rounding is not None and one.rounding.mode == CUT for one in self.each]
+        )
 
     @cached_property
     def keep(self) -> Array:
         """Which of the schedules keep every digit, so that they tell nothing of cutting off."""
         return np.array([one.rounding is None for one in self.each])
+
+    @cached_property
+    def adjusts(self) -> Array:
+        """Which of the schedules adjust weights."""
+        return np.array([one.adjusts for one in self.each])
 
     @cached_property
     def to_even(self) -> Schedules:
@@ -198,7 +166,7 @@ def schedules_of(
         whole = [*usual, *(one for one in common if one.names == frozenset(names))]
         likely += with_adjusted_weights((*usual, *likely), shares)
         common += with_adjusted_weights(common, shares)
-        common += with_constants(constants, whole)
+        common += with_each_constant(constants, whole)
     lists = (usual, True), (likely, False), (common, False)
     return tuple(Schedules(tuple(part), is_usual) for part, is_usual in lists if part)
 
@@ -251,7 +219,7 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     return {index: frozenset(part) for index, part in sorted(found.items())}
 
 
-def with_constants(
+def with_each_constant(
     constants: Sequence[Constant], schedules: Iterable[Schedule]
 ) -> Iterator[Schedule]:
     """Yield schedules each with every constant rounded, too."""
@@ -269,220 +237,3 @@ def with_adjusted_weights(schedules: Iterable[Schedule], shares: Iterable[str]) 
     """
     wanted = frozenset(shares)
     return [replace(one, adjusts=True) for one in schedules if one.names & wanted]
-
-
-def results(
-    schedules: Schedules,
-    step: Step,
-    hidden: Sequence[Step],
-    value_of: Callable[[Step], Array],
-    complete: Callable[[Step, Array], Array],
-) -> tuple[Array, Array, bool]:
-    """Return what a step becomes by each schedule, and which schedules can be carried out.
-
-    Args:
-        schedules: the schedules.
-        step: the step.
-        hidden: the steps that are worked on the way to it, in the order of computation.
-        value_of: gives the numbers of an input, or of a step that is not worked.
-        complete: puts the cells that are shown into a worked step.
-
-    Returns:
-        Numbers, (schedules, …) with the shape of the step; truth values, (schedules,). Nobody
-        divides by a sum, or goes on from a line of weights, that was rounded to nothing but zeros.
-        Then True if a half was rounded up, which others round to even.
-    """
-    count = len(schedules.each)
-    batch = step.array.shape[0]
-    valid = np.ones(count, bool)
-    has_ties: list[bool] = []
-    values: dict[str, Array] = {}
-    changed = _with_factors(schedules.each, (*hidden, step), batch)
-
-    def settled(name: str, made: Array, shares: int | None) -> Array:
-        by_rounding = schedules.by_step.get(name, {})
-        made = np.array(_spread(made, count, batch)) if by_rounding else made
-        for rounding, places in by_rounding.items():
-            at = _at(places, batch)
-            has_ties.append(rounding.mode == UP and bool(rounding.ties(made[at]).any()))
-            part = rounding(made[at])
-            if shares is not None:
-                lost = (part == 0).all(axis=shares) & (made[at] != 0).any(axis=shares)
-                valid[places] &= ~lost.reshape(len(places), -1).any(axis=-1)
-                adjusts = [i for i, place in enumerate(places) if schedules.each[place].adjusts]
-                if adjusts:
-                    own = _at(np.array(adjusts), batch)
-                    total = np.round(made[at][own].sum(axis=shares, keepdims=True), 6)
-                    part[own] = with_sum(part[own], shares, total, rounding)
-            made[at] = part
-        return made
-
-    def value(source: Step) -> Array:
-        if source.name not in values:
-            known = value_of(source)
-            known = known if len(known) == 1 else _spread(known, count, batch)
-            values[source.name] = settled(source.name, known, None)
-        return values[source.name]
-
-    with np.errstate(all="ignore"):
-        for source in hidden:
-            made = evaluate(changed.get(source.name) or source.operation or source, value)
-            shown = complete(source, settled(source.name, made, axis_of_shares(source)))
-            values[source.name] = shown
-            if isinstance(source.operation, Sum):
-                sums, right = (_spread(one, count, batch) for one in (shown, source.array))
-                valid &= ~((sums == 0) & (right != 0)).reshape(count, -1).any(axis=-1)
-        found = evaluate(changed.get(step.name) or step.operation or step, value)
-        found = settled(step.name, found, None)
-    found = np.broadcast_to(found, (found.shape[0], *step.array.shape[1:]))
-    found = _spread(found, count, batch).reshape(count, *step.array.shape)
-    return found, valid, any(has_ties)
-
-
-def _at(places: Array, batch: int) -> Array:
-    """Return the indices along the axis of the batch that belong to some schedules."""
-    found: Array = (places[:, None] * batch + np.arange(batch)).ravel()
-    return found
-
-
-def _spread(array: Array, count: int, batch: int) -> Array:
-    """Return an array with a place per schedule and batch along its first axis."""
-    if array.shape[0] == count * batch and count > 1:
-        return array
-    if batch == 1:
-        return np.broadcast_to(array, (count, *array.shape[1:]))
-    wide = np.broadcast_to(array, (batch, *array.shape[1:]))
-    return np.tile(wide, (count, *[1] * (array.ndim - 1)))
-
-
-# ---- constants
-
-
-class Multiplied(Operation):
-    """An operand times a factor per schedule."""
-
-    operand: Expression
-    factors: Any
-    pointwise = True
-
-    def apply(self, *arrays: Array) -> Array:
-        """The factors have a place per schedule along the axis of the batch."""
-        extra = arrays[0].ndim - self.factors.ndim
-        product: Array = arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
-        return product
-
-
-def _with_factors(
-    schedules: Sequence[Schedule], steps: Iterable[Step], batch: int
-) -> dict[str, Expression]:
-    """Return the operations in which a constant is another one in some of the schedules."""
-    named = {name for one in schedules if one.constant for name in one.constant.factors}
-    found: dict[str, Expression] = {}
-    for step in steps:
-        node = _holder(step) if step.name in named else None
-        if node is None:
-            continue
-        own = _factor(node)
-        factors = [
-            one.constant.factors.get(step.name, own) if one.constant else own for one in schedules
-        ]
-        along = np.repeat(np.array(factors), batch).reshape(-1, 1, 1, 1)
-        found[step.name] = _with_factor(step, node, along)
-    return found
-
-
-def with_any_constant(constants: Iterable[Constant], steps: Iterable[Step]) -> Change:
-    """Return operations on intervals that hold every number that a constant may be taken as."""
-    by_name: dict[str, list[float]] = {}
-    for constant in constants:
-        for name, factor in constant.factors.items():
-            by_name.setdefault(name, []).append(factor)
-    found: dict[str, Expression] = {}
-    for step in steps:
-        if node := _holder(step) if step.name in by_name else None:
-            every = np.array([*by_name[step.name], _factor(node)]).reshape(-1, 1)
-            along = Interval(every.min(axis=0), every.max(axis=0))
-            found[step.name] = _with_factor(step, node, along)
-    return found
-
-
-def _with_factor(step: Step, node: Scale | Exp, factor: Array | Interval) -> Expression:
-    """Return a step's operation in which a constant makes another factor."""
-    other: Expression = Multiplied(node.operand, factor)
-    if isinstance(node, Exp):
-        other = replace(node, operand=other, base=np.e, temperature=1.0)
-    assert step.operation is not None  # as it holds the node
-    return everywhere(step.operation, node, other)
-
-
-def _holder(step: Step) -> Scale | Exp | None:
-    """Return the operation of a step that holds a constant, if one does."""
-    nodes = walk(step.operation) if step.operation is not None else ()
-    return next((node for node in nodes if isinstance(node, Scale | Exp)), None)
-
-
-def _factor(node: Scale | Exp) -> float:
-    """Return what the operand of an operation is multiplied by."""
-    if isinstance(node, Scale):
-        return float(node.times) / float(node.over)
-    return log(node.base) / float(node.temperature)
-
-
-@lru_cache(maxsize=64)  # the submissions of a class show the same steps
-def constants_of(steps: tuple[Step, ...]) -> tuple[Constant, ...]:
-    """Return the constants of steps as they may be rounded, those with more digits first."""
-    found: dict[str, dict[str, float]] = {}
-    for step in steps:
-        node = _holder(step)
-        for words, factor in _rounded_constants(node) if node is not None else ():
-            found.setdefault(words, {})[step.name] = factor
-    return tuple(Constant(words, factors) for words, factors in found.items())
-
-
-def _rounded_constants(node: Scale | Exp) -> Iterator[tuple[str, float]]:
-    """Yield what is said of a rounded constant, and the factor that it makes."""
-    if isinstance(node, Exp):
-        if node.base == np.e:
-            for value in rounded_values(np.e):
-                yield f"e taken as {value:g}", log(value) / node.temperature
-        for value in rounded_values(node.temperature):
-            yield f"the temperature taken as {value:g}", log(node.base) / value
-        return
-    own = node.over if node.times == 1 else node.times / node.over
-    is_divisor = node.times == 1
-    name = _name(own) if is_divisor or node.symbol is None else text(node.symbol)
-    for value in rounded_values(own):
-        yield f"{name} taken as {value:g}", 1 / value if is_divisor else value
-    for value in rounded_values(1 / own) if is_divisor else ():
-        yield f"1/{name} taken as {value:g}", value
-
-
-def _name(value: float) -> str:
-    """Return what a constant is called: √3, or its digits."""
-    square = value * value
-    is_root = abs(square - round(square)) < 1e-9 * square
-    return f"√{round(square)}" if is_root else f"{value:.6g}"
-
-
-def rounded_values(value: float) -> list[float]:
-    """Return a constant rounded and cut off to a few decimals, where that changes it."""
-    found: dict[float, None] = {}
-    for decimals in CONSTANT_DECIMALS[::-1]:
-        digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
-        for mode in (UP, CUT):
-            short = round(float(Rounding(decimals, mode=mode)(np.asarray(value))), decimals)
-            if digits >= FEWEST_DIGITS and abs(short - value) > 1e-9:
-                found[short] = None
-    return list(found)
-
-
-def long_inputs(steps: Iterable[Step]) -> list[str]:
-    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out."""
-    found = {}
-    for step in steps:
-        for node in walk(step.operation) if step.operation is not None else ():
-            if isinstance(node, Step) and node.operation is None:
-                numbers = node.array[np.isfinite(node.array)]
-                if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
-                    found[node.name] = True
-    return list(found)

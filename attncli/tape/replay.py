@@ -66,6 +66,7 @@ class Replay(Generic[V]):
         self._instead = instead
         self._of_input = of_input
         self._inputs: dict[str, V] = {}
+        self._results: dict[str, V] = {}
 
     def __call__(self, step: Step) -> V:
         """Return the value of a step, or of an input."""
@@ -90,9 +91,10 @@ class Replay(Generic[V]):
 
     def result(self, step: Step) -> V:
         """Return what a step's operation makes of the values before it, even if it is known."""
-        made = self._made(step)
-        found: V = self(step) if made is None else evaluate(made, self)
-        return found
+        if step.name not in self._results:
+            made = self._made(step)
+            self._results[step.name] = self(step) if made is None else evaluate(made, self)
+        return self._results[step.name]
 
     def _made(self, step: Step) -> Expression | None:
         return self._instead.get(step.name, step.operation)
