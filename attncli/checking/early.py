@@ -173,7 +173,7 @@ def _first(
                 words = part.each[index].words(list(operands.trace.steps))
                 yield Explanation(cells, found[index], words, gives)
                 break
-        if trial.has_ties and part.is_usual:
+        if trial.has_ties:
             yield from _first(operands, given, part.to_even, reading)
 
 
@@ -186,7 +186,7 @@ class Trial:
         numbers: what the step becomes, (schedules, …) with the shape of the step.
         is_valid: which schedules can be carried out, (schedules,): nobody divides by a sum, or goes
             on from a line of weights, that was rounded to nothing but zeros.
-        has_ties: True if a half was rounded up, which others round to even.
+        has_ties: True if a usual schedule rounded a half up, which others round to even.
     """
 
     def __init__(
@@ -234,7 +234,8 @@ class Trial:
         for rounding, schedules in by_rounding.items():
             places = np.repeat(schedules, self._batch)
             exact = made[places]
-            self.has_ties |= rounding.mode == UP and bool(rounding.ties(exact).any())
+            if self._schedules.is_usual and rounding.mode == UP:
+                self.has_ties |= bool(rounding.ties(exact).any())
             made[places] = rounding(exact)
             if along is not None:
                 lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
