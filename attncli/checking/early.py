@@ -7,22 +7,21 @@ the submission.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.attention.normalizers import Sum
 from attncli.checking.agreement import float_error
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, Reading, bounded
 from attncli.checking.ranged import axis_of_shares
-from attncli.checking.rounding import UP, Rounding, with_sum
-from attncli.checking.schedules import Schedule, Schedules, schedules_of
+from attncli.checking.rounding import Rounding, with_sum
+from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
@@ -33,12 +32,9 @@ from attncli.checking.thresholds import (
     PLAUSIBLE_UNITS,
     ROUNDED,
 )
-from attncli.records import Record, replace
+from attncli.checking.trial import Trial
+from attncli.records import Record
 from attncli.tape.step import Step
-from attncli.tape.walk import sources
-
-INPUT_DECIMALS = 4
-"""An input with more decimals, such as 1/3, may be rounded where it is used."""
 
 COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
 """The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
@@ -86,14 +82,13 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         for reading in operands.common_readings(step)
         for schedules in _schedules(operands, step, reading.worked)
     )
-    nearly: list[Explanation] = []
-    for found in chain.from_iterable(tried):
-        if found.fits is None or found.fits[_written(given)].all():
-            yield replace(found, fits=None)
-            return
-        nearly.append(found)
-    for found in nearly[:1]:
-        yield replace(found, fits=None)
+    best: Explanation | None = None
+    for is_whole, found in chain.from_iterable(tried):
+        best = found if is_whole else best or found
+        if is_whole:
+            break
+    if best:
+        yield best
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
@@ -152,10 +147,10 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
 
 def _first(
     operands: Operands, given: Given, schedules: Schedules, reading: Reading
-) -> Iterator[Explanation]:
-    """Yield what the first of some schedules gives, of those that give all numbers, or nearly all.
+) -> Iterator[tuple[bool, Explanation]]:
+    """Yield what the first of some schedules gives that give all numbers, or nearly all.
 
-    `fits` tells which numbers it gives.
+    True comes with it if it gives all of them.
     """
     step = given.step
     size = sum(one.array.size for one in (*reading.worked, step))
@@ -171,80 +166,10 @@ def _first(
             if part.is_usual or _is_evident(given, operands.unrounded(step), tried, gives):
                 cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
                 words = part.each[index].words(list(operands.trace.steps))
-                yield Explanation(cells, found[index], words, gives)
+                yield bool(fits[index].all()), Explanation(cells, found[index], words)
                 break
         if trial.has_ties:
             yield from _first(operands, given, part.to_even, reading)
-
-
-class Trial:
-    """Schedules that are carried out at once on the way to a step.
-
-    Arrays have a place per schedule along the axis of the batch.
-
-    Attributes:
-        numbers: what the step becomes, (schedules, …) with the shape of the step.
-        is_valid: which schedules can be carried out, (schedules,): nobody divides by a sum, or goes
-            on from a line of weights, that was rounded to nothing but zeros.
-        has_ties: True if a usual schedule rounded a half up, which others round to even.
-    """
-
-    def __init__(
-        self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
-    ) -> None:
-        self._schedules, self._step = schedules, step
-        self._count, self._batch = len(schedules.each), step.array.shape[0]
-        self.is_valid = np.ones(self._count, bool)
-        self.has_ties = False
-        constants = (one.constant for one in schedules.each)
-        change = with_constants(constants, (*reading.worked, step), self._along_batch)
-        with np.errstate(all="ignore"):
-            found = operands.worked(step, reading, self._settled, self._known, change)
-            found = self._rounded(step, found)
-        found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
-        self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
-
-    def _along_batch(self, factors: Array) -> Array:
-        return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
-
-    def _spread(self, array: Array) -> Array:
-        """Return numbers with a place per schedule and batch along the first axis."""
-        places = self._count * self._batch
-        if self._batch == 1 or len(array) == places:
-            return np.broadcast_to(array, (places, *array.shape[1:]))
-        return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
-
-    def _known(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of an input, or of a shown step; one for all broadcasts."""
-        return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
-
-    def _settled(self, source: Step, made: Array) -> Array:
-        """Return what becomes of a step that is worked on the way."""
-        made = self._rounded(source, made)
-        if isinstance(source.operation, Sum):
-            lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
-            self.is_valid &= ~lost.reshape(self._count, -1).any(axis=-1)
-        return made
-
-    def _rounded(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of a step as each schedule rounds them."""
-        by_rounding = self._schedules.by_step.get(source.name, {})
-        made = self._spread(numbers).copy() if by_rounding else numbers
-        along = axis_of_shares(source) if source is not self._step else None
-        for rounding, schedules in by_rounding.items():
-            places = np.repeat(schedules, self._batch)
-            exact = made[places]
-            if self._schedules.is_usual and rounding.mode == UP:
-                self.has_ties |= bool(rounding.ties(exact).any())
-            made[places] = rounding(exact)
-            if along is not None:
-                lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
-                self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
-                adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
-                if adjusts.any():
-                    total = np.round(exact[adjusts[places]].sum(axis=along, keepdims=True), 6)
-                    made[adjusts] = with_sum(made[adjusts], along, total, rounding)
-        return made
 
 
 def _written(given: Given) -> Array:
@@ -339,20 +264,3 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     same &= (off < ((nearest - CUT_OFF) * unit)[far]).any(axis=1)  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
     return bool(np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(MAX_CHANCE))
-
-
-def long_inputs(steps: Iterable[Step]) -> list[str]:
-    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
-
-    Parameters of score functions that see every pair are left out: beside the axes of a pair, they
-    have no place for an axis of schedules.
-    """
-    found = {}
-    for step in steps:
-        inputs = [source for source in sources(step) if source.operation is None]
-        of_pairs = any(one.array.ndim > 4 for one in (step, *sources(step)))
-        for source in inputs if not of_pairs else ():
-            numbers = source.array[np.isfinite(source.array)]
-            if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
-                found[source.name] = True
-    return list(found)

@@ -16,6 +16,8 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.constants import Constant
 from attncli.checking.rounding import CUT, EVEN, UP, Rounding
 from attncli.records import Record, replace
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
 from attncli.text.sentences import all_of
 
 PARTS = (
@@ -52,6 +54,9 @@ BACKWARD_ROUNDINGS = (
     *(Rounding(count, is_significant=True) for count in range(3, 5)),
 )
 """The same for gradients, of which all steps that are not shown are rounded alike."""
+
+INPUT_DECIMALS = 4
+"""An input with more decimals, such as 1/3, may be rounded where it is used."""
 
 MAX_SINGLE = 16
 """Maximum number of hidden steps of which each is tried as the only one that is rounded."""
@@ -237,3 +242,20 @@ def with_adjusted_weights(schedules: Iterable[Schedule], shares: Iterable[str]) 
     """
     wanted = frozenset(shares)
     return [replace(one, adjusts=True) for one in schedules if one.names & wanted]
+
+
+def long_inputs(steps: Iterable[Step]) -> list[str]:
+    """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
+
+    Parameters of score functions that see every pair are left out: beside the axes of a pair, they
+    have no place for an axis of schedules.
+    """
+    found = {}
+    for step in steps:
+        inputs = [source for source in sources(step) if source.operation is None]
+        of_pairs = any(one.array.ndim > 4 for one in (step, *sources(step)))
+        for source in inputs if not of_pairs else ():
+            numbers = source.array[np.isfinite(source.array)]
+            if (np.abs(numbers - np.round(numbers, INPUT_DECIMALS)) > 1e-9).any():
+                found[source.name] = True
+    return list(found)

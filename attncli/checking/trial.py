@@ -1,0 +1,84 @@
+"""Rounding schedules carried out: what each of them makes of a step."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.normalizers import Sum
+from attncli.checking.constants import with_constants
+from attncli.checking.operands import Operands, Reading
+from attncli.checking.ranged import axis_of_shares
+from attncli.checking.rounding import UP, with_sum
+from attncli.checking.schedules import Schedules
+from attncli.tape.step import Step
+
+
+class Trial:
+    """Schedules that are carried out at once on the way to a step.
+
+    Arrays have a place per schedule along the axis of the batch.
+
+    Attributes:
+        numbers: what the step becomes, (schedules, …) with the shape of the step.
+        is_valid: which schedules can be carried out, (schedules,): nobody divides by a sum, or goes
+            on from a line of weights, that was rounded to nothing but zeros.
+        has_ties: True if a usual schedule rounded a half up, which others round to even.
+    """
+
+    def __init__(
+        self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
+    ) -> None:
+        self._schedules, self._step = schedules, step
+        self._count, self._batch = len(schedules.each), step.array.shape[0]
+        self.is_valid = np.ones(self._count, bool)
+        self.has_ties = False
+        constants = (one.constant for one in schedules.each)
+        change = with_constants(constants, (*reading.worked, step), self._along_batch)
+        with np.errstate(all="ignore"):
+            found = operands.worked(step, reading, self._settled, self._known, change)
+            found = self._rounded(step, found)
+        found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
+        self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
+
+    def _along_batch(self, factors: Array) -> Array:
+        return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
+
+    def _spread(self, array: Array) -> Array:
+        """Return numbers with a place per schedule and batch along the first axis."""
+        places = self._count * self._batch
+        if self._batch == 1 or len(array) == places:
+            return np.broadcast_to(array, (places, *array.shape[1:]))
+        return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
+
+    def _known(self, source: Step, numbers: Array) -> Array:
+        """Return the numbers of an input, or of a shown step; one for all broadcasts."""
+        return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
+
+    def _settled(self, source: Step, made: Array) -> Array:
+        """Return what becomes of a step that is worked on the way."""
+        made = self._rounded(source, made)
+        if isinstance(source.operation, Sum):
+            lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
+            self.is_valid &= ~lost.reshape(self._count, -1).any(axis=-1)
+        return made
+
+    def _rounded(self, source: Step, numbers: Array) -> Array:
+        """Return the numbers of a step as each schedule rounds them."""
+        by_rounding = self._schedules.by_step.get(source.name, {})
+        made = self._spread(numbers).copy() if by_rounding else numbers
+        along = axis_of_shares(source) if source is not self._step else None
+        for rounding, schedules in by_rounding.items():
+            places = np.repeat(schedules, self._batch)
+            exact = made[places]
+            if self._schedules.is_usual and rounding.mode == UP:
+                self.has_ties |= bool(rounding.ties(exact).any())
+            made[places] = rounding(exact)
+            if along is not None:
+                lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
+                self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
+                adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
+                if adjusts.any():
+                    total = np.round(exact[adjusts[places]].sum(axis=along, keepdims=True), 6)
+                    made[adjusts] = with_sum(made[adjusts], along, total, rounding)
+        return made
