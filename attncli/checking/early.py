@@ -18,8 +18,9 @@ from attncli.checking.agreement import float_error
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
-from attncli.checking.operands import Operands, Reading, bounded
+from attncli.checking.operands import Operands, bounded
 from attncli.checking.ranged import axis_of_shares
+from attncli.checking.readings import Reading, common_readings, readings, worked
 from attncli.checking.rounding import Rounding, with_sum
 from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
@@ -55,8 +56,8 @@ class Explanation(Record, eq=False):
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
     ways = np.array([False, True] if _may_cut(operands, given) else [False])
-    for reading in operands.readings(given.step):
-        found = operands.worked(given.step, reading)
+    for reading in readings(operands, given.step):
+        found = worked(operands, given.step, reading)
         if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
             yield Explanation(_unexplained(given, WRONG), found)
             return
@@ -79,7 +80,7 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     tried = (
         _first(operands, given, schedules, reading)
-        for reading in operands.common_readings(step)
+        for reading in common_readings(operands, step)
         for schedules in _schedules(operands, step, reading.worked)
     )
     best: Explanation | None = None

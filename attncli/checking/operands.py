@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import islice, product, takewhile
+from itertools import takewhile
 from typing import Any, TypeVar
 
 import numpy as np
@@ -23,7 +23,7 @@ from attncli.checking.ranged import together
 from attncli.checking.right import Right
 from attncli.checking.rounding import Rounding
 from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
-from attncli.records import EMPTY, Record
+from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -32,27 +32,6 @@ V = TypeVar("V", bound=Values)
 
 MIN_HOLLOW = 3
 """Minimum count of equal numbers that are not equal by chance."""
-
-MAX_COMBINATIONS = 64
-"""Maximum number of combinations of how shown steps may be read, of which one step is made."""
-
-MAX_STARTS = 40
-"""Maximum number of steps before one of which each may be the first that kept every digit."""
-
-
-class Reading(Record, eq=False):
-    """One way in which a student may have gone on from the steps that are shown.
-
-    Attributes:
-        worked: the steps that are worked again on the way, in the order of computation.
-        numbers: the numbers of other steps; by default as they were written.
-        is_kept: True if a shown step that is worked again keeps the worked numbers, with every
-            digit, where they are written so; else it has the numbers as written.
-    """
-
-    worked: Sequence[Step]
-    numbers: Mapping[str, Array] = EMPTY
-    is_kept: bool = False
 
 
 class Operands:
@@ -109,51 +88,15 @@ class Operands:
         return Replay(
             self.trace,
             lambda step: self._known(step, shown),
-            lambda step, found: self._completed(step, settle(found), shown),
+            lambda step, found: self.completed(step, settle(found), shown),
             instead={**self._together, **instead},
             of_input=(lambda step: self._in_floats(step.array)) if self.are_floats else None,
         )
 
-    def worked(
-        self,
-        step: Step,
-        reading: Reading,
-        settle: Callable[[Step, Array], Array] = lambda source, made: made,
-        of_others: Callable[[Step, Array], Array] = lambda source, numbers: numbers,
-        instead: Change = EMPTY,
-    ) -> Array:
-        """Return what a step becomes where somebody went on in some way.
-
-        Args:
-            step: the step.
-            reading: the way.
-            settle: gives what becomes of a step that is worked on the way.
-            of_others: gives what becomes of an input, or of a shown step.
-            instead: operations that take the place of others.
-        """
-        worked = {source.name for source in reading.worked}
-
-        def known(source: Step) -> Array | None:
-            if source.name in worked:
-                return None
-            numbers = reading.numbers.get(source.name)
-            return of_others(source, self.written(source) if numbers is None else numbers)
-
-        replay: Replay[Array] = Replay(
-            self.ancestors(step),
-            known,
-            lambda source, made: self._completed(
-                source, settle(source, made), is_kept=reading.is_kept
-            ),
-            instead=instead,
-            of_input=lambda source: of_others(source, source.array),
-        )
-        return replay.result(step)
-
     @cached_property
     def written(self) -> Replay[Array]:
         """The calculation on the numbers as they were written; other steps have every digit."""
-        return Replay(self.trace, self._known, self._completed)
+        return Replay(self.trace, self._known, self.completed)
 
     def _values(self, step: Step) -> Array:
         return self._given(step).values
@@ -271,7 +214,7 @@ class Operands:
         # Nothing can follow from a matrix of another shape, so the right one takes its place.
         return (shown or self._values)(step) if self.shown(step) else step.array
 
-    def _completed(
+    def completed(
         self,
         step: Step,
         made: Any,
@@ -369,51 +312,11 @@ class Operands:
                 one(meant) for own in self.roundings[:1] for one in (own.finer, own.finer.finer)
             )
             again = (self.written.result(step), _middle(self.meant.result(step)), *finer)
-            for other in (meant, *(self._completed(step, one, is_kept=True) for one in again)):
+            for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
                 if not any(np.array_equal(other, one) for one in found):
                     found.append(other)
             self._numbers[step.name] = found
         return self._numbers[step.name]
-
-    def readings(self, step: Step) -> Iterator[Reading]:
-        """Yield the ways in which the shown steps may be read that a step is made from.
-
-        Either each has some of its `numbers`, or somebody kept every digit from some step on.
-        """
-        hidden, shown = self.hidden_before(step), self._shown_before(step)
-        numbers = [self.numbers(source) for source in shown]
-        if not any(len(found) > 1 for found in numbers):
-            return
-        for choice in islice(product(*numbers), MAX_COMBINATIONS):
-            chosen = zip(shown, choice, strict=True)
-            yield Reading(hidden, {source.name: found for source, found in chosen})
-        every = self.ancestors(step)
-        for start in range(len(every) if len(every) <= MAX_STARTS else 0):
-            yield Reading(every[start:], is_kept=True)
-
-    def common_readings(self, step: Step) -> list[Reading]:
-        """Return the ways in which all shown steps are read alike."""
-        hidden, shown = self.hidden_before(step), self._shown_before(step)
-        numbers = {source.name: self.numbers(source) for source in shown}
-        count = max((len(found) for found in numbers.values()), default=1)
-        alike = [
-            Reading(
-                hidden, {name: found[min(i, len(found) - 1)] for name, found in numbers.items()}
-            )
-            for i in range(count)
-        ]
-        every = self.ancestors(step)
-        return alike if len(every) == len(hidden) else [*alike, Reading(every, is_kept=True)]
-
-    def _shown_before(self, step: Step) -> list[Step]:
-        """Return the shown steps that a step is made from, directly or by hidden ones."""
-        found = {
-            source.name: source
-            for one in (*self.hidden_before(step), step)
-            for source in sources(one)
-            if source.operation is not None and self.shown(source)
-        }
-        return list(found.values())
 
     def unrounded(self, step: Step) -> list[Array]:
         """Return what a step becomes where nothing is rounded that is not shown."""

@@ -7,8 +7,9 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
 from attncli.checking.constants import with_constants
-from attncli.checking.operands import Operands, Reading
+from attncli.checking.operands import Operands
 from attncli.checking.ranged import axis_of_shares
+from attncli.checking.readings import Reading, worked
 from attncli.checking.rounding import UP, with_sum
 from attncli.checking.schedules import Schedules
 from attncli.tape.step import Step
@@ -36,7 +37,7 @@ class Trial:
         constants = (one.constant for one in schedules.each)
         change = with_constants(constants, (*reading.worked, step), self._along_batch)
         with np.errstate(all="ignore"):
-            found = operands.worked(step, reading, self._settled, self._known, change)
+            found = worked(operands, step, reading, self._settled, self._known, change)
             found = self._rounded(step, found)
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
