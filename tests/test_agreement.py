@@ -122,11 +122,15 @@ def test_numbers_are_rounded(rounding: Rounding, rounded: list[float]) -> None:
 
 
 def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
-    """Rounded, cut off, and with more digits."""
+    """Rounded, cut off, with more digits, and a half either way."""
     numbers = np.linspace(-2, 2, 4001)
     one = Interval(numbers - 0.003, numbers + 0.003)
     for rounding in (Rounding(1), Rounding(2), Rounding(2, is_significant=True)):
-        ends = {"same": rounding.interval(one), "finer": rounding.any_finer(one)}
+        ends = {
+            "same": rounding.interval(one),
+            "finer": rounding.any_finer(one),
+            "halves": rounding.either(one),
+        }
         for middle in (numbers, one.low, one.high):
             for other in (rounding, rounding.of_mode(CUT)):
                 for found in (ends["same"], ends["finer"]):
@@ -136,6 +140,9 @@ def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
             made = rounding.finer(middle)
             assert (made >= ends["finer"].low - 1e-12).all()
             assert (made <= ends["finer"].high + 1e-12).all()
+            made = rounding(middle)
+            assert (made >= ends["halves"].low - 1e-12).all()
+            assert (made <= ends["halves"].high + 1e-12).all()
 
 
 def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:

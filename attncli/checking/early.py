@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import float_error
+from attncli.checking.agreement import float_error, largest
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
@@ -27,6 +27,7 @@ from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
     MAX_FINER,
+    MAX_HALVES,
     MAX_NUMBERS,
     MIN_GIVEN,
     MIN_SHARE_GIVEN,
@@ -102,6 +103,21 @@ def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterat
         yield Schedules((Schedule(),))
     every = (*(one.name for one in worked), step.name)
     yield from schedules_of(names, operands.roundings, constants, shares, every, step.backward)
+
+
+def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
+    """Yield what hidden steps give that are rounded to the submission's own digits.
+
+    A half may be rounded up in one cell and down in the next, as a program's floats have it.
+    """
+    # Through the many steps of a backward pass, such intervals may grow as wide as anything.
+    for rounding in operands.roundings if not given.step.backward else ():
+        found = bounded(operands.replay(operands.written, rounding.either).result(given.step))
+        is_narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
+        if (given.agrees(found) & is_narrow | given.written.missing).all():
+            middle = np.clip(given.written.values, found.low, found.high)
+            words = f"the steps that are not shown {rounding}"
+            yield Explanation(_unexplained(given, WRONG, LAST_DIGIT), middle, words)
 
 
 def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:

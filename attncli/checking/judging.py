@@ -18,7 +18,13 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import are_decimals, informative_units
-from attncli.checking.early import Explanation, by_a_schedule, by_finer_steps, by_shown_numbers
+from attncli.checking.early import (
+    Explanation,
+    by_a_schedule,
+    by_finer_steps,
+    by_halves,
+    by_shown_numbers,
+)
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.right import Right, RightStep
@@ -218,6 +224,7 @@ HYPOTHESES: tuple[tuple[int, Search], ...] = (
     (status.LAST_DIGIT, last_digit),
     (status.FOLLOWS, _of_operands(by_shown_numbers)),
     (status.ROUNDED_EARLY, _of_operands(by_a_schedule)),
+    (status.ROUNDED_EARLY, _of_operands(by_halves)),
     (status.ROUNDED_EARLY, _of_operands(by_finer_steps)),
 )
 """What may explain a number, with the status that it gives, in the order in which it is tried."""

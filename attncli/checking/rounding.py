@@ -94,6 +94,16 @@ class Rounding(Record):
         )
         return hull(ends, *made)
 
+    def either(self, found: Values) -> Interval:
+        """Return rounded intervals; a half may be rounded up or down, as floats have it."""
+        ends = interval(found)
+        made = []
+        for end in (ends.low, ends.high):
+            units, power = self._units(end)
+            up, down = self(end), np.copysign(np.floor(units) / power, end)
+            made += [up, np.where(self.ties(end), down, up)]
+        return hull(*made)
+
     def any_finer(self, found: Values) -> Interval:
         """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
         ends = interval(found)

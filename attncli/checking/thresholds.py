@@ -69,6 +69,10 @@ MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
 by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
 
+MAX_HALVES = 0.1
+"""Maximum width of what halves rounded either way make of a number, relative to the step's largest
+number. Chosen: a choice, such as that of hardmax, makes it as wide as the step."""
+
 MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
 """Minimum count, and share, of the numbers that are off which a schedule must give if it does not
 give all: the others are slips beside it. Chosen."""
