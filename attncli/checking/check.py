@@ -236,16 +236,13 @@ class AnswerKey:
             with located(sheet.locate):
                 given = read_submission(sheet, right.trace)
                 skipped = skipped_keys(sheet, right.trace)
-            way, judge = likeliest(Way(right, given), sheet)
-            steps, findings = self._marked(judge)
-        lost = [name for name in given if name not in way.given]
-        found = [name for name in way.given if name not in given]
-        renamed = dict(zip(lost, found, strict=False))
+            way = likeliest(Way(right, given, sheet))
+            steps, findings = self._marked(way.judge)
         meant = {name: step.name for name, (step, _) in self._meant.items()}
-        answers = answered_by({*meant.values()}, self.trace, way.given, renamed)
+        answers = answered_by({*meant.values()}, self.trace, way.given, way.renamed)
         return Report(
             sheet.name,
-            judge.trace,
+            way.right.trace,
             steps,
             findings,
             said=way.said,
