@@ -286,7 +286,7 @@ class Operands:
         where 10 is right.
         """
         unit, share = judged.unit, judged.written.share
-        if not self.right[judged.step.name].is_exact(judged):
+        if not is_exact(judged.step.array, unit, share):
             return False
         if not is_exact(self.meant.result(judged.step), unit, share):
             return False
