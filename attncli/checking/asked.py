@@ -58,13 +58,11 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
     refuse(faults)
     if asked:
         same = equal_steps(trace)
-        cells: dict[str, list[At]] = {}
-        for name in asked:
-            step, at = meant[name]
-            cells.setdefault(same.get(step.name, step.name), []).append(at)
+        base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}
         for name in list(points):
             step, at = meant[name]
-            if not mask_of(step, cells.get(same.get(step.name, step.name), ()))[at].all():
+            cells = [meant[other][1] for other in asked if base[other] == base[name]]
+            if not mask_of(step, cells)[at].all():
                 del points[name]
     return replace(marking, ask=tuple(dict.fromkeys(asked)), points=points), meant
 

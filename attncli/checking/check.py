@@ -9,25 +9,12 @@ from functools import cached_property, lru_cache, partial
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
 from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.judged import (
-    CORRECT,
-    FOLLOWS,
-    LAST_DIGIT,
-    MISSING,
-    ROUNDED_EARLY,
-    STATUSES,
-    WORST_FIRST,
-    WRONG,
-    Compared,
-    Finding,
-    Given,
-    Judged,
-    Misshapen,
-)
+from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
 from attncli.checking.right import Right
 from attncli.checking.ways import Way, likeliest
@@ -45,7 +32,7 @@ MOST_NAMED = 8
 
 MOST_REPORTS = 64
 """Maximum number of reports that are kept: the same mistake makes the same numbers. In a class of
-which a quarter hands in what others do, this saves an eighth of the time, or more."""
+which a quarter hands in what others do, this saves a quarter of the time."""
 
 MOST_NUMBERS = 5_000
 """Maximum number of numbers of a problem for which reports are kept."""
@@ -89,18 +76,20 @@ class Report(Record, Shown, eq=False):
 
     @property
     def _bad(self) -> tuple[int, ...]:
-        return (WRONG, LAST_DIGIT, ROUNDED_EARLY) if self.strict else (WRONG,)
+        return (
+            (status.WRONG, status.LAST_DIGIT, status.ROUNDED_EARLY)
+            if self.strict
+            else (status.WRONG,)
+        )
 
-    @cached_property
-    def meant(self) -> dict[str, Array]:
-        """The status of each cell that a name in the marking means, by the name."""
-        return {
-            name: _codes(self.steps[step])[self.cells[name]] for name, step in self.answers.items()
-        }
+    def codes(self, name: str) -> Array:
+        """Return the status of each cell that a name in the marking means."""
+        return _codes(self.steps[self.answers[name]])[self.cells[name]]
 
     def status(self, name: str) -> str:
         """Return the status of the worst cell that a name in the marking means."""
-        return next((STATUSES[code] for code in WORST_FIRST if code in self.meant[name]), "missing")
+        codes = self.codes(name)
+        return next((STATUSES[code] for code in status.WORST_FIRST if code in codes), "missing")
 
     @cached_property
     def counting(self) -> dict[str, Array]:
@@ -121,8 +110,8 @@ class Report(Record, Shown, eq=False):
 
         A name of which all is given is not among them.
         """
-        every = {name: self.meant[name] for name in self.marking.expected}
-        missing = {name: int((codes == MISSING).sum()) for name, codes in every.items()}
+        every = {name: self.codes(name) for name in self.marking.expected}
+        missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
 
     @property
@@ -141,7 +130,7 @@ class Report(Record, Shown, eq=False):
             return wrong
         cells = self.counting.items()
         found = {name for name, codes in cells if np.isin(codes, self._bad).any()}
-        found.update(behind([name for name, codes in cells if FOLLOWS in codes], self.steps))
+        found.update(behind([name for name, codes in cells if status.FOLLOWS in codes], self.steps))
         return [name for name in wrong if name in found]
 
     @property
@@ -154,7 +143,7 @@ class Report(Record, Shown, eq=False):
         """`correct`, `incomplete`, `wrong`, or `empty` where nothing was given."""
         if self.wrong_steps:
             return "wrong"
-        if all((codes == MISSING).all() for codes in self.counting.values()):
+        if all((codes == status.MISSING).all() for codes in self.counting.values()):
             return "empty"
         return "incomplete" if self.left_out else "correct"
 
@@ -183,7 +172,12 @@ class Report(Record, Shown, eq=False):
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
         is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
         follow = self.marking.follow if is_from_slip else 1.0
-        worth = {CORRECT: 1.0, LAST_DIGIT: near, ROUNDED_EARLY: near, FOLLOWS: follow}
+        worth = {
+            status.CORRECT: 1.0,
+            status.LAST_DIGIT: near,
+            status.ROUNDED_EARLY: near,
+            status.FOLLOWS: follow,
+        }
         earned = np.array([worth.get(code, 0.0) for code in range(len(STATUSES))])[judged.codes]
         if isinstance(judged, Compared) and judged.short is not None:
             written = judged.written
@@ -273,13 +267,13 @@ class AnswerKey:
 def _codes(judged: Judged) -> Array:
     """Return the status of each cell as it stands on paper; a wrong shape has only wrong cells."""
     codes: Array = judged.step.on_paper(judged.codes)
-    return np.full_like(codes, WRONG) if isinstance(judged, Misshapen) else codes
+    return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
 
 
 def _only_unreadable(judged: Judged) -> bool:
     """Return True if all wrong cells of a step are no numbers, which no mistake explains."""
     no_number = judged.written.unreadable if isinstance(judged, Given) else None
-    return no_number is not None and not ((judged.codes == WRONG) & ~no_number).any()
+    return no_number is not None and not ((judged.codes == status.WRONG) & ~no_number).any()
 
 
 def _contents(sheet: Submission) -> str:

@@ -11,18 +11,11 @@ from functools import cached_property, partial
 from typing import TypeAlias
 
 from attncli.arithmetic.rounding import Rounding
+from attncli.checking import other_forms
 from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
-from attncli.checking.other_forms import (
-    Forms,
-    made_by,
-    masked_early,
-    other_forms,
-    shifts,
-    with_steps,
-)
 from attncli.checking.right import Right
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
@@ -136,7 +129,9 @@ def _scores_adjusted(way: Way) -> Iterator[Way]:
 # ---- another form of the calculation
 
 
-def _in_form(forms: Callable[..., Forms], way: Way, is_evident: bool = True) -> Iterator[Way]:
+def _in_form(
+    forms: Callable[..., other_forms.Forms], way: Way, is_evident: bool = True
+) -> Iterator[Way]:
     """Yield another form of the calculation.
 
     Args:
@@ -162,7 +157,7 @@ def shifted(right: Right) -> Iterator[Right]:
 
     Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.
     """
-    for _, change in shifts(right.trace):
+    for _, change in other_forms.shifts(right.trace):
         yield right.changed(partial(remade, change=change))
 
 
@@ -180,7 +175,7 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
     made: dict[str, Step] = {}
     others: set[str] = set()  # the names of the steps with other numbers
     for step, operation in _in_order(trace, change):
-        linked, array = with_steps(operation, made), step.array
+        linked, array = other_forms.with_steps(operation, made), step.array
         if step.name in change or not others.isdisjoint(_names_in(operation)):
             found = evaluate(linked, lambda part: part.array)
             found = rounding(step.name, found) if rounding else found
@@ -194,7 +189,7 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
     """Yield each step and its operation, after the steps that it is made of."""
-    rest = {step.name: change.get(step.name, made_by(step)) for step in trace}
+    rest = {step.name: change.get(step.name, other_forms.made_by(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
         yield trace[name], rest.pop(name)
@@ -209,8 +204,8 @@ def _names_in(made: Expression) -> list[str]:
 SEARCHES: tuple[Search, ...] = (
     _turned_round,
     _scores_adjusted,
-    partial(_in_form, masked_early),
-    partial(_in_form, shifts),
-    partial(_in_form, other_forms, is_evident=False),
+    partial(_in_form, other_forms.masked_early),
+    partial(_in_form, other_forms.shifts),
+    partial(_in_form, other_forms.other_forms, is_evident=False),
 )
 """Each is tried on what the one before it left."""

@@ -107,11 +107,12 @@ def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: in
     trace = AnswerKey(problem.marked(Marking())).trace
     last = max(list(trace.steps).index(name) for name in names)
     others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
-    for name in others:
+
+    def is_better(name: str) -> bool:
         found = largest_slips(problem, (*names, name), decimals)
-        if max(found[one] for one in names) < slips:
-            return name
-    return None
+        return max(found[one] for one in names) < slips
+
+    return next(filter(is_better, others), None)
 
 
 def _as_texts(value: Array, decimals: int) -> list[Any]:
