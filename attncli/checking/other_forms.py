@@ -83,41 +83,40 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     """
     if any(step.backward for step in trace):
         return
+    masks = [
+        (step, mask, _before(mask)) for step in trace if isinstance(mask := step.operation, Masked)
+    ]
     for kind in BEFORE_MASK:
         blocked: dict[str, Expression] = {
-            first.name: replace(mask, operand=made_by(first))
-            for _, mask, first, _ in _lines(trace, kind)
+            scores.name: replace(mask, operand=made_by(scores))
+            for _, mask, line in masks
+            for scores in line
+            if scores.name.startswith(kind)
         }
         if blocked:
             yield f"{kind} has −∞ where the mask blocks.", blocked
     for kind in BEFORE_MASK:
         moved: dict[str, Expression] = {}
         read: dict[str, Step] = {}
-        for masked, mask, first, last in _lines(trace, kind):
-            if first is not last and masked.name in given:
-                moved[masked.name] = replace(mask, operand=first)
-                read |= {first.name: masked, masked.name: last}
+        for masked, mask, line in masks:
+            for scores in line[1:]:
+                if scores.name.startswith(kind) and masked.name in given:
+                    moved[masked.name] = replace(mask, operand=scores)
+                    read |= {scores.name: masked, masked.name: line[0]}
         if moved:
             made = ((step, with_steps(made_by(step), read)) for step in trace)
             linked = {step.name: new for step, new in made if new is not step.operation}
             yield f"The mask was applied right after {kind}.", linked | moved
 
 
-def _lines(trace: Trace, kind: str) -> Iterator[tuple[Step, Masked, Step, Step]]:
-    """Yield each masked step, its operation, the scores of a kind before it, and the last ones.
-
-    Scores before a cap are not among them, as −∞ does not stay −∞.
-    """
-    for masked in trace:
-        mask = masked.operation
-        part = last = mask.operand if isinstance(mask, Masked) else None
-        while isinstance(part, Step) and part.operation and part.name.startswith(BEFORE_MASK):
-            if part.name.startswith(kind):
-                assert isinstance(mask, Masked)
-                assert isinstance(last, Step)
-                yield masked, mask, part, last
-                break
-            part = None if part.name.startswith("capped") else sources(part)[0]
+def _before(mask: Masked) -> list[Step]:
+    """Return the scores that lead to a mask, the last first; −∞ stays −∞ in them."""
+    line: list[Step] = []
+    part: Expression | None = mask.operand
+    while isinstance(part, Step) and part.operation and part.name.startswith(BEFORE_MASK):
+        line.append(part)
+        part = None if part.name.startswith("capped") else sources(part)[0]
+    return line
 
 
 def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
