@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import re
 import runpy
 from pathlib import Path
@@ -528,6 +529,8 @@ def test_an_answer_key_is_used_many_times() -> None:
     right = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
     wrong = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 5]]}, "two"))
     assert (right.verdict, wrong.verdict) == ("correct", "wrong")
+    again = pickle.loads(pickle.dumps(key))
+    assert again.check({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}).verdict == "correct"
 
 
 def test_a_sheet_is_judged_alike_whatever_was_judged_before() -> None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
-from functools import cached_property, lru_cache, partial
+from collections.abc import Mapping
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -206,11 +206,7 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
-        right = Right(self.trace, others)
-        # A class names few sets of steps that change nothing.
-        self._right_with: Callable[[tuple[str, ...]], Right] = lru_cache(MOST_NAMED)(
-            lambda names: right.changed(partial(with_named_steps, names=names)) if names else right
-        )
+        self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
         self._reports: dict[str, Report] = {}
         self._is_small = sum(step.array.size for step in self.trace) <= MOST_NUMBERS
         self._same = equal_steps(self.trace)
@@ -262,6 +258,14 @@ class AnswerKey:
             cells={name: at for name, (_, at) in self._meant.items()},
             skipped=skipped,
         )
+
+    def _right_with(self, names: tuple[str, ...]) -> Right:
+        """Return the right calculations with some steps that change nothing; a class names few."""
+        if names not in self._right:
+            if len(self._right) > MOST_NAMED:
+                self._right = {(): self._right[()]}
+            self._right[names] = self._right[()].changed(partial(with_named_steps, names=names))
+        return self._right[names]
 
 
 def _codes(judged: Judged) -> Array:
