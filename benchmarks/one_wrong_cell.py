@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,8 +33,7 @@ from benchmarks.surveys import (
     keyed,
     output_of,
     percent,
-    replay,
-    save,
+    run,
     shown_steps,
     table,
 )
@@ -453,30 +451,26 @@ BLOCKS: dict[str, Callable[[Survey], None]] = {
 """The blocks of the survey."""
 
 
-def main() -> None:
-    """Run the survey and print what it found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=100, help="submissions in each table cell")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--decimals", default="1,2,3,4", help="such as 2,3")
-    parser.add_argument("--shown", choices=[*SHOWN, "all of these"], default="all of these")
-    parser.add_argument("--blocks", default=",".join(BLOCKS), help="such as output,noise")
-    parser.add_argument("--failures", type=Path, help="where submissions that pass are written")
-    parser.add_argument("--replay", type=Path, help="a file of submissions to judge again")
-    given = parser.parse_args()
-    if given.replay:
-        replay(given.replay)
-        return
-    warnings.simplefilter("ignore")
+def surveyed(given: argparse.Namespace) -> tuple[Iterator[str], str, list[Sheet]]:
+    """Judge the submissions that are asked for."""
     decimals = [int(word) for word in given.decimals.split(",")]
     shown = SHOWN if given.shown == "all of these" else (given.shown,)
     found = Found(given.count)
     survey = Survey(np.random.default_rng(given.seed), found, decimals, shown)
     for block in given.blocks.split(","):
         BLOCKS[block](survey)
-    print("\n".join(printed(found, decimals, shown)))
-    print(f"{sum(found.seen.values())} wrong submissions in {survey.progress.seconds:.0f} s")
-    save(given.failures, found.failures)
+    counted = f"{sum(found.seen.values())} wrong submissions"
+    return printed(found, decimals, shown), counted, found.failures
+
+
+def main() -> None:
+    """Run the survey and print what it found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=100, help="submissions in each table cell")
+    parser.add_argument("--decimals", default="1,2,3,4", help="such as 2,3")
+    parser.add_argument("--shown", choices=[*SHOWN, "all of these"], default="all of these")
+    parser.add_argument("--blocks", default=",".join(BLOCKS), help="such as output,noise")
+    run(parser, surveyed)
 
 
 if __name__ == "__main__":

@@ -12,7 +12,6 @@ from __future__ import annotations
 import argparse
 import re
 import sys
-import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -33,8 +32,7 @@ from benchmarks.surveys import (
     is_nothing_but_0,
     keyed,
     percent,
-    replay,
-    save,
+    run,
     shown_steps,
     table,
 )
@@ -540,30 +538,25 @@ def printed(found: Mapping[str, Found]) -> Iterator[str]:
             yield words.format(percent(wrong, whole), whole)
 
 
-def main() -> None:
-    """Run the survey and print what it found."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--count", type=int, default=300, help="submissions of each schedule")
-    parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--schedule", default="", help="how the names of schedules begin")
-    parser.add_argument("--failures", type=Path, help="where those called wrong are written")
-    parser.add_argument("--replay", type=Path, help="a file of submissions to judge again")
-    given = parser.parse_args()
-    if given.replay:
-        replay(given.replay)
-        return
-    warnings.simplefilter("ignore")
+def surveyed(given: argparse.Namespace) -> tuple[Iterator[str], str, list[Sheet]]:
+    """Judge the submissions that are asked for."""
     progress, found = Progress(), {}
     for schedule in SCHEDULES:
         if schedule.name.startswith(given.schedule):
             rng = np.random.default_rng([given.seed, *map(ord, schedule.name)])
             found[schedule.name] = survey(rng, schedule, given.count, progress)
     if not found:
-        parser.error(f"the schedules are: {'; '.join(one.name for one in SCHEDULES)}")
-    print("\n".join(printed(found)))
-    total = sum(one.counts["all"] for one in found.values())
-    print(f"{total} submissions in {progress.seconds:.0f} s")
-    save(given.failures, [sheet for one in found.values() for sheet in one.failures])
+        raise SystemExit(f"the schedules are: {'; '.join(one.name for one in SCHEDULES)}")
+    counted = f"{sum(one.counts['all'] for one in found.values())} submissions"
+    return printed(found), counted, [sheet for one in found.values() for sheet in one.failures]
+
+
+def main() -> None:
+    """Run the survey and print what it found."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=300, help="submissions of each schedule")
+    parser.add_argument("--schedule", default="", help="how the names of schedules begin")
+    run(parser, surveyed)
 
 
 if __name__ == "__main__":

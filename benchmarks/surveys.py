@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import sys
 import time
-from collections.abc import Iterable, Mapping, Sequence
+import warnings
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -161,19 +163,34 @@ class Progress:
             self.last = now
             print(f"{now - self.start:6.0f} s  {words}", file=sys.stderr, flush=True)
 
-    @property
-    def seconds(self) -> float:
-        """How long the survey has run."""
-        return time.perf_counter() - self.start
+
+# ---- from the command line
+
+Outcome: TypeAlias = tuple[Iterable[str], str, Sequence[Sheet]]
+"""The lines that a survey prints, what was counted, and the submissions that were judged amiss."""
 
 
-# ---- files of submissions
+def run(parser: argparse.ArgumentParser, survey: Callable[[argparse.Namespace], Outcome]) -> None:
+    """Run a survey, or judge a file of submissions again.
 
-
-def save(path: Path | None, sheets: Iterable[Sheet]) -> None:
-    """Write submissions to a file, one on each line."""
-    if path is not None:
-        path.write_text("".join(f"{sheet.line()}\n" for sheet in sheets))
+    Args:
+        parser: knows the arguments of this survey; those of all are added.
+        survey: takes the arguments.
+    """
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--failures", type=Path, help="where submissions judged amiss are written")
+    parser.add_argument("--replay", type=Path, help="a file of submissions to judge again")
+    given = parser.parse_args()
+    if given.replay:
+        replay(given.replay)
+        return
+    warnings.simplefilter("ignore")
+    start = time.perf_counter()
+    lines, counted, failures = survey(given)
+    print("\n".join(lines))
+    print(f"{counted} in {time.perf_counter() - start:.0f} s")
+    if given.failures:
+        given.failures.write_text("".join(f"{sheet.line()}\n" for sheet in failures))
 
 
 def replay(path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import pickle
 import re
 import runpy
 from pathlib import Path
@@ -20,7 +21,6 @@ from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.right import MOST_KEPT
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS, WORDS, report_record
 from attncli.rendering.selection import Selection
@@ -529,6 +529,8 @@ def test_an_answer_key_is_used_many_times() -> None:
     right = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}, "one"))
     wrong = key.check(submission_of({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 5]]}, "two"))
     assert (right.verdict, wrong.verdict) == ("correct", "wrong")
+    again = pickle.loads(pickle.dumps(key))
+    assert again.check({"scores": [[14, 10, 9], [10, 11, 6], [9, 6, 6]]}).verdict == "correct"
 
 
 def test_a_sheet_is_judged_alike_whatever_was_judged_before() -> None:
@@ -540,7 +542,7 @@ def test_a_sheet_is_judged_alike_whatever_was_judged_before() -> None:
     trace = attncli.compute(given)
     equal = ("scaled", "capped", "biased", "masked")
     sheets: list[dict[str, Any]] = []
-    for count in range(2 * MOST_KEPT):
+    for count in range(32):
         more = 10.0**-count if count % 3 else 0.0
         scores = [[f"{x + 0.6 * more:.{count}f}" for x in row] for row in trace["scores"].value]
         named = [name for place, name in enumerate(equal) if count // 3 >> place & 1]
@@ -560,3 +562,16 @@ def test_thirds_among_the_parameters_of_every_pair() -> None:
     for factor, verdict in ((1, "correct"), (1.004, "wrong")):
         written = [[f"{x * factor:.3f}" for x in row] for row in right]
         assert attncli.check(problem, {"scores": written}).verdict == verdict
+
+
+def test_a_wrong_shape_in_a_batch() -> None:
+    """The right matrix takes its place in both parts of the batch, and the rest is judged."""
+    tokens = [[[1, 0.5], [0.3, 1]], [[0.2, 1], [1, 0.7]]]
+    problem = attncli.Problem(X=tokens, W_q=[[0.3, 0.1], [0.7, 1]], W_k=[[1, 0.5], [0.2, 1]])
+    right = attncli.compute(problem)
+    weights = [
+        [[f"{x * 1.01:.3f}" for x in row] for row in part] for part in right["weights"].value
+    ]
+    answers = {"Q": right["Q"].value.tolist(), "K": [[1, 2, 3]], "weights": weights}
+    report = attncli.check(problem, answers)
+    assert report.steps["K"].status == report.steps["weights"].status == "wrong"

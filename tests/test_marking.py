@@ -176,6 +176,20 @@ def test_few_digits_may_earn_a_share_and_are_wrong_all_the_same(attn: Attn) -> N
     )
 
 
+def test_few_digits_of_what_follows_from_a_slip_earn_a_share_of_a_share() -> None:
+    e = np.exp([12.0, 10, 9])
+    short = [f"{x:.1f}" for x in e / e.sum()]  # 0.8, 0.1 and 0.0, which is 0.04 in two decimals
+    answers = {"scores": [[12, 10, 9], *SCORES[1:]], "weights": [short, *WEIGHTS[1:]]}
+    marking = {"decimals": 2, "points": {"weights": 9}, "few_digits": 0.5}
+    assert attncli.check(problem(), answers, marking=marking).total == 8
+    report = attncli.check(problem(), answers, marking={**marking, "follow": 0.5})
+    assert statuses(report, "weights")[:3] == ["wrong", "wrong", "last_digit"]
+    assert report.total == 7.5
+    only_short = {"weights": [["1.0", *WEIGHTS[0][1:]], *WEIGHTS[1:]]}
+    report = attncli.check(problem(), only_short, marking={**marking, "follow": 0.5})
+    assert report.total == 8.5
+
+
 # Tolerance
 
 

@@ -8,6 +8,10 @@ import numpy as np
 import pytest
 
 import attncli
+from attncli.checking.other_forms import Log
+from attncli.explaining.formulas import FormulaOf, name_of
+from attncli.explaining.terms import Constant
+from attncli.notation.text import text
 
 KEYS: dict[str, Any] = {
     "X": [[1.2, 3.1, 2.4], [1, 1, 3.3], [0.7, 2, 1]],
@@ -77,6 +81,25 @@ def test_another_form_is_right_and_said_once(form: Any, said: str) -> None:
     report = attncli.check(attncli.Problem(**KEYS), written)
     assert report.verdict == "correct", report.wrong_steps
     assert report.said == (said,)
+    assert all(step.formula for step in report.trace)
     row = written["weights"][0]
     row[0], row[1] = row[1], row[0]
     assert attncli.check(attncli.Problem(**KEYS), written).verdict == "wrong"
+
+
+def test_a_wrong_number_in_another_form_is_shown_with_its_formula() -> None:
+    steps = worked()
+    own = shifted_scores(steps) | {"weights": steps["weights"], "output": steps["output"]}
+    own = {name: value.round(4).tolist() for name, value in own.items()}
+    own["scores"][2][0] += 1
+    report = attncli.check(attncli.Problem(**KEYS), own)
+    assert report.wrong_steps == ["scores"]
+    assert report.said == ("The largest of each row was subtracted already in scores.",)
+    assert "✗ scores = Q Kᵀ − largest" in attncli.render(report)
+    (worked_out,) = report.findings["scores"].worked
+    assert "− q_3 · k_1 = 0.907·2.289 + 1.354·1.171" in worked_out
+
+
+def test_a_logarithm_is_worked_out_number_by_number() -> None:
+    terms = Log(attncli.compute(attncli.Problem(**KEYS))["sum"]).apply(np.array([Constant(2)]))
+    assert text(FormulaOf(name_of)(terms[0])) == "ln(2)"

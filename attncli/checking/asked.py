@@ -35,40 +35,36 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
     """
     faults: list[Fault] = []
     meant: Meant = {}
-    known: dict[tuple[str, bytes], str] = {}
-
-    def name_of(word: str, path: KeyPath) -> str:
-        step, at = _cells_meant(word, trace, path)
-        name = known.setdefault((step.name, mask_of(step, [at]).tobytes()), visible(word))
-        name = name if at else step.name
-        meant[name] = step, at
-        return name
-
-    asked: dict[str, None] = {}
-    for index, word in enumerate(marking.ask):
-        with collected(faults):
-            asked[name_of(word, ("marking", "ask", index))] = None
+    asked: list[str] = []
     points: dict[str, float] = {}
-    for word, value in marking.points.items():
-        path = ("marking", "points", word)
+    known: dict[tuple[str, bytes], str] = {}
+    words: list[tuple[str, KeyPath, float | None]]
+    words = [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
+    words += [(word, ("points", word), value) for word, value in marking.points.items()]
+    for word, place, value in words:
+        path = ("marking", *place)
         with collected(faults):
-            name = name_of(word, path)
+            step, at = _cells_meant(word, trace, path)
+            mask = mask_of(step, [at]).tobytes()
+            name = known.setdefault((step.name, mask), visible(word)) if at else step.name
             if name in points:
                 message = f"{visible(word)} is {name}, which has points twice"
                 raise fail(message, *path, hint="leave one of them out")
-            points[name] = value
+            meant[name] = step, at
+            if value is None:
+                asked.append(name)
+            else:
+                points[name] = value
     refuse(faults)
     if asked:
         same = equal_steps(trace)
-        counting: dict[str, list[At]] = {}
-        for name in asked:
-            step, at = meant[name]
-            counting.setdefault(same.get(step.name, step.name), []).append(at)
+        base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}
         for name in list(points):
             step, at = meant[name]
-            if not mask_of(step, counting.get(same.get(step.name, step.name), ()))[at].all():
+            cells = [meant[other][1] for other in asked if base[other] == base[name]]
+            if not mask_of(step, cells)[at].all():
                 del points[name]
-    return replace(marking, ask=tuple(asked), points=points), meant
+    return replace(marking, ask=tuple(dict.fromkeys(asked)), points=points), meant
 
 
 def mask_of(step: Step, cells: Iterable[At]) -> Array:
@@ -92,35 +88,29 @@ def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
 
 
 def answered_by(
-    wanted: Collection[str], trace: Trace, sheet: Container[str], renamed: Mapping[str, str]
-) -> dict[str, str]:
-    """Return the step whose numbers count for each wanted one: itself, or one that equals it.
+    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str]
+) -> str:
+    """Return the step whose numbers count for a wanted one: itself, or one that equals it.
 
     Args:
-        wanted: names of steps, also of such as change nothing here.
-        trace: the calculation without those.
-        sheet: the names of the steps that were given.
+        name: the wanted step.
+        same: the steps that change nothing here, and the step that each equals.
+        given: the names of the steps that were given.
         renamed: what was given under the name of another step, such as scaled scores as `scores`.
     """
-    same = equal_steps(trace) if wanted else {}
-    found = {}
-    for name in wanted:
-        base = same.get(name, name)
-        group = [name, base, *(other for other, known in same.items() if known == base)]
-        if base in renamed:
-            group.append(renamed[base])
-        found[name] = next((other for other in group if other in sheet), base)
-    return found
+    base = same.get(name, name)
+    group = [name, base, *(other for other, known in same.items() if known == base)]
+    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)
 
 
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield the given steps from whose numbers the steps of some names follow, where they do.
+    """Yield the given steps from whose numbers the steps of some names follow.
 
     A step that is right as it stands hides those before it. Of these steps the wrong ones count
     though nobody asks for them; else whatever follows from a mistake would pass.
     """
     seen: set[str] = set()
-    todo = [steps[name].step for name in names if steps[name].has(FOLLOWS)]
+    todo = [steps[name].step for name in names]
     while todo:
         for source in sources(todo.pop()):
             judged = steps.get(source.name)

@@ -27,7 +27,8 @@ from attncli.checking.early import (
 )
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.right import Right, RightStep
+from attncli.checking.ranged import axis_of_shares
+from attncli.checking.right import Right
 from attncli.checking.thresholds import (
     COARSEST_SHARE,
     COARSEST_UNIT,
@@ -79,10 +80,10 @@ class Judge:
         if not isinstance(written, Written):
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
-        right = self.right[step.name]
-        given = Given(step, right.correct, written, self._unit(right, written))
+        codes = np.full(step.array.shape, status.CORRECT, np.int8)
+        given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share == FLOAT_ERROR and right.agrees(given, ROUNDED).all():
+        if written.share == FLOAT_ERROR and self.right.is_given(given):
             return given
         codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
         return self._compared(replace(given, codes=codes))
@@ -117,7 +118,7 @@ class Judge:
         # Floats may take the number itself out of its interval, by a last digit.
         return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
 
-    def _unit(self, right: RightStep, written: Written) -> Array:
+    def _unit(self, step: Step, written: Written) -> Array:
         """Return the units of the last digits that say something.
 
         A number with fewer decimals than are asked is read as padded with zeros.
@@ -128,7 +129,8 @@ class Judge:
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
         if (written.only_unit or 1.0) <= FINE_UNIT:
             return unit
-        most = 1.0 if right.axis_of_shares else max(right.largest, largest(written.values))
+        is_share = axis_of_shares(step) is not None
+        most = 1.0 if is_share else max(largest(step.array), largest(written.values))
         return informative_units(written.values, unit, written.texts, most)
 
     def _short(self, given: Given, yours: Array) -> Array | None:
@@ -160,7 +162,7 @@ def _followed(judge: Judge, given: Given) -> Iterator[Values]:
     step, operands = given.step, judge.operands
     yours = operands.written.result(step)
     yield yours
-    most = max(judge.right[step.name].largest, largest(yours))
+    most = max(largest(step.array), largest(yours))
     ends = bounded(operands.meant.result(step))
     telling = is_informative(ends, most)
     yield Interval(np.where(telling, ends.low, np.nan), np.where(telling, ends.high, np.nan))
@@ -183,13 +185,13 @@ def last_digit(judge: Judge, given: Given) -> Iterator[Explanation]:
 
     A number that has no more digits excuses none, and a coarse unit would excuse nearly anything.
     """
-    unit, right = given.unit, judge.right[given.step.name]
+    unit, step = given.unit, given.step
     forgiven = are_decimals(unit)
-    if right.axis_of_shares:
+    if axis_of_shares(step) is not None:
         values = given.written.values
         forgiven &= (given.written.unit <= COARSEST_SHARE) & (values >= 0) & (values <= 1)
     else:
-        most = max(right.largest, largest(judge.operands.written.result(given.step)))
+        most = max(largest(step.array), largest(judge.operands.written.result(step)))
         coarsest = np.where(unit < 1, max(most, COARSEST_UNIT), COARSEST_SHARE * most)
         forgiven &= unit <= coarsest
     for search in (_right, _followed):

@@ -229,17 +229,15 @@ class Operands:
             shown: gives the numbers of a step that is shown; by default as they were written.
             is_kept: True if worked numbers stay where they are written so.
         """
-        given = self.shown(step)
-        if given is None:
-            return step.array if self.is_whole(step) else made
-        times = made.shape[0] // given.codes.shape[0] or 1
-
-        def wide(array: Any) -> Any:
-            return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
-
-        stays, numbers = wide(given.written.blank), wide((shown or self._values)(step))
+        if isinstance(self.judged.get(step.name), Misshapen):
+            return wide_as(step.array, made)
+        if (given := self.shown(step)) is None:
+            return made
+        stays = wide_as(given.written.blank, made)
+        numbers = wide_as((shown or self._values)(step), made)
         if is_kept:
-            stays = stays | agrees(numbers, wide(given.unit), made, self._share, CUT_OFF)
+            unit = wide_as(given.unit, made)
+            stays = stays | agrees(numbers, unit, made, self._share, CUT_OFF)
         return np.where(stays, made, numbers)
 
     # ---- what the numbers of a step were before rounding
@@ -275,7 +273,7 @@ class Operands:
         where 10 is right.
         """
         unit, share = given.unit, given.written.share
-        if not self.right[given.step.name].is_exact(given):
+        if not is_exact(given.step.array, unit, share):
             return False
         if not is_exact(self.meant.result(given.step), unit, share):
             return False
@@ -321,6 +319,12 @@ class Operands:
     def unrounded(self, step: Step) -> list[Array]:
         """Return what a step becomes where nothing is rounded that is not shown."""
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
+
+
+def wide_as(array: Any, made: Any) -> Any:
+    """Return an array repeated along its first axis for each of several calculations."""
+    times = made.shape[0] // array.shape[0] or 1
+    return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
 
 
 def is_hollow(judged: Given) -> bool:

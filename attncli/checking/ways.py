@@ -1,75 +1,81 @@
 """Other right ways of working: whoever takes one is right, and is told so once.
 
-A way is another calculation, or another reading of the sheet, that gives the right result. It is
-taken where it leaves fewer wrong steps than the calculation of the problem.
+A way is another form of the calculation, or another reading of the submission, that gives the right
+result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping
-from functools import partial
+from functools import cached_property, partial
 from typing import TypeAlias
 
-from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
-from attncli.attention.normalizers import Exp
-from attncli.checking import early_mask
+from attncli.checking import other_forms
 from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
-from attncli.checking.other_forms import other_forms
 from attncli.checking.right import Right
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
 from attncli.problem.kinds import KINDS
-from attncli.records import Record, replace
+from attncli.records import EMPTY, Record, replace
 from attncli.tape.operations import TOKENS
-from attncli.tape.replay import Change, Replay
+from attncli.tape.replay import Change
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import transform
-
-Sheet: TypeAlias = Mapping[str, Written | ShapeMismatch]
-
+from attncli.tape.walk import evaluate, walk
 
 SHIFTED = ("exp", "sum")
 """How the names of the steps begin that are otherwise where a largest score was subtracted."""
 
 
-class Way(Record):
-    """One way of working a problem, and a sheet as it is read then.
+class Way(Record, eq=False):
+    """One way of working a problem, and a submission as it is read then.
 
     Attributes:
         right: the calculations that are right, the first of which is shown.
         given: the student's matrices by step.
+        sheet: what was handed in.
         said: a sentence for each thing that was done otherwise than the problem has it.
+        renamed: the step that was given under the name of another one, by that name.
     """
 
     right: Right
-    given: Sheet
+    given: Mapping[str, Written | ShapeMismatch]
+    sheet: Submission
     said: tuple[str, ...] = ()
+    renamed: Mapping[str, str] = EMPTY
+
+    @cached_property
+    def judge(self) -> Judge:
+        """A judge who has judged every step."""
+        return Judge(self.right, self.given)
+
+    @cached_property
+    def wrong(self) -> set[str]:
+        """The names of the steps that have a wrong number, or the wrong shape."""
+        judged = self.judge.judged.items()
+        return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
 
-def likeliest(way: Way, sheet: Submission) -> tuple[Way, Judge]:
-    """Return the way of working that leaves the fewest steps wrong, and its judge.
+Search: TypeAlias = Callable[[Way], Iterator[Way]]
+
+
+def likeliest(way: Way) -> Way:
+    """Return the way of working that leaves the fewest steps wrong.
 
     Args:
         way: as the problem has it, which is taken where no other leaves fewer, and makes no step
             wrong that was right.
-        sheet: what was handed in.
     """
-    judge = judge_of(way)
-    wrong = wrong_steps(judge)
     for search in SEARCHES:
-        for other in search(way, sheet, wrong) if wrong else ():
-            if not _is_seen(other, wrong | (other.given.keys() - way.given.keys())):
-                continue
-            another = judge_of(other)
-            fewer, renamed = wrong_steps(another), other.given.keys() - way.given.keys()
-            if len(fewer) < len(wrong) and fewer <= wrong | renamed:
-                way, judge, wrong = other, another, fewer
-    return way, judge
+        for other in search(way) if way.wrong else ():
+            possible = way.wrong | (other.given.keys() - way.given.keys())
+            if _is_seen(other, possible) and len(other.wrong) < len(way.wrong):
+                way = other if other.wrong <= possible else way
+    return way
 
 
 def _is_seen(way: Way, names: Collection[str]) -> bool:
@@ -84,19 +90,11 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     return False
 
 
-def judge_of(way: Way) -> Judge:
-    """Return a judge who has judged every step of a sheet."""
-    return Judge(way.right, way.given)
+# ---- another reading of the submission
 
 
-def wrong_steps(judge: Judge) -> set[str]:
-    """Return the names of the steps that have a wrong number, or the wrong shape."""
-    judged = judge.judged.items()
-    return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
-
-
-def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """Tokens as columns throughout, or as rows where the problem has columns."""
+def _turned_round(way: Way) -> Iterator[Way]:
+    """Yield tokens as columns throughout, or as rows where the problem has columns."""
     trace = way.right.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
@@ -106,70 +104,51 @@ def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
-    right = way.right.changed(_columns_as_rows)
+    right = way.right.changed(partial(remade, turned=True))
     try:
-        given = read_submission(sheet, right.trace)
+        given = read_submission(way.sheet, right.trace)
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
-    said = "rows" if trace.steps and next(iter(trace)).columns else "columns"
-    yield Way(right, given, (*way.said, f"The tokens stand in {said} throughout."))
+    tokens = "rows" if next(iter(trace)).columns else "columns"
+    said = f"The tokens stand in {tokens} throughout."
+    yield replace(way, right=right, given=given, said=(*way.said, said))
 
 
-def _columns_as_rows(trace: Trace) -> Trace:
-    """Return a calculation that stands on paper the other way round."""
-    made: dict[str, Step] = {}
-    for step in trace:
-        operation = step.operation
-        if operation is not None:
-            operation = transform(operation, lambda part: made.get(part.name, part))
-        made[step.name] = replace(step, columns=not step.columns, operation=operation)
-    return replace(trace, steps=made)
-
-
-def _scores_adjusted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """The scaled or masked scores under the name of the scores, where none are given as such."""
-    del sheet
+def _scores_adjusted(way: Way) -> Iterator[Way]:
+    """Yield the scaled or masked scores read as such, where they have the name of the scores."""
     trace, given = way.right.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
-        if wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
+        if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
             holds = "holds" if len(other) == 1 else "hold"
             said = f"{', '.join(other)} {holds} the {kind} scores."
             renamed = {other.get(name, name): one for name, one in given.items()}
-            yield replace(way, given=renamed, said=(*way.said, said))
+            yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
 
 
-def _masked_early(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """The mask before the scores are scaled or a bias is added, or −∞ already in such a step."""
-    del sheet
-    if any(name.startswith((*early_mask.KINDS, early_mask.MASKED)) for name in wrong):
-        for right, said in early_mask.masked_early(way.right, way.given):
-            yield replace(way, right=right, said=(*way.said, said))
+# ---- another form of the calculation
 
 
-def _shifted(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """Softmax after subtracting the largest score, of each row or of all."""
-    del sheet
-    if not any(name.startswith(SHIFTED) for name in wrong):
-        return
-    for whose, change in _shifts(way.right.trace):
-        said = f"The largest score of {whose} was subtracted before the e^."
-        right = way.right.changed(partial(_remade, change=change))
-        yield replace(way, right=right, said=(*way.said, said))
+def _in_form(
+    forms: Callable[..., other_forms.Forms], way: Way, is_evident: bool = True
+) -> Iterator[Way]:
+    """Yield another form of the calculation.
 
-
-def _in_other_form(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]:
-    """A factor or a shift in another step, powers of 2, softmax in logarithms."""
-    del sheet
+    Args:
+        forms: yields the forms of a calculation.
+        way: the calculation, and what was given.
+        is_evident: False where the numbers of a form may as well be mistakes. Such a form is tried
+            only where it changes every wrong step, and a later step was given.
+    """
     before, order = way.right.trace, list(way.right.trace.steps)
-    last = max(map(order.index, wrong & {*order}), default=len(order))
-    if not any(order.index(name) > last for name in way.given if name in before):
-        return  # a form that leads to nothing is not told from a mistake
-    for said, change in other_forms(before):
-        if wrong & change.keys():
-            right = way.right.changed(partial(_remade, change=change))
-            made = {step.name: step.array for step in right.trace}
-            if not any(is_same(made[name], before[name].array).all() for name in wrong):
+    later = order[max(map(order.index, way.wrong)) + 1 :]
+    if not is_evident and way.given.keys().isdisjoint(later):
+        return
+    for said, change in forms(before, way.given):
+        if is_evident or not way.wrong.isdisjoint(change):
+            right = way.right.changed(partial(remade, change=change))
+            kept = {step.name for step in right.trace if step.array is before[step.name].array}
+            if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
                 yield replace(way, right=right, said=(*way.said, said))
 
 
@@ -178,45 +157,55 @@ def shifted(right: Right) -> Iterator[Right]:
 
     Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.
     """
-    for _, change in _shifts(right.trace):
-        yield right.changed(partial(_remade, change=change))
+    for _, change in other_forms.shifts(right.trace):
+        yield right.changed(partial(remade, change=change))
 
 
-def _shifts(trace: Trace) -> Iterator[tuple[str, Change]]:
-    """Yield of what the largest score is subtracted, and the operations that do it."""
-    along = trace.problem.rules.normalize.along
-    for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change: dict[str, Expression] = {
-            step.name: replace(step.operation, shift_along=axis)
-            for step in trace
-            if isinstance(step.operation, Exp) and step.operation.shift_along is None
-        }
-        if change:
-            yield whose, change
+def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
+    """Return a calculation with other operations in some of its steps.
 
+    A step that comes out as before keeps its numbers.
 
-def _remade(trace: Trace, change: Change) -> Trace:
-    """Return a calculation with other operations in some of its steps."""
+    Args:
+        trace: the calculation.
+        change: the operations.
+        turned: True if tokens stand in columns instead of rows, or in rows instead of columns.
+    """
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
-    replay: Replay[Array] = Replay(
-        trace,
-        settle=lambda step, value: rounding(step.name, value) if rounding else value,
-        instead=change,
-    )
-    steps = {
-        step.name: replace(
-            step, operation=change.get(step.name, step.operation), array=replay(step)
-        )
-        for step in trace
-    }
-    return replace(trace, steps=steps)
+    made: dict[str, Step] = {}
+    others: set[str] = set()  # the names of the steps with other numbers
+    for step, operation in _in_order(trace, change):
+        linked, array = other_forms.with_steps(operation, made), step.array
+        if step.name in change or not others.isdisjoint(_names_in(operation)):
+            found = evaluate(linked, lambda part: part.array)
+            found = rounding(step.name, found) if rounding else found
+            if not is_same(found, array).all():
+                array = found
+                others.add(step.name)
+        columns = step.columns is not turned
+        made[step.name] = replace(step, operation=linked, array=array, columns=columns)
+    return replace(trace, steps=made)
 
 
-SEARCHES: tuple[Callable[[Way, Submission, set[str]], Iterator[Way]], ...] = (
+def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
+    """Yield each step and its operation, after the steps that it is made of."""
+    rest = {step.name: change.get(step.name, other_forms.made_by(step)) for step in trace}
+    while rest:
+        name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
+        yield trace[name], rest.pop(name)
+
+
+def _names_in(made: Expression) -> list[str]:
+    """Return the names of the steps, not of the inputs, in an expression."""
+    parts = (part for part in walk(made) if isinstance(part, Step))
+    return [part.name for part in parts if part.operation is not None]
+
+
+SEARCHES: tuple[Search, ...] = (
     _turned_round,
     _scores_adjusted,
-    _masked_early,
-    _shifted,
-    _in_other_form,
+    partial(_in_form, other_forms.masked_early),
+    partial(_in_form, other_forms.shifts),
+    partial(_in_form, other_forms.other_forms, is_evident=False),
 )
 """Each is tried on what the one before it left."""

@@ -63,7 +63,7 @@ def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> 
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
 
 
-SLIPS = (2, 3, 5, 10, 30, 100)
+SLIPS = (100, 30, 10, 5, 3, 2)
 """Sizes of the slips that are tried, in units in the last place that is asked."""
 
 MAX_CELLS = 4
@@ -86,17 +86,19 @@ def largest_slips(problem: Problem, names: Sequence[str], decimals: int) -> dict
     """
     key = AnswerKey(problem.marked(Marking()))
     right = {name: _as_texts(key.trace[name].value, decimals) for name in names}
-    found = dict.fromkeys(names, 1)
+
+    def passes(name: str, place: int, slip: int) -> bool:
+        changed = key.trace[name].value.copy()
+        number = round(float(changed.flat[place]), decimals)
+        changed.flat[place] = number + slip * 10.0**-decimals
+        return key.check(right | {name: _as_texts(changed, decimals)}).verdict == "correct"
+
+    found = {}
     for name in names:
-        flat = key.trace[name].value.ravel()
-        places = np.flatnonzero(np.isfinite(flat))
-        for place in places[:: max(1, -(-len(places) // MAX_CELLS))].tolist():
-            for slip in SLIPS:
-                changed = flat.copy()
-                changed[place] = round(float(flat[place]), decimals) + slip * 10.0**-decimals
-                texts = _as_texts(changed.reshape(key.trace[name].value.shape), decimals)
-                if slip > found[name] and key.check(right | {name: texts}).verdict == "correct":
-                    found[name] = slip
+        finite = np.flatnonzero(np.isfinite(key.trace[name].value))
+        places = finite[:: max(1, -(-len(finite) // MAX_CELLS))].tolist()
+        passed = (slip for slip in SLIPS if any(passes(name, place, slip) for place in places))
+        found[name] = next(passed, 1)
     return found
 
 
@@ -105,11 +107,12 @@ def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: in
     trace = AnswerKey(problem.marked(Marking())).trace
     last = max(list(trace.steps).index(name) for name in names)
     others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
-    for name in others:
+
+    def is_better(name: str) -> bool:
         found = largest_slips(problem, (*names, name), decimals)
-        if max(found[one] for one in names) < slips:
-            return name
-    return None
+        return max(found[one] for one in names) < slips
+
+    return next(filter(is_better, others), None)
 
 
 def _as_texts(value: Array, decimals: int) -> list[Any]:

@@ -130,6 +130,7 @@ NODES: dict[str, Callable[..., tree.Formula]] = {
     "square": tree.Squared,
     "sqrt": tree.Root,
     "exp": lambda x: tree.Power(tree.Name("e"), x),
+    "ln": lambda x: tree.Call("ln", (x,)),
     "tanh": lambda x: tree.Call("tanh", (x,)),
     "at_least_zero": lambda x: tree.Call("max", (x, tree.Number("0"))),
 }

@@ -39,6 +39,10 @@ class Term(Element):
         """e^x."""
         return Made("exp", self)
 
+    def log(self) -> Term:
+        """The natural logarithm."""
+        return Made("ln", self)
+
     def tanh(self) -> Term:
         """The hyperbolic tangent."""
         return Made("tanh", self)
@@ -211,6 +215,7 @@ WORK: dict[str, Callable[..., float]] = OPERATORS | {
     "square": lambda x: x * x,
     "at_least_zero": lambda x: max(x, 0.0),
     "exp": math.exp,
+    "ln": math.log,
     "tanh": math.tanh,
     "sqrt": math.sqrt,
 }
