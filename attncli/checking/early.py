@@ -67,12 +67,8 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
 def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what the first schedule gives that explains the whole step, if one does."""
     step = given.step
-    wrong = _unexplained(given, WRONG)
-    units, written = given.unit[wrong], given.written.unit[wrong]
-    if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
+    if not _may_be_rounded(operands, given):
         return
-    if operands.trace.problem.marking.decimals and (units < written).any():
-        return  # coarse steps would explain the digits that are missing
     hidden, every = operands.hidden_before(step), operands.ancestors(step)
     constants = constants_of((*every, step))
     if not (constants or hidden or long_inputs((step,)) or axis_of_shares(step) is not None):
@@ -111,7 +107,9 @@ def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     A half may be rounded up in one cell and down in the next, as a program's floats have it.
     """
     # Through the many steps of a backward pass, such intervals may grow as wide as anything.
-    for rounding in operands.roundings if not given.step.backward else ():
+    if given.step.backward or not _may_be_rounded(operands, given):
+        return
+    for rounding in operands.roundings:
         found = bounded(operands.replay(operands.written, rounding.either).result(given.step))
         is_narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
         if (given.agrees(found) & is_narrow | given.written.missing).all():
@@ -137,6 +135,16 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
         cells = asked & given.agrees(found, units)
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
+
+
+def _may_be_rounded(operands: Operands, given: Given) -> bool:
+    """Return True if numbers have digits that a rounding may give, and as many as are asked."""
+    wrong = _unexplained(given, WRONG)
+    units, written = given.unit[wrong], given.written.unit[wrong]
+    if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
+        return False
+    # Coarse steps would explain the digits that are missing.
+    return not (operands.trace.problem.marking.decimals and (units < written).any())
 
 
 def _unexplained(given: Given, *codes: int) -> Array:
