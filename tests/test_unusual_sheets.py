@@ -13,7 +13,7 @@ import pytest
 import attncli
 from attncli.checking.check import Report
 from attncli.checking.judged import Given, Misshapen
-from attncli.checking.numerals import numbers_of
+from attncli.notation.last_place import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import Attn
@@ -251,7 +251,7 @@ def test_nothing_from_python_is_empty() -> None:
     ],
 )
 def test_an_expression_is_as_exact_as_its_decimals(written: str, unit: float) -> None:
-    _, units, _ = numbers_of(np.array([[written]], object), "weights")
+    _, units, _ = numbers_of(np.array([[written]], object))
     assert units[0, 0] == pytest.approx(unit, rel=1e-6)
 
 

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
+from attncli.checking.answers import read_submission
 from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import (
@@ -30,6 +30,7 @@ from attncli.checking.judged import (
 from attncli.checking.judging import Judge
 from attncli.checking.names import At, named_steps
 from attncli.checking.right import Right
+from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
@@ -234,8 +235,8 @@ class AnswerKey:
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                given = read_submission(sheet, right.trace)
-                skipped = skipped_keys(sheet, right.trace)
+                reading = read_submission(sheet, right.trace)
+            given = reading.matrices
             way, judge = likeliest(Way(right, given), sheet)
             steps, findings = self._marked(judge)
         lost = [name for name in given if name not in way.given]
@@ -253,7 +254,7 @@ class AnswerKey:
             answers={name: answers[step] for name, step in meant.items()},
             title=self.problem.title,
             cells={name: at for name, (_, at) in self._meant.items()},
-            skipped=skipped,
+            skipped=reading.skipped,
         )
 
     def _right_with(self, names: tuple[str, ...]) -> Right:

@@ -42,7 +42,7 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     try:
         return _found(word, trace)
     except InputError:
-        from attncli.notation.words import undecorated  # most sheets have no headings for keys
+        from attncli.notation.grid import undecorated  # most sheets have no headings for keys
 
         name = undecorated(word) if len(word) <= LONGEST else word
         if name not in ("", word):

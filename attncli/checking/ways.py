@@ -15,11 +15,12 @@ from attncli.arithmetic.rounding import Rounding
 from attncli.attention.normalizers import Exp
 from attncli.checking import early_mask
 from attncli.checking.agreement import agrees, is_same
-from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
+from attncli.checking.answers import ShapeMismatch, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_forms import other_forms
 from attncli.checking.right import Right
+from attncli.checking.submission import Submission
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
@@ -108,7 +109,7 @@ def _turned_round(way: Way, sheet: Submission, wrong: set[str]) -> Iterator[Way]
         return  # it could not have been read
     right = way.right.changed(_columns_as_rows)
     try:
-        given = read_submission(sheet, right.trace)
+        given = read_submission(sheet, right.trace).matrices
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     said = "rows" if trace.steps and next(iter(trace)).columns else "columns"

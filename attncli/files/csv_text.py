@@ -7,8 +7,8 @@ from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
-from attncli.files.document import Labels, Options, Raw, assign, error_at
-from attncli.notation.words import are_labels, is_word
+from attncli.files.document import Options, Raw, assign, error_at
+from attncli.notation.grid import Labels, is_word, sides
 from attncli.records import replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
@@ -25,8 +25,8 @@ class Block:
         self.header = header
         self.rows: list[Row] = []
         self.labels: Labels = (None, None)
-        self.left = 0  # how many cells of a line are labels
-        self.top = 0  # how many lines are labels
+        self.left = False  # whether the first cell of a line is a label
+        self.top = False  # whether the cells of the first line are labels
         self.corner = ""  # the word where the labels of rows and of columns meet
 
 
@@ -199,19 +199,15 @@ def _without_labels(block: Block) -> Any:
     rows = [row.cells for row in block.rows]
     if not rows:
         return []
-    words, columns = None, None
-    corner = len(rows[0]) > 1 and rows[0][0] == ""
-    if corner or (len(rows) > 1 and are_labels(rows[0])):
-        columns, rows = rows[0], rows[1:]
-        block.top = 1
-    firsts = [row[0] for row in rows]
-    if rows and (corner or (all(len(row) > 1 for row in rows) and are_labels(firsts))):
-        words, rows = firsts, [row[1:] for row in rows]
-        block.left = 1
-        if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
-            block.corner, *columns = columns
+    has_corner = len(rows[0]) > 1 and rows[0][0] == ""
+    block.top, block.left = (True, len(rows) > 1) if has_corner else sides(rows, is_parted=True)
+    numbers = [row[block.left :] for row in rows[block.top :]]
+    words = [row[0] for row in rows[block.top :]] if block.left else None
+    columns = rows[0] if block.top else None
+    if columns and block.left and (has_corner or len(columns) > max(map(len, numbers))):
+        block.corner, *columns = columns
     block.labels = (words, columns)
-    return rows
+    return numbers
 
 
 def _is_header(row: Row) -> bool:

@@ -25,6 +25,8 @@ ABOUT = "≈≃≅∼~"
 """Signs before a number that is rounded, which every written number may be."""
 DASHES = "−–‒‐‑"
 HYPHENS = str.maketrans(DASHES, "-" * len(DASHES))
+LEFT_OUT = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
+"""Ways to write that a cell is left blank."""
 PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
