@@ -80,10 +80,11 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
         InputError: for a label that the step does not have, or that is written twice.
     """
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
+    is_one = texts.size == 1 == prod(wanted)
+    if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
+        return texts.reshape(wanted)  # as nearly all are
     if LEFT_OUT.issuperset(texts.flat):  # a worksheet may have any shape
         return np.full(wanted, "", object)
-    if labels is None and texts.shape == wanted and not matrix.is_transposed:  # as nearly all are
-        return texts
     cells = np.arange(texts.size).reshape(texts.shape)
     if matrix.is_transposed or (labels is not None and _are_transposed(step, labels)):
         cells = cells.swapaxes(-1, -2) if cells.ndim > 1 else cells

@@ -260,10 +260,10 @@ def flattened(
         InputError: for a list of both lists and other items, or of lists of different shapes.
     """
     shape, items = [len(raw)], raw
-    while {*map(type, items)} == LISTS and len({*map(len, items)}) == 1:  # as nearly all are
+    while (kinds := {*map(type, items)}) == LISTS and len({*map(len, items)}) == 1:
         shape.append(len(items[0]))
         items = [*chain.from_iterable(items)]
-    if not any(map(_is_list, items)):
+    if kinds == TEXTS or not any(map(_is_list, items)):
         return tuple(shape), read(items, tuple(shape), path)
     parts = []
     for index, item in enumerate(raw):

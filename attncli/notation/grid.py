@@ -162,8 +162,9 @@ def order_of(
     """
     in_order = list(range(size)) if len(words) == size else None
     told = [word for word in words if word is not None]
-    folded = [*map(_folded, told)]
-    if len(told) < len(words) or (labels and folded == [*map(_folded, labels)]):
+    if len(told) < len(words) or told == [*labels]:
+        return in_order
+    if labels and [*map(_folded, told)] == [*map(_folded, labels)]:
         return in_order
     are_own = labels and all(places_of(word, labels) for word in told)
     if not are_own and is_counted(told, size):

@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from attncli.notation.last_place import decimal_of, significant
+from attncli.notation.last_place import decimal_of
 
 HAND_DIGITS = {"float16": 3, "float32": 5}
 """Maximum number of significant digits of an array's floats that whoever wrote them rounded."""
@@ -50,7 +50,7 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     ''
     """
     texts = list(texts)
-    if max(map(len, texts), default=0) <= LONG:
+    if max([len(text.lstrip("+-−0.")) for text in texts], default=0) < LONG:
         return ""
     decimals = [text for text in texts if "." in text]
     counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]
@@ -67,11 +67,11 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
 
 
 def _digits_of(text: str) -> int:
-    """Return the number of significant digits of a decimal without the zeros at its end."""
+    """Return the number of significant digits of a decimal, without the zeros at its end."""
     if not decimal_of(text):
         return 0
-    mantissa, e, power = text.replace("−", "-").lower().partition("e")
-    return significant([(mantissa.rstrip("0") if "." in mantissa else mantissa) + e + power])
+    mantissa = text.lower().partition("e")[0]
+    return len(mantissa.rstrip("0").replace(".", "").lstrip("+-−0"))
 
 
 def _is_printed(text: str, digits: int, dtype: str) -> bool:
