@@ -140,6 +140,7 @@ def typed(random: Random, number: float, others: list[float]) -> tuple[str, str]
     if sort == "comma":
         return sort, text.replace(".", ",")
     ways = [text, text, f"≈{text}", f"{text}0", text.replace("-", "−"), f"+{text.lstrip('-')}"]
+    ways += [f"about {text}", f"≈ {text}"]
     if abs(number) <= 1:
         ways.append(f"{written(100 * number, max(count - 2, 0), False)}%")
     return sort, random.choice(ways)

@@ -37,7 +37,7 @@ INSTEAD = {
 }
 """What to write for what is no number; a dash may be a blocked cell, or one that is left out."""
 
-ROUGHLY = re.compile(r"(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
+ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
 """Words before a number that was rounded, as ≈ is."""
 
 
