@@ -75,7 +75,7 @@ def submission_of(
     heading: Locate | None = None,
     is_file: bool = False,
 ) -> Submission:
-    """Return the sheet that plain values hold: answers, a file with the key `answers`, or results.
+    """Return the submission in plain values: answers, a file with the key `answers`, or results.
 
     Args:
         values: matrices by step name, beside `student`; or a copy of the problem with `answers`.
@@ -84,7 +84,7 @@ def submission_of(
         ragged: as of `Submission`.
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
         heading: gives the place of a key that is the heading of a column.
-        is_file: whether `name` is that of a file with this one sheet, which no title replaces.
+        is_file: whether `name` is that of a file with this one submission, which no title replaces.
 
     Raises:
         InputError: for results or answers that are no mapping, or none of names.
@@ -94,43 +94,45 @@ def submission_of(
         is_file = isinstance(values, str | os.PathLike)
         hint = "load_answers reads a file, and check takes each sheet of it"
         raise fail(message, hint=hint if is_file else SUCH_AS)
-    matrices: Any = values
-    prefix = tuple(key for key in ("steps", "answers") if key in values)[:1]
-    if prefix:
-        matrices = values[prefix[0]]
-        if not isinstance(matrices, Mapping):
-            message = f"{prefix[0]} must be a mapping of step names to matrices"
-            raise fail(message, *prefix, hint=SUCH_AS)
+    part = next((key for key in ("steps", "answers") if key in values), "")
+    matrices = values[part] if part else values
+    if not isinstance(matrices, Mapping):
+        message = f"{part} must be a mapping of step names to matrices"
+        raise fail(message, part, hint=SUCH_AS)
     for key in matrices:
         if not isinstance(key, str):
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
             raise fail(message, hint=SUCH_AS)
-    inner = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
-    plain = {
-        key: with_zeros(raw["value"]) if key in inner else raw for key, raw in matrices.items()
+    recorded = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
+    as_written = {
+        key: with_zeros(raw["value"]) if key in recorded else raw for key, raw in matrices.items()
     }
 
     def place(path: KeyPath) -> Place:
-        value = ("value",) if path and path[0] in inner else ()
-        return locate((*prefix, *path[:1], *value, *path[1:]))
+        inner = ("value",) if path and path[0] in recorded else ()
+        return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
 
-    start = f"{prefix[0]}." if prefix else ""
+    start = f"{part}." if part else ""
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
     left_out = NOTES if _tells_problem(values) else ""
-    said = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
-    comment = "\n".join(filter(None, (_said(said.get(key)) for key in COMMENTS)))
-    names = (_said(values.get(key)) for key in NAMES)
-    student = next(filter(None, names), "")
+    about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
+    student = next(filter(None, (_said(values.get(key)) for key in NAMES)), "")
     title = "" if is_file else _said(values.get(TITLE))
     return Submission(
-        *(student or title or name, plain, place, ragged, own, comment, heading or nowhere),
+        name=student or title or name,
+        matrices=as_written,
+        locate=place,
+        ragged=ragged,
+        labels=own,
+        comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
+        heading=heading or nowhere,
         problem=_said(values.get(PROBLEM)),
         is_named=bool(student),
     )
 
 
 def _tells_problem(values: Mapping[str, Any]) -> bool:
-    """Whether notes are the problem's: in results, and where answers stand in a copy of it."""
+    """Return True if notes are the problem's: in results, and in a copy of it with answers."""
     copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
     return "steps" in values or ("answers" in values and bool(copied))
 
