@@ -27,7 +27,7 @@ import attncli.tape.step
 from attncli.explaining.explain import is_blank
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
-from attncli.notation.written import LEFT_OUT
+from attncli.notation.written import BLANK_CELLS
 from docs.pictures import BROWSER
 from tests.conftest import SAMPLES
 from tests.oracles.handwriting import written
@@ -172,7 +172,7 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
     kept, unread = [], []
     for text in texts:
         try:
-            if text.strip() not in LEFT_OUT:
+            if text.strip() not in BLANK_CELLS:
                 number_of(text.strip())
         except NumberError:
             unread.append(True)

@@ -20,11 +20,11 @@ from attncli.errors import Fault, collected, fail, located, refuse
 from attncli.forms.matrices import cell_words, sizes
 from attncli.forms.matrix_texts import labelled_texts
 from attncli.mechanisms.trace import Trace
-from attncli.notation.blocks import DECIMAL
+from attncli.notation.blocks import DECIMAL_COMMA
 from attncli.notation.last_place import decimal_of, number_of, numbers_of
 from attncli.notation.parser import NumberError
 from attncli.notation.printed_floats import dtype_of_texts, is_rounded
-from attncli.notation.written import LEFT_OUT
+from attncli.notation.written import BLANK_CELLS
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
@@ -163,7 +163,9 @@ def _keyed_matrix(
 
 def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
     """Return True if a comma is a decimal one, as the key means one cell: 0,94 is not 0 and 94."""
-    return bool(at) and step.value[at].size == 1 and DECIMAL.fullmatch(text.strip()) is not None
+    return (
+        bool(at) and step.value[at].size == 1 and DECIMAL_COMMA.fullmatch(text.strip()) is not None
+    )
 
 
 def _dtype_of(raw: Any) -> str:
@@ -181,7 +183,7 @@ def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
     errors = []
     for place, text in np.ndenumerate(texts):
         try:
-            if text not in LEFT_OUT:
+            if text not in BLANK_CELLS:
                 number_of(text)
         except NumberError as error:
             errors.append((place, error))
@@ -237,7 +239,7 @@ def _written(
     share = SHORT_FLOAT_ERRORS.get(kind, FLOAT_ERROR)
     unreadable = np.isnan(values)
     if unreadable.any():
-        unreadable[unreadable] = [text not in LEFT_OUT for text in texts[unreadable]]
+        unreadable[unreadable] = [text not in BLANK_CELLS for text in texts[unreadable]]
     return Written(values, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 

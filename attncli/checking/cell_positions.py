@@ -14,7 +14,7 @@ from attncli.checking.thresholds import FLOAT_ERROR
 from attncli.errors import InputError, fail
 from attncli.notation.grid import LabelError, Labels, order_of, places_of
 from attncli.notation.last_place import numbers_of
-from attncli.notation.written import LEFT_OUT
+from attncli.notation.written import BLANK_CELLS
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
@@ -83,7 +83,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
     is_one = texts.size == 1 == prod(wanted)
     if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
         return texts.reshape(wanted)  # as nearly all are
-    if LEFT_OUT.issuperset(texts.flat):  # a worksheet may have any shape
+    if BLANK_CELLS.issuperset(texts.flat):  # a worksheet may have any shape
         return np.full(wanted, "", object)
     cells = np.arange(texts.size).reshape(texts.shape)
     if matrix.is_transposed or (labels is not None and _are_transposed(step, labels)):

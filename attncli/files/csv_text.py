@@ -18,7 +18,7 @@ RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
 
 
-class Block:
+class CsvBlock:
     """A matrix under its key, whose line is the header."""
 
     def __init__(self, header: int) -> None:
@@ -36,7 +36,7 @@ class Table:
     def __init__(self) -> None:
         self.values: dict[str, Raw] = {}
         self.labels: dict[str, Labels] = {}
-        self.blocks: dict[KeyPath, Block] = {}
+        self.blocks: dict[KeyPath, CsvBlock] = {}
         self.remarks: dict[str, str] = {}  # comments and titles, each by the key that it would be
         self.lines: dict[str, int] = {}  # of the options
         self._parts: dict[KeyPath | str, int] = {}  # where the first part of a key stands
@@ -97,7 +97,7 @@ def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
     return place_of(text, name, table.lines.get(".".join(words), first))
 
 
-def _in_block(text: str, name: str, block: Block, rest: tuple[int, ...]) -> Place:
+def _in_block(text: str, name: str, block: CsvBlock, rest: tuple[int, ...]) -> Place:
     """Return the place of a block, or of a row or cell of it."""
     if rest and rest[0] + block.top < len(block.rows):
         place = place_of(text, name, block.rows[rest[0] + block.top].line)
@@ -118,7 +118,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     table = Table()
     has_headers = any(_is_header(row) for row in rows)
     key: KeyPath = ("X",)
-    block: Block | None = None
+    block: CsvBlock | None = None
     in_results = False
     for row in rows:
         first = row.cells[0]
@@ -133,7 +133,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             if known := table.known(key):
                 raise _twice(first, row.line, known, text, name)
             table.note_title(row, options)
-            block = table.blocks[key] = Block(row.line)
+            block = table.blocks[key] = CsvBlock(row.line)
             table.add(key, row.line)
         elif block is not None and not (first in options and table.remarks.keys() & {*key}):
             table.remarks.pop(str(key[0]), None)
@@ -151,7 +151,7 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             place = place_of(text, name, row.line)
             raise error_at(place, "these numbers belong to no matrix", hint)
         else:
-            block = table.blocks[key] = Block(0)
+            block = table.blocks[key] = CsvBlock(0)
             block.rows.append(row)
     _finish(table, in_results)
     return table
@@ -213,7 +213,7 @@ def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
     return [_stacked(parts[number], key) for number in range(count)]
 
 
-def _without_labels(block: Block) -> Any:
+def _without_labels(block: CsvBlock) -> Any:
     """Return the cells of a block that are numbers, and note which were labels."""
     rows = [row.cells for row in block.rows]
     if not rows:

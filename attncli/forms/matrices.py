@@ -20,13 +20,13 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import KeyPath, fail, needing
 from attncli.notation.parser import NumberError
-from attncli.notation.written import LEFT_OUT, SEVERAL, number, vanishes
+from attncli.notation.written import BLANK_CELLS, SEVERAL, number, vanishes
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.notation.grid import Grid
+    from attncli.notation.grid import LabelledGrid
 
-PLAIN = re.compile(r"[0-9.eE+\- ]*")
+PLAIN_NUMBERS = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
@@ -173,7 +173,7 @@ def block_rows(text: str, path: KeyPath) -> list[list[str]]:
     return [[word for _, word in row] for row in grid_in(text, path).rows]
 
 
-def grid_in(text: str, path: KeyPath) -> Grid:
+def grid_in(text: str, path: KeyPath) -> LabelledGrid:
     """Return the numbers and the labels of a text block, as `block_rows` does."""
     from attncli.notation.pasted import grid_of  # lists, which most matrices are, need none of it
 
@@ -286,7 +286,7 @@ def flattened(
 
 def _plain_numbers(texts: Sequence[object]) -> list[float] | None:
     """Return numbers that are written as plain decimals; None where one of them is not."""
-    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
+    if {*map(type, texts)} != TEXTS or not PLAIN_NUMBERS.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
         return None
     try:
         numbers = [*map(float, texts)]  # type: ignore[arg-type]
@@ -342,7 +342,7 @@ def _written(text: str, path: KeyPath) -> float:
 
 def is_open(text: str) -> bool:
     """Return whether a cell is left open, for a number that is still to be written."""
-    return text.strip() in LEFT_OUT
+    return text.strip() in BLANK_CELLS
 
 
 def sizes(shape: Sequence[int]) -> str:

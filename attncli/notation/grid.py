@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from attncli.notation.blocks import Words
 from attncli.notation.parser import NumberError
-from attncli.notation.written import LEFT_OUT, number
+from attncli.notation.written import BLANK_CELLS, number
 from attncli.records import Record
 from attncli.text.escapes import label_text, visible
 from attncli.text.suggestions import near_words
@@ -36,7 +36,7 @@ MOST_LISTED = 12
 """Maximum number of labels that a message lists."""
 
 
-class Grid(Record):
+class LabelledGrid(Record):
     """A text as rows of numbers.
 
     Attributes:
@@ -67,7 +67,7 @@ def is_word(cell: str) -> bool:
         return False
     if re.search(r"\d[.,]\d", cell) and not re.search(r"\s", cell):
         return False
-    if cell in LEFT_OUT or not any(c not in "0123456789.,+-eE_ " for c in cell):
+    if cell in BLANK_CELLS or not any(c not in "0123456789.,+-eE_ " for c in cell):
         return len(cell) > 1 and cell.isalpha()
     try:
         number(cell)

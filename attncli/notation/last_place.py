@@ -16,7 +16,7 @@ from attncli.notation.blocks import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
 from attncli.notation.written import (
-    LEFT_OUT,
+    BLANK_CELLS,
     NumberAsWritten,
     evaluate,
     normalized,
@@ -84,7 +84,7 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
     if not all(decimals):
         texts = texts.copy()
         for place in (place for place, pair in enumerate(decimals) if pair is None):
-            if (text := texts.flat[place]) not in LEFT_OUT:
+            if (text := texts.flat[place]) not in BLANK_CELLS:
                 with suppress(NumberError):
                     plain, value, unit = number_of(text)
                     texts.flat[place], pairs[place] = plain, (value, unit)

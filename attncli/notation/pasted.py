@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from attncli.notation.blocks import Words, rows_of, whole_number
-from attncli.notation.grid import Grid, are_labels, are_words, is_word, sides
+from attncli.notation.grid import LabelledGrid, are_labels, are_words, is_word, sides
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL, words_of
 from attncli.text.escapes import visible
@@ -20,7 +20,7 @@ from attncli.text.escapes import visible
 Lines: TypeAlias = list[tuple[int, str]]
 """Lines that are not blank, each with where it starts."""
 
-PLAIN = r"[0-9.eE+\-, \n]*"
+PLAIN_BLOCK = r"[0-9.eE+\-, \n]*"
 """A block that needs none of this."""
 SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """Brackets over several lines and lines of boxes, in the signs of a keyboard."""
@@ -41,17 +41,17 @@ BARE = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
 
 
 @lru_cache(maxsize=4)  # the numbers and the words of one text are asked for one after the other
-def grid_of(text: str) -> Grid:
+def grid_of(text: str) -> LabelledGrid:
     """Return the numbers of a text block and the words beside them.
 
     Raises:
         NumberError: for a comma that may be either, several matrices, numbers left out.
 
     >>> grid_of("| am | 1 | 0 |")
-    Grid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
+    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
-    if re.fullmatch(PLAIN, text):
-        return Grid(_numbers(_lines(text)))
+    if re.fullmatch(PLAIN_BLOCK, text):
+        return LabelledGrid(_numbers(_lines(text)))
     if re.search(ELLIPSIS, text):
         raise NumberError(ELIDED)
     text = _unnamed(text)
@@ -170,7 +170,7 @@ def _is_sheet(rows: Sequence[Words]) -> bool:
     return all(are_labels([cell]) for cell in several)
 
 
-def _of_table(lines: Lines) -> Grid:
+def _of_table(lines: Lines) -> LabelledGrid:
     """Return what stands in a table whose columns are parted by `|`, or beside such a line."""
     rules = [bool(re.fullmatch(RULE, line)) for _, line in lines]
     rows = [line for line, is_rule in zip(lines, rules, strict=True) if not is_rule]
@@ -197,7 +197,7 @@ def _of_table(lines: Lines) -> Grid:
     return _of_cells(cells, ruled)
 
 
-def _of_cells(rows: list[Words], ruled: bool) -> Grid:
+def _of_cells(rows: list[Words], ruled: bool) -> LabelledGrid:
     """Return what stands in cells; `ruled` tells whether a line is drawn under the heads."""
     if ruled and len(rows) > 1 and not any(cell for _, cell in rows[0]):
         rows = rows[1:]
@@ -205,16 +205,16 @@ def _of_cells(rows: list[Words], ruled: bool) -> Grid:
     words = [row[0][1] for row in rows[top:]] if left else None
     heads = [cell for _, cell in rows[0]] if top else None
     numbers = [[(at, whole_number(cell)) for at, cell in row[left:]] for row in rows[top:]]
-    return Grid(numbers, (words, _fitting(heads, numbers)))
+    return LabelledGrid(numbers, (words, _fitting(heads, numbers)))
 
 
-def _of_words(lines: Lines) -> Grid:
+def _of_words(lines: Lines) -> LabelledGrid:
     """Return what stands in lines whose numbers are parted by blanks or commas."""
     lines, words, heads = _without_labels(lines)
     rows = _numbers(lines)
     if words and len(rows) < len(words):
         raise NumberError("there are words without a number beside them")
-    return Grid(rows, (words, _fitting(heads, rows)))
+    return LabelledGrid(rows, (words, _fitting(heads, rows)))
 
 
 def _numbers(lines: Lines) -> list[Words]:

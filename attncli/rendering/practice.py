@@ -20,7 +20,7 @@ from attncli.checking.ranged import axis_of_shares, shares_of
 from attncli.checking.right import Right
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
-from attncli.notation.written import LEFT_OUT
+from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.provenance import Source
 from attncli.rendering.told import Told
 from attncli.tape.step import Step
@@ -40,7 +40,7 @@ CONSTANTS = {
     "coarsestUnit": thresholds.COARSEST_UNIT,
     "fine": thresholds.FINE_UNIT,
     "likeBlocked": answers.LIKE_BLOCKED,
-    "missing": sorted(LEFT_OUT),
+    "missing": sorted(BLANK_CELLS),
 }
 """Tolerances shared with judging.js, so that the page and the program agree."""
 
