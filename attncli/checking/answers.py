@@ -151,7 +151,7 @@ def _keyed_matrix(
         for key, words in submission.labels.items()
         if key.startswith(word) and IN_A_STACK.fullmatch(key, len(word))
     }
-    if any(beside):
+    if isinstance(raw, str) or any(beside):
         labels = {(): beside}
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
@@ -228,7 +228,7 @@ def _written(
         return on_paper
     values, unit, texts = numbers_of(on_paper)
     for one in matrices:
-        if one.dtype.startswith(("int", "uint")):  # those of a program are exact
+        if one.is_exact:
             unit[one.at] = 0
     values, unit, texts = map(step.from_paper, (values, unit, texts))
     if (values <= LIKE_BLOCKED).any():

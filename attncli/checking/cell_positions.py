@@ -43,6 +43,11 @@ class KeyedMatrix(Record, eq=False):
     dtype: str = ""
     is_transposed: bool = False
 
+    @property
+    def is_exact(self) -> bool:
+        """Whether the numbers are a program's whole numbers, which are not rounded."""
+        return self.dtype.startswith(("int", "uint"))
+
 
 def labels_of_cells(
     shape: tuple[int, ...], labels: Mapping[tuple[int, ...], Labels]
@@ -139,10 +144,11 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
         return None
     texts = matrix.texts.reshape(shape)
     values, unit, _ = numbers_of(texts)
+    slack = 0.0 if matrix.is_exact else 0.5 * unit
     fitting = []
     for row in range(wanted[0]):
         right = np.delete(step.value[matrix.at], row, axis=0)
-        near = np.isclose(values, right, NEAR, 0.5 * unit)
+        near = np.isclose(values, right, NEAR, slack)
         if (2 * near.sum(axis=1) > wanted[1]).all():
             fitting.append(row)
     return np.insert(texts, fitting[0], "", axis=0) if len(fitting) == 1 else None

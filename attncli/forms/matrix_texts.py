@@ -72,14 +72,16 @@ def _whole_rows(raw: Any, ragged: bool) -> Any:
     first = next((row for row in raw if isinstance(row, list) and row), None)
     if first and not isinstance(first[0], list):
         raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
-    return _padded(raw) if ragged and all(isinstance(row, list) for row in raw) else raw
+    return _padded(raw) if ragged else raw
 
 
 def _padded(raw: Any) -> Any:
-    if raw and all(isinstance(cell, str) for row in raw for cell in row):
-        width = max(len(row) for row in raw)
-        return [[*row, *[""] * (width - len(row))] for row in raw]
-    return [_padded(part) if isinstance(part, list) else part for part in raw]
+    if not all(isinstance(row, list) for row in raw):
+        return raw
+    if not all(isinstance(cell, str) for row in raw for cell in row):
+        return [_padded(row) for row in raw]
+    width = max(map(len, raw), default=0)
+    return [[*row, *[""] * (width - len(row))] for row in raw]
 
 
 def _texts(cells: Iterable[Any], *_: Any) -> list[str]:
