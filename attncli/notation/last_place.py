@@ -8,6 +8,7 @@ from contextlib import suppress
 from functools import lru_cache
 from itertools import chain
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
@@ -79,11 +80,11 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
     Cells that are left out or cannot be read are nan. A text is what was written with the signs of
     a plain decimal: 0.1361 for 13.61 %, 0.14 for ≈0,14. One that cannot be read stays as it is.
     """
-    decimals = [decimal_of(text) for text in texts.ravel().tolist()]
-    pairs = [pair or NO_NUMBER for pair in decimals]
-    if not all(decimals):
+    pairs: list[Any] = [decimal_of(text) for text in texts.ravel().tolist()]
+    if not all(pairs):
         texts = texts.copy()
-        for place in (place for place, pair in enumerate(decimals) if pair is None):
+        for place in [place for place, pair in enumerate(pairs) if pair is None]:
+            pairs[place] = NO_NUMBER
             if (text := texts.flat[place]) not in BLANK_CELLS:
                 with suppress(NumberError):
                     plain, value, unit = number_of(text)
