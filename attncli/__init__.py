@@ -19,9 +19,9 @@ from attncli.text.notebook import Shown
 # a traceback, and all that a module of the package imports comes after this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from attncli.checking.answers import Submission
     from attncli.checking.check import AnswerKey, Report, check
     from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
+    from attncli.checking.submission import Submission
     from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
     from attncli.files.assignment import Assignment, load_assignment

@@ -41,7 +41,7 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
     from attncli.files.sheets import load_each_sheet
     from attncli.mechanisms.compute import compute
     from attncli.notation.parser import NumberError
-    from attncli.notation.pasted import block_of
+    from attncli.notation.pasted import grid_of
     from attncli.notation.written import number
     from attncli.problem.keys import KEYS
     from attncli.problem.problem import Problem
@@ -122,7 +122,7 @@ def _number(data: bytes) -> None:
 
 def _block(data: bytes) -> None:
     try:
-        block_of(data.decode(errors="replace"))
+        grid_of(data.decode(errors="replace"))
     except NumberError as error:
         str(error)
 

@@ -26,9 +26,9 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
-from attncli.checking.answers import Submission, submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.submission import Submission, submission_of
 from attncli.errors import InputError
 from attncli.files.sheets import load_answers
 from tests.oracles.handwriting import HABITS, Habit, Numbers

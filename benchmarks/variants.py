@@ -27,10 +27,10 @@ import numpy as np
 sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.candidates import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.submission import submission_of
 from attncli.errors import InputError
 from attncli.teaching.drawing import Drawing
 from attncli.teaching.variants import Variant

@@ -9,9 +9,10 @@ import pytest
 
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import agrees, is_exact, is_same, reach
-from attncli.checking.digits import decimal_of, roundings_of, significant
+from attncli.checking.digits import roundings_of
 from attncli.checking.rounding import CUT, EVEN, Rounding, with_sum
 from attncli.checking.thresholds import CUT_OFF
+from attncli.notation.last_place import decimal_of, significant
 
 INF = np.inf
 

@@ -17,10 +17,10 @@ import pytest
 from markdown_it import MarkdownIt
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.submission import submission_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS, WORDS, report_record
 from attncli.rendering.selection import Selection

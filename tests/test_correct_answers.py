@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.submission import submission_of
 from tests.oracles.handwriting import HABITS, Habit, Numbers
 from tests.oracles.homework import draw
 from tests.oracles.students import ImpossibleError, Known, Paper, Wrong

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes import of_gradients
 from attncli.checking.mistakes.mistake import Mistake
+from attncli.checking.submission import submission_of
 from tests.oracles.gradient_student import Student, draw_gradient
 from tests.oracles.handwriting import Habit, Numbers
 

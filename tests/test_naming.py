@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.candidates import candidates
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.right import Right
 from attncli.checking.slips.of_cells import number
+from attncli.checking.submission import submission_of
 from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers
 from tests.oracles.homework import draw

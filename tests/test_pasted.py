@@ -12,12 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.checking.texts import texts_of
 from attncli.errors import InputError
 from attncli.explaining.exact import Exact
-from attncli.forms.matrices import block_labels, to_array
+from attncli.forms.matrices import grid_in, to_array
+from attncli.forms.matrix_texts import labelled_texts
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import block_of
+from attncli.notation.pasted import grid_of
 from attncli.notation.written import number
 from tests.conftest import SAMPLES
 
@@ -147,7 +147,7 @@ def test_what_is_pasted_is_what_was_meant(form: str) -> None:
     array = to_array(text, ("X",), infinite=True, truths=is_mask)
     np.testing.assert_allclose(array, meant, rtol=1e-15)
     if not is_mask:
-        answers = texts_of(text, ("weights",), ragged=False)
+        answers, _ = labelled_texts(text, ("weights",), ragged=False)
         np.testing.assert_allclose(np.vectorize(number)(answers), meant, rtol=1e-15)
 
 
@@ -221,14 +221,14 @@ def test_what_may_be_read_in_two_ways_is_refused(text: str, said: str) -> None:
     ],
 )
 def test_words_beside_the_numbers(form: str, labels: tuple[list[str] | None, ...]) -> None:
-    assert block_labels(MEANT[form][0], ("X",)) == labels
+    assert grid_in(MEANT[form][0], ("X",)).labels == labels
 
 
 @settings(deadline=None, max_examples=600, derandomize=True, database=None)
 @given(st.text(alphabet="01.,;:-|[](){}\\&$% \t\n\rIe⎡⎤…", max_size=30))
 def test_any_text_is_read_or_refused_and_numbers_stay_where_they_stood(text: str) -> None:
     try:
-        rows = block_of(text).rows
+        rows = grid_of(text).rows
     except NumberError:
         return
     assert all(0 <= at <= len(text) for row in rows for at, _ in row)

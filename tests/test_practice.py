@@ -24,8 +24,10 @@ import attncli.checking.judged
 import attncli.rendering.selection
 import attncli.rendering.worksheet
 import attncli.tape.step
-from attncli.checking.numerals import numbers_of
 from attncli.explaining.explain import is_blank
+from attncli.notation.last_place import number_of
+from attncli.notation.parser import NumberError
+from attncli.notation.written import BLANK_CELLS
 from docs.pictures import BROWSER
 from tests.conftest import SAMPLES
 from tests.oracles.handwriting import written
@@ -138,6 +140,7 @@ def typed(random: Random, number: float, others: list[float]) -> tuple[str, str]
     if sort == "comma":
         return sort, text.replace(".", ",")
     ways = [text, text, f"≈{text}", f"{text}0", text.replace("-", "−"), f"+{text.lstrip('-')}"]
+    ways += [f"about {text}", f"≈ {text}"]
     if abs(number) <= 1:
         ways.append(f"{written(100 * number, max(count - 2, 0), False)}%")
     return sort, random.choice(ways)
@@ -169,8 +172,9 @@ def said_by_check(problem: attncli.Problem, name: str, texts: list[str]) -> list
     kept, unread = [], []
     for text in texts:
         try:
-            numbers_of(np.array([[text.strip()]], object), name)
-        except attncli.InputError:
+            if text.strip() not in BLANK_CELLS:
+                number_of(text.strip())
+        except NumberError:
             unread.append(True)
         else:
             unread.append(False)

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.answers import Written, read_submission, skipped_keys, submission_of
+from attncli.checking.answers import Written, read_submission
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import MISSING, Given, Misshapen
-from attncli.checking.numerals import number_of
+from attncli.checking.submission import submission_of
 from attncli.errors import InputError
 from attncli.mechanisms.named import with_named_steps
+from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from tests.conftest import SAMPLES, Attn
 
@@ -311,7 +312,7 @@ def test_one_head_in_a_list_and_one_row_as_a_column() -> None:
 
 def written(given: Any, name: str = "weights") -> Written:
     of = key()
-    found = read_submission(submission_of({name: given}, "a"), of.trace)[name]
+    found = read_submission(submission_of({name: given}, "a"), of.trace).matrices[name]
     assert isinstance(found, Written)
     return found
 
@@ -324,7 +325,7 @@ def test_arrays_keep_their_kind(kind: str, tmp_path: Path) -> None:
     assert written(array.tolist()).dtype == ("" if kind == "float64" else kind)
     np.savez(tmp_path / "a.npz", weights=array)
     (sheet,) = attncli.load_answers(tmp_path / "a.npz")
-    (found,) = read_submission(sheet, key().trace).values()
+    (found,) = read_submission(sheet, key().trace).matrices.values()
     assert isinstance(found, Written)
     assert found.dtype == kind
     text = "\n".join(" ".join(map(str, row)) for row in array)
@@ -409,8 +410,9 @@ def test_keys_that_mean_no_step_cost_themselves_alone(attn: Attn, tmp_path: Path
         **{"wieghts": WHOLE, "X": [["1"]], "Q": "see page 2", "scores[9, 9]": "1"},
     }
     sheet = submission_of(given, "a")
-    assert list(read_submission(sheet, key().trace)) == ["weights"]
-    said = dict(skipped_keys(sheet, key().trace))
+    found = read_submission(sheet, key().trace)
+    assert list(found.matrices) == ["weights"]
+    said = dict(found.skipped)
     assert list(said) == [word for word in given if word != "weights"]
     assert (said["dk"], said["email"], said["wieghts"]) == ("", "", "did you mean weights?")
     assert said["X"].startswith("write the step's name over its numbers")

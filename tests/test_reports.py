@@ -19,9 +19,9 @@ from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
 import attncli
-from attncli.checking.answers import submission_of
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
+from attncli.checking.submission import submission_of
 from attncli.files.grading import Unread
 from attncli.records import replace
 from attncli.rendering.blocks import plain_text

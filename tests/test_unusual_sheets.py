@@ -13,7 +13,7 @@ import pytest
 import attncli
 from attncli.checking.check import Report
 from attncli.checking.judged import Given, Misshapen
-from attncli.checking.numerals import numbers_of
+from attncli.notation.last_place import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import Attn
@@ -251,7 +251,7 @@ def test_nothing_from_python_is_empty() -> None:
     ],
 )
 def test_an_expression_is_as_exact_as_its_decimals(written: str, unit: float) -> None:
-    _, units, _ = numbers_of(np.array([[written]], object), "weights")
+    _, units, _ = numbers_of(np.array([[written]], object))
     assert units[0, 0] == pytest.approx(unit, rel=1e-6)
 
 
@@ -383,3 +383,35 @@ def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
     given = attncli.load(plain)
     with pytest.raises(attncli.InputError, match=r"^there is no step nonsense"):
         attncli.check(given, {"scores": SCORES}, marking={"ask": ["nonsense"]})
+
+
+@pytest.mark.parametrize(
+    ("text", "comment"),
+    [
+        ("Homework 3 of Ada,,\nscores,,\n", "Homework 3 of Ada"),
+        ("Homework 3 of Ada\n# in a hurry\n# and late\nscores\n", "in a hurry\nand late"),
+        ("Homework 3\nstudent,Ada\ncomment,I tried\nscores\n", "Homework 3\nI tried"),
+        ("# scores\n", ""),
+        ("Q\n\nscores\n", ""),
+    ],
+)
+def test_titles_and_comments_of_a_table_are_kept(text: str, comment: str, tmp_path: Path) -> None:
+    for sign in (",", " "):
+        rows = "".join(sign.join(map(str, row)) + "\n" for row in SCORES)
+        file = tmp_path / "ada.csv"
+        file.write_text(text + rows)
+        if sign == " " and "," in text:
+            continue
+        (sheet,) = attncli.load_answers(file)
+        report = attncli.check(problem(), sheet)
+        assert report.comment.endswith(comment) if comment else not report.comment
+        assert report.comment.startswith("Homework 3") == ("Homework" in text)
+        assert report.skipped == ()
+        assert report.verdict == "correct"
+        assert report.name == ("Ada" if "student" in text else str(file))
+
+
+def test_a_title_of_a_problem_is_still_an_unknown_key(attn: Attn, tmp_path: Path) -> None:
+    table = tmp_path / "p.csv"
+    table.write_text("Homework 3\nX\n1,0\n0,1\n")
+    assert "unknown key Homework 3" in attn("compute", table).err

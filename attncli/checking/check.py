@@ -11,12 +11,13 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
-from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
+from attncli.checking.answers import read_submission
 from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
 from attncli.checking.right import Right
+from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
 from attncli.mechanisms.compute import compute
@@ -237,9 +238,8 @@ class AnswerKey:
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                given = read_submission(sheet, right.trace)
-                skipped = skipped_keys(sheet, right.trace)
-            way = likeliest(Way(right, given, sheet))
+                reading = read_submission(sheet, right.trace)
+            way = likeliest(Way(right, reading.matrices, sheet))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
@@ -256,7 +256,7 @@ class AnswerKey:
             },
             title=self.problem.title,
             cells={name: at for name, (_, at) in self._meant.items()},
-            skipped=skipped,
+            skipped=reading.skipped,
         )
 
     def _right_with(self, names: tuple[str, ...]) -> Right:

@@ -2,62 +2,22 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
-from math import isfinite
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.rounding import Rounding
 from attncli.checking.thresholds import FINE_UNIT
-from attncli.notation.written import vanishes
-
-DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
-"""A decimal number; its groups are the decimals and the power of ten."""
-
-LIKE_BLOCKED = -999.0
-"""Programs write a number as low as this where a person writes −∞ for a blocked cell."""
+from attncli.notation.last_place import significant
 
 ENOUGH = 3
 """Minimum number of written numbers whose common count of digits is taken for a rule."""
 
 MAX_OWN = 2
 """Maximum number of roundings that a submission is taken to use, the commonest first."""
-
-
-@lru_cache(maxsize=16384)  # the submissions of a class are made of the same numbers
-def decimal_of(text: str) -> tuple[float, float] | None:
-    """Return a decimal number, and one unit in its last place; None for any other text.
-
-    >>> decimal_of("0.50"), decimal_of("-1.5e3"), decimal_of("1/3"), decimal_of("-")
-    ((0.5, 0.01), (-1500.0, 100.0), None, None)
-    """
-    text = text.replace("−", "-")
-    match = DECIMAL.fullmatch(text)
-    if match is None:
-        return None
-    decimals, power = match.groups()
-    try:
-        number, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
-    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
-        return None
-    return (number, unit) if isfinite(number) and (number or not vanishes(text)) else None
-
-
-def significant(texts: Iterable[str]) -> int:
-    """Return the most significant digits that any of some decimal numbers has.
-
-    Zeros at the end of a whole number are none: 1200 may be written for 1202.
-    """
-    most = 0
-    for text in texts:
-        mantissa = text.lstrip("+-").lower().partition("e")[0].removesuffix(".0")
-        digits = mantissa.replace(".", "").lstrip("0")
-        most = max(most, len(digits if "." in mantissa else digits.rstrip("0")))
-    return most
 
 
 def only_unit(unit: Array) -> float | None:

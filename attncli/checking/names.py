@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -21,14 +20,17 @@ from attncli.tape.words import meant
 from attncli.text.escapes import visible
 
 LONGEST = 500
-"""No key that means something is longer, and no message quotes one that is."""
+"""Maximum number of characters of a key that means something; no message quotes a longer one."""
 
 
 At: TypeAlias = tuple[Any, ...]
 """An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
 
+Meaning: TypeAlias = tuple[Step, At, bool]
+"""The step that a key means, which of its cells, and whether transposed."""
 
-def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
+
+def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
     A key is the name of a step or what people call it, a row, a cell, or whatever else
@@ -39,23 +41,47 @@ def find_answer(word: str, trace: Trace) -> tuple[Step, At, bool]:
     """
     if word in trace:  # as nearly all are
         return trace[word], (), False
-    try:
-        return _found(word, trace)
-    except InputError:
-        from attncli.notation.words import undecorated  # most sheets have no headings for keys
+    found = _meaning(word, trace)
+    if isinstance(found, InputError):
+        raise InputError(*found.faults)
+    return found
 
-        name = undecorated(word) if len(word) <= LONGEST else word
-        if name not in ("", word):
-            with suppress(InputError):
-                return find_answer(name, trace)
-        raise
+
+def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
+    """Return the names of steps that keys of answers mean, and that are left out of a trace.
+
+    Each changes nothing here, and equals another step; `with_named_steps` puts it in.
+    """
+    others = [word for word in words if word not in trace]
+    unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
+    wide = _wide(trace) if unknown else trace
+    found = [_meaning(word, wide) for word in unknown]
+    names = dict.fromkeys(one[0].name for one in found if not isinstance(one, InputError))
+    return tuple(name for name in names if name in wide.added)
+
+
+_wide = lru_cache(maxsize=8)(with_named_steps)  # many submissions have keys that mean nothing
 
 
 @lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
-def _found(word: str, trace: Trace) -> tuple[Step, At, bool]:
-    """Return what a word means that is not the name of a step."""
+def _meaning(word: str, trace: Trace) -> Meaning | InputError:
+    """Return what a key means, or why it means nothing; see `find_answer`."""
+    if word in trace:
+        return trace[word], (), False
     if len(word) > LONGEST:
-        raise fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
+        return fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
+    try:
+        return _cells(word, trace)
+    except InputError as error:
+        from attncli.notation.grid import undecorated  # few submissions have headings for keys
+
+        name = undecorated(word)
+        found = error if name in ("", word) else _meaning(name, trace)
+        return error if isinstance(found, InputError) else found
+
+
+def _cells(word: str, trace: Trace) -> Meaning:
+    """Return what a word means that is not the name of a step."""
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
@@ -87,26 +113,6 @@ def _refuse_several(base: str, trace: Trace) -> None:
     names = names or [name for name in called if name not in trace.added]
     if len(names) > 1:
         raise several_meant(base, names)
-
-
-_wide = lru_cache(maxsize=8)(with_named_steps)  # many sheets have keys that mean nothing
-
-
-def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
-    """Return the names of steps that keys of answers mean, and that are left out of a trace.
-
-    Each changes nothing here, and equals another step; `with_named_steps` puts it in.
-    """
-    wide: Trace | None = None
-    found: dict[str, None] = {}
-    for word in words:
-        try:
-            find_answer(word, trace)
-        except InputError:
-            wide = wide or _wide(trace)
-            with suppress(InputError):
-                found[find_answer(word, wide)[0].name] = None
-    return tuple(name for name in found if wide and name in wide.added)
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:

@@ -13,10 +13,11 @@ from typing import TypeAlias
 from attncli.arithmetic.rounding import Rounding
 from attncli.checking import other_forms
 from attncli.checking.agreement import agrees, is_same
-from attncli.checking.answers import ShapeMismatch, Submission, Written, read_submission
+from attncli.checking.answers import ShapeMismatch, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.right import Right
+from attncli.checking.submission import Submission
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
 from attncli.mechanisms.trace import Trace
@@ -106,7 +107,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
         return  # it could not have been read
     right = way.right.changed(partial(remade, turned=True))
     try:
-        given = read_submission(way.sheet, right.trace)
+        given = read_submission(way.sheet, right.trace).matrices
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"

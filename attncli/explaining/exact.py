@@ -22,7 +22,7 @@ from attncli.forms.matrices import SHORT
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.parser import parse
-from attncli.notation.pasted import block_of
+from attncli.notation.pasted import grid_of
 from attncli.notation.text import text as as_text
 from attncli.notation.tree import Formula
 from attncli.notation.written import NumberAsWritten, normalized, operation_of
@@ -280,7 +280,7 @@ class Exact:
 def _cells_of(raw: Any) -> Iterator[Any]:
     """Yield every number of a matrix as it was given, row by row."""
     if isinstance(raw, str):
-        yield from (word for row in block_of(raw).rows for _, word in row)
+        yield from (word for row in grid_of(raw).rows for _, word in row)
     elif isinstance(raw, np.ndarray):
         yield from raw.ravel() if raw.dtype in SHORT else raw.ravel().tolist()
     elif isinstance(raw, list | tuple):

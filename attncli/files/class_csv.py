@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
+from attncli.checking.submission import COMMENTS, NAMES, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Raw, error_at
@@ -18,7 +19,7 @@ from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
-STUDENT = ("student", "name", "title")
+STUDENT = (*NAMES, TITLE)
 FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
 OTHERWISE = (
@@ -31,7 +32,6 @@ OTHERWISE = (
     "e-mail",
 )
 """What names a student where no column is called Name or Student, the first of them first."""
-COMMENT = ("comment", "comments", "remark", "remarks", "note", "notes")
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
     **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
@@ -123,9 +123,9 @@ def sheets(text: str, name: str, meanings: Mapping[str, str] = EMPTY) -> Iterato
     if not names or not any(is_cell):
         return
     columns = {
-        index: word if word in COMMENT else cell
+        index: word if word in COMMENTS else cell
         for index, (cell, word) in enumerate(zip(cells, words, strict=True))
-        if index not in names and word not in STUDENT and (word in COMMENT or is_cell[index])
+        if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
     }
     headings = {key: Entry(None, key, "", header.line, i) for i, key in columns.items()}
     if twice := [i for i, key in columns.items() if headings[key].column != i]:

@@ -24,6 +24,7 @@ class Row(Record):
 
     line: int
     cells: list[str]
+    is_parted_by_blanks: bool = False
 
 
 def delimiter_of(text: str) -> tuple[str, int]:
@@ -62,7 +63,8 @@ def rows_of(text: str, name: str, delimiter: str, skip: int) -> list[Row]:
             cells.pop()
         if cells and line > skip:
             texts = list(map(of_cell, cells))
-            rows.append(Row(line, _with_points(texts) if delimiter in ";\t" else texts))
+            texts = _with_points(texts) if delimiter in ";\t" else texts
+            rows.append(Row(line, texts, delimiter == " "))
     return rows
 
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
-from attncli.files.document import Labels, Options, Raw, assign, error_at
-from attncli.notation.words import are_labels, is_word
+from attncli.files.document import Options, Raw, assign, error_at
+from attncli.notation.grid import Labels, is_word, sides, undecorated
 from attncli.records import replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
@@ -18,15 +18,15 @@ RESULTS = "steps"
 """A line with this word alone: what follows are results, not the problem."""
 
 
-class Block:
+class CsvBlock:
     """A matrix under its key, whose line is the header."""
 
     def __init__(self, header: int) -> None:
         self.header = header
         self.rows: list[Row] = []
         self.labels: Labels = (None, None)
-        self.left = 0  # how many cells of a line are labels
-        self.top = 0  # how many lines are labels
+        self.left = False  # whether the first cell of a line is a label
+        self.top = False  # whether the cells of the first line are labels
         self.corner = ""  # the word where the labels of rows and of columns meet
 
 
@@ -36,9 +36,19 @@ class Table:
     def __init__(self) -> None:
         self.values: dict[str, Raw] = {}
         self.labels: dict[str, Labels] = {}
-        self.blocks: dict[KeyPath, Block] = {}
+        self.blocks: dict[KeyPath, CsvBlock] = {}
+        self.remarks: dict[str, str] = {}  # comments and titles, each by the key that it would be
         self.lines: dict[str, int] = {}  # of the options
         self._parts: dict[KeyPath | str, int] = {}  # where the first part of a key stands
+
+    def note_title(self, row: Row, options: Options) -> None:
+        """Note a line before the first numbers that may be a title, as it names no step."""
+        first = row.cells[0]
+        is_option = not row.is_parted_by_blanks or first.split(".")[0] in options
+        has_begun = any(block.rows for block in self.blocks.values())
+        is_line = len(row.cells) == 1 or not is_option
+        if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
+            self.remarks[first] = " ".join(row.cells)
 
     def add(self, key: KeyPath, line: int) -> None:
         """Note the line where a block or an option stands."""
@@ -87,7 +97,7 @@ def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
     return place_of(text, name, table.lines.get(".".join(words), first))
 
 
-def _in_block(text: str, name: str, block: Block, rest: tuple[int, ...]) -> Place:
+def _in_block(text: str, name: str, block: CsvBlock, rest: tuple[int, ...]) -> Place:
     """Return the place of a block, or of a row or cell of it."""
     if rest and rest[0] + block.top < len(block.rows):
         place = place_of(text, name, block.rows[rest[0] + block.top].line)
@@ -107,29 +117,31 @@ def _parted(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
 def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     table = Table()
     has_headers = any(_is_header(row) for row in rows)
-    key: KeyPath = ()
-    block: Block | None = None
+    key: KeyPath = ("X",)
+    block: CsvBlock | None = None
     in_results = False
     for row in rows:
         first = row.cells[0]
         if _is_comment(row) and not (block and block.rows):
+            table.remarks[first] = first[2:].strip()
             continue
         if _is_header(row) and not (block and _is_empty_row(first, block.rows)):
             if first == RESULTS and not in_results:
                 in_results, block = True, None
                 continue
-            word, numbers = HEADER.findall(first)[0]
-            key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
-            key = (RESULTS, *key) if in_results else key
+            key = _key_of(first, in_results)
             if known := table.known(key):
                 raise _twice(first, row.line, known, text, name)
-            block = table.blocks[key] = Block(row.line)
+            table.note_title(row, options)
+            block = table.blocks[key] = CsvBlock(row.line)
             table.add(key, row.line)
-        elif block is not None:
+        elif block is not None and not (first in options and table.remarks.keys() & {*key}):
+            table.remarks.pop(str(key[0]), None)
             block.rows.append(row)
         elif _is_option(row, has_headers, options):
             if first in table.lines:
                 raise _twice(first, row.line, table.lines[first], text, name)
+            table.note_title(row, options)
             is_list = len(row.cells) > 2 or options.get(first, False)
             assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
             table.lines[first] = row.line
@@ -139,10 +151,17 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
             place = place_of(text, name, row.line)
             raise error_at(place, "these numbers belong to no matrix", hint)
         else:
-            block = table.blocks[("X",)] = Block(0)
+            block = table.blocks[key] = CsvBlock(0)
             block.rows.append(row)
     _finish(table, in_results)
     return table
+
+
+def _key_of(header: str, in_results: bool) -> KeyPath:
+    """Return the key in a header, such as ("W_q", 0) for W_q[1]."""
+    word, numbers = HEADER.findall(header)[0]
+    key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
+    return (RESULTS, *key) if in_results else key
 
 
 def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
@@ -194,24 +213,20 @@ def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
     return [_stacked(parts[number], key) for number in range(count)]
 
 
-def _without_labels(block: Block) -> Any:
+def _without_labels(block: CsvBlock) -> Any:
     """Return the cells of a block that are numbers, and note which were labels."""
     rows = [row.cells for row in block.rows]
     if not rows:
         return []
-    words, columns = None, None
-    corner = len(rows[0]) > 1 and rows[0][0] == ""
-    if corner or (len(rows) > 1 and are_labels(rows[0])):
-        columns, rows = rows[0], rows[1:]
-        block.top = 1
-    firsts = [row[0] for row in rows]
-    if rows and (corner or (all(len(row) > 1 for row in rows) and are_labels(firsts))):
-        words, rows = firsts, [row[1:] for row in rows]
-        block.left = 1
-        if columns is not None and (corner or len(columns) > max(len(row) for row in rows)):
-            block.corner, *columns = columns
+    has_corner = len(rows[0]) > 1 and rows[0][0] == ""
+    block.top, block.left = (True, len(rows) > 1) if has_corner else sides(rows, is_parted=True)
+    numbers = [row[block.left :] for row in rows[block.top :]]
+    words = [row[0] for row in rows[block.top :]] if block.left else None
+    columns = rows[0] if block.top else None
+    if columns and block.left and (has_corner or len(columns) > max(map(len, numbers))):
+        block.corner, *columns = columns
     block.labels = (words, columns)
-    return rows
+    return numbers
 
 
 def _is_header(row: Row) -> bool:

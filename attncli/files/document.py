@@ -6,18 +6,17 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail
 from attncli.records import EMPTY, Record
 
+if TYPE_CHECKING:
+    from attncli.notation.grid import Labels
+
 # Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
 # import than most files to read.
 Raw: TypeAlias = Any
-
-Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
-"""The words of a matrix's rows and of its columns."""
-
 
 Source: TypeAlias = str | os.PathLike[str]
 """A file; "-" is standard input."""

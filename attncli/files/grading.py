@@ -7,8 +7,8 @@ from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
-from attncli.checking.answers import ABOUT, PROBLEM, Submission, nowhere
 from attncli.checking.check import Report, own_submission
+from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at

@@ -8,20 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import BinaryIO
+from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
-from attncli.files.document import Document, Labels, Raw, Source, assign, error_at
+from attncli.files.document import Document, Raw, Source, assign, error_at
 from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, TEXT, ArrayForm
-from attncli.forms.matrices import MATRIX_SUFFIXES, block_labels
+from attncli.forms.matrices import MATRIX_SUFFIXES, grid_in
 from attncli.problem.aliases import ALIASES, key_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
+
+if TYPE_CHECKING:
+    from attncli.notation.grid import Labels
 
 LABELLED = {
     **dict.fromkeys(("X", "Q"), ("tokens", "")),
@@ -220,7 +223,7 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
 def _beside(key: str, text: str, turned: bool) -> Labels:
     """Return the words beside a text block; places that are only counted are none."""
     try:
-        rows, columns = block_labels(text, (key,))
+        rows, columns = grid_in(text, (key,)).labels
     except InputError:  # it is told when the matrix is read
         return None, None
     words = columns if turned else rows

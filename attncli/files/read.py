@@ -385,6 +385,11 @@ def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> l
 
     def document(table: Table) -> Document:
         place = partial(locate, text, name, table)
+        if named and table.remarks:
+            table.values = {k: raw for k, raw in table.values.items() if k not in table.remarks}
+            said = table.values.get("comment", [])
+            own = said if isinstance(said, list) else [said]
+            table.values["comment"] = [*table.remarks.values(), *own]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
         if block is None or not (bare and named and block.corner):

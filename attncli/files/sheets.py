@@ -16,7 +16,7 @@ from attncli.problem.uses import REPLACES
 from attncli.records import EMPTY, replace
 
 if TYPE_CHECKING:
-    from attncli.checking.answers import Submission
+    from attncli.checking.submission import Submission
 
 
 def load_answers(
@@ -51,7 +51,7 @@ def load_each_sheet(
     Raises:
         InputError: for a file that cannot be read at all.
     """
-    from attncli.checking.answers import ABOUT, submission_of
+    from attncli.checking.submission import ABOUT, submission_of
 
     found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
     documents = map(_named, found)

@@ -14,11 +14,11 @@ from html import unescape
 from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Document, Labels, error_at
+from attncli.files.document import Document, error_at
 from attncli.notation.from_tex import without_tex
+from attncli.notation.grid import Labels, undecorated
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import block_of
-from attncli.notation.words import undecorated
+from attncli.notation.pasted import grid_of
 from attncli.notation.written import CELL, SEVERAL
 from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
@@ -197,7 +197,7 @@ def _answer(text: str, found: Found, is_tex: bool) -> Answer | None:
     if found.end is None:
         rows = (_of_latex if is_tex else _of_markdown)(text, found.start)
         return None if rows is None else Answer(found.at, rows)
-    block = block_of(text[found.start : found.end])
+    block = grid_of(text[found.start : found.end])
     rows = [[(found.start + at, word) for at, word in row] for row in block.rows]
     return Answer(found.at, rows, block.labels)
 

@@ -17,7 +17,7 @@ from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw, error_at
 from attncli.notation.blocks import doubt
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import block_of
+from attncli.notation.pasted import grid_of
 from attncli.text import escapes
 from attncli.text.escapes import visible
 
@@ -252,7 +252,7 @@ def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] |
             end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
         elif event.style:  # in quotes
             start, end = start + 1, end - 1
-        at, _ = block_of(text[start:end]).rows[row][column]
+        at, _ = grid_of(text[start:end]).rows[row][column]
     except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
         return None
     above = lines_of(text[: start + at])

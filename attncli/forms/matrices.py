@@ -8,25 +8,25 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from math import isfinite
 from numbers import Number
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
-from attncli.errors import InputError, KeyPath, fail, needing
+from attncli.errors import KeyPath, fail, needing
 from attncli.notation.parser import NumberError
-from attncli.notation.written import SEVERAL, number, vanishes
+from attncli.notation.written import BLANK_CELLS, SEVERAL, number, vanishes
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.notation.pasted import Block, Labels
+    from attncli.notation.grid import LabelledGrid
 
-PLAIN = re.compile(r"[0-9.eE+\- ]*")
+PLAIN_NUMBERS = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes nothing but plain decimal numbers: no nan, inf or 1_000."""
 
 TRUTHS = {"true": 1.0, "false": 0.0, "True": 1.0, "False": 0.0, "TRUE": 1.0, "FALSE": 0.0}
@@ -37,6 +37,10 @@ MATRIX_SUFFIXES = (".csv", ".tsv", ".txt", ".npy")
 
 SHORT = (np.dtype(np.float16), np.dtype(np.float32))
 """The types of floats that a matrix keeps; whatever else holds numbers becomes float64."""
+
+T = TypeVar("T")
+
+Reader: TypeAlias = Callable[[Sequence[Any], tuple[int, ...], KeyPath], list[T]]
 
 LISTS, TEXTS = {list}, {str}
 """The types of the rows of a matrix as readers of files give it, and of its numbers."""
@@ -166,19 +170,15 @@ def _without_truths(raw: Any) -> Any:
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
     """Return the numbers of a text block, row by row; an InputError tells of a doubtful comma."""
-    return [[word for _, word in row] for row in _block(text, path).rows]
+    return [[word for _, word in row] for row in grid_in(text, path).rows]
 
 
-def block_labels(text: str, path: KeyPath) -> Labels:
-    """Return the words beside the rows and above the columns of a text block."""
-    return _block(text, path).labels
-
-
-def _block(text: str, path: KeyPath) -> Block:
-    from attncli.notation.pasted import block_of  # lists, which most matrices are, need none of it
+def grid_in(text: str, path: KeyPath) -> LabelledGrid:
+    """Return the numbers and the labels of a text block, as `block_rows` does."""
+    from attncli.notation.pasted import grid_of  # lists, which most matrices are, need none of it
 
     try:
-        return block_of(text)
+        return grid_of(text)
     except NumberError as error:
         raise fail(f"{name_of(path)}: {error}", *path) from None
 
@@ -232,35 +232,61 @@ def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
 def _from_lists(raw: Any, path: KeyPath) -> Array:
     if not _is_list(raw):
         raise fail(f"{name_of(path)} must be a matrix", *path, hint="write it as [[1, 0], [0, 1]]")
-    if not any(_is_list(item) for item in raw):
-        return np.array(_row(raw, path))
-    if (array := _plain_rows(raw)) is not None:
-        return array
+    shape, numbers = flattened(raw, path, _numbers)
+    return np.array(numbers).reshape(shape)
+
+
+def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> list[float]:
+    numbers = _plain_numbers(cells)
+    if numbers is None:
+        places = zip(np.ndindex(shape), cells, strict=True)
+        numbers = [_element(cell, (*path, *place)) for place, cell in places]
+    return numbers
+
+
+def flattened(
+    raw: Sequence[Any], path: KeyPath, read: Reader[T], hint: str = ""
+) -> tuple[tuple[int, ...], list[T]]:
+    """Return the shape of nested lists, and what is read of their cells, one after the other.
+
+    Args:
+        raw: nested lists.
+        path: the key, for messages.
+        read: what reads the cells of a matrix, or of one row of what is none, given their shape
+            and the key.
+        hint: what to do about rows of several lengths.
+
+    Raises:
+        InputError: for a list of both lists and other items, or of lists of different shapes.
+    """
+    shape, items = [len(raw)], raw
+    while (kinds := {*map(type, items)}) == LISTS and len({*map(len, items)}) == 1:
+        shape.append(len(items[0]))
+        items = [*chain.from_iterable(items)]
+    if kinds == TEXTS or not any(map(_is_list, items)):
+        return tuple(shape), read(items, tuple(shape), path)
     parts = []
     for index, item in enumerate(raw):
         inside = (*path, index)
         if not _is_list(item):
             message = f"{name_of(path)} mixes rows and numbers: place {index + 1} is no row"
             raise fail(message, *inside, hint="put each row into [ ]")
-        parts.append(_from_lists(item, inside))
-    first = parts[0]
-    for index, part in enumerate(parts):
-        if part.shape != first.shape:
-            raise _ragged(path, index, first, part)
-    return np.array(parts)
-
-
-def _plain_rows(raw: Sequence[Any]) -> Array | None:
-    """Return a matrix of rows of one length that hold plain text, as files do; None for another."""
-    if {*map(type, raw)} != LISTS or len({*map(len, raw)}) != 1:
-        return None
-    numbers = _plain_numbers([*chain.from_iterable(raw)])
-    return None if numbers is None else np.array(numbers).reshape(len(raw), -1)
+        parts.append(flattened(item, inside, read, hint))
+    first, _ = parts[0]
+    for index, (own, _) in enumerate(parts):
+        if own != first:
+            is_row = len(own) == len(first) == 1
+            noun = "row" if is_row else "matrix"
+            has = f"{own[0]} number{'s'[: own[0] != 1]}" if is_row else f"the shape {sizes(own)}"
+            has += f", but {noun} 1 has {first[0] if is_row else sizes(first)}"
+            message = f"{noun} {index + 1} of {name_of(path)} has {has}"
+            raise fail(message, *path, index, hint=hint, needs="sizes")
+    return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]
 
 
 def _plain_numbers(texts: Sequence[object]) -> list[float] | None:
     """Return numbers that are written as plain decimals; None where one of them is not."""
-    if {*map(type, texts)} != TEXTS or not PLAIN.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
+    if {*map(type, texts)} != TEXTS or not PLAIN_NUMBERS.fullmatch(text := " ".join(texts)):  # type: ignore[arg-type]
         return None
     try:
         numbers = [*map(float, texts)]  # type: ignore[arg-type]
@@ -290,12 +316,6 @@ def _axes(raw: Any) -> int:
     return count
 
 
-def _row(items: Sequence[object], path: KeyPath) -> list[float]:
-    if (numbers := _plain_numbers(items)) is not None:
-        return numbers
-    return [_element(item, (*path, column)) for column, item in enumerate(items)]
-
-
 def _element(item: object, path: KeyPath) -> float:
     if isinstance(item, str):
         return _written(item, path)
@@ -322,15 +342,12 @@ def _written(text: str, path: KeyPath) -> float:
 
 def is_open(text: str) -> bool:
     """Return whether a cell is left open, for a number that is still to be written."""
-    return text.strip().lower() in ("", "~", "null", "_", "?")
+    return text.strip() in BLANK_CELLS
 
 
-def _ragged(path: KeyPath, index: int, first: Array, part: Array) -> InputError:
-    noun, has, needed = "matrix", f"the shape {part.shape}", f"{first.shape}"
-    if part.ndim == first.ndim == 1:
-        noun, has, needed = "row", f"{len(part)} number{'s'[: len(part) != 1]}", f"{len(first)}"
-    message = f"{noun} {index + 1} of {name_of(path)} has {has}, but {noun} 1 has {needed}"
-    return fail(message, *path, index, needs="sizes")
+def sizes(shape: Sequence[int]) -> str:
+    """Return a shape as messages show it, such as (2, 3)."""
+    return f"({', '.join(map(str, shape))})"
 
 
 def name_of(path: KeyPath) -> str:

@@ -14,7 +14,7 @@ Words: TypeAlias = list[tuple[int, str]]
 """The numbers of a line, each with where it starts."""
 
 SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
-DECIMAL = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
+DECIMAL_COMMA = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
 """A number with a decimal comma."""
 GROUPS = re.compile(rf"{SIGN}[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?\s*%?")
 """A number whose thousands are parted by commas, such as 1,202,604.28."""
@@ -53,14 +53,14 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
         if POINT_AND_COMMA.fullmatch(word):
             plain = word.replace(".", "").replace(",", ".")
             raise NumberError(f"{visible(word)} may mean several numbers; write {plain}")
-    doubtful = [word for word in commas if DECIMAL.fullmatch(word) or GROUPS.fullmatch(word)]
+    doubtful = [word for word in commas if DECIMAL_COMMA.fullmatch(word) or GROUPS.fullmatch(word)]
     if not doubtful:
         return parted
     readings: dict[str, list[Words]] = {}
     # Nobody writes 05 for 5, so in 1,05 the comma parts no numbers.
     if _is_even(parted) and not any(re.search(r",0\d", word) for word in doubtful):
         readings["parted"] = parted
-    if _is_even(pieces) and all(map(DECIMAL.fullmatch, commas)):
+    if _is_even(pieces) and all(map(DECIMAL_COMMA.fullmatch, commas)):
         readings["decimal"] = _rewritten(pieces, ",", ".")
     if _is_even(pieces) and all(map(GROUPS.fullmatch, commas)):
         readings["thousands"] = _rewritten(pieces, ",", "")
@@ -93,7 +93,7 @@ def whole_number(text: str) -> str:
         if text.count(",") == 1 and "." not in text:
             raise doubt(text, ("decimal", "thousands"))
         return text.replace(",", "")
-    if DECIMAL.fullmatch(text):
+    if DECIMAL_COMMA.fullmatch(text):
         return text.replace(",", ".")
     for form, signs in OTHER_GROUPS:
         if form.fullmatch(text):

@@ -12,18 +12,15 @@ from functools import lru_cache
 from typing import TypeAlias
 
 from attncli.notation.blocks import Words, rows_of, whole_number
+from attncli.notation.grid import LabelledGrid, are_labels, are_words, is_word, sides
 from attncli.notation.parser import NumberError
-from attncli.notation.words import are_labels, is_word
 from attncli.notation.written import SEVERAL, words_of
-from attncli.records import Record
 from attncli.text.escapes import visible
 
-Labels: TypeAlias = tuple[list[str] | None, list[str] | None]
-"""The words of a matrix's rows and of its columns."""
 Lines: TypeAlias = list[tuple[int, str]]
 """Lines that are not blank, each with where it starts."""
 
-PLAIN = r"[0-9.eE+\-, \n]*"
+PLAIN_BLOCK = r"[0-9.eE+\-, \n]*"
 """A block that needs none of this."""
 SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """Brackets over several lines and lines of boxes, in the signs of a keyboard."""
@@ -39,38 +36,22 @@ ELLIPSIS = r"\.\.\.|[…⋯⋮⋱]|\\[cvdl]?dots"
 ELIDED = "the numbers in place of … are missing; print or copy the whole matrix"
 RULE = r"(?=.*(?:---|:-|-:|\+-|(?:\||^)-+(?:\||$)))[\s|+:-]+"
 """What is drawn under the heads of a table; `| - | - |` are cells."""
-CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
-"""Heads of a column of labels, which may be numbers that count."""
-LIKE_DIGITS = set("lIOo")
-"""Words that may be meant as a 1 or a 0; a row or column of them alone is no labels."""
 BARE = r"[^\W\d]\w*|[^\w()*/^√+.,-][^\d()*/^√]*"
 """A word that is told from a number with a slip in it, also where nothing parts them."""
 
 
-class Block(Record):
-    """A text as rows of numbers.
-
-    Attributes:
-        rows: the numbers of each row, with where in the text each starts.
-        labels: the words beside the rows and above the columns.
-    """
-
-    rows: list[Words]
-    labels: Labels = (None, None)
-
-
 @lru_cache(maxsize=4)  # the numbers and the words of one text are asked for one after the other
-def block_of(text: str) -> Block:
+def grid_of(text: str) -> LabelledGrid:
     """Return the numbers of a text block and the words beside them.
 
     Raises:
         NumberError: for a comma that may be either, several matrices, numbers left out.
 
-    >>> block_of("| am | 1 | 0 |")
-    Block(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
+    >>> grid_of("| am | 1 | 0 |")
+    LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
-    if re.fullmatch(PLAIN, text):
-        return Block(_numbers(_lines(text)))
+    if re.fullmatch(PLAIN_BLOCK, text):
+        return LabelledGrid(_numbers(_lines(text)))
     if re.search(ELLIPSIS, text):
         raise NumberError(ELIDED)
     text = _unnamed(text)
@@ -189,7 +170,7 @@ def _is_sheet(rows: Sequence[Words]) -> bool:
     return all(are_labels([cell]) for cell in several)
 
 
-def _of_table(lines: Lines) -> Block:
+def _of_table(lines: Lines) -> LabelledGrid:
     """Return what stands in a table whose columns are parted by `|`, or beside such a line."""
     rules = [bool(re.fullmatch(RULE, line)) for _, line in lines]
     rows = [line for line, is_rule in zip(lines, rules, strict=True) if not is_rule]
@@ -216,24 +197,24 @@ def _of_table(lines: Lines) -> Block:
     return _of_cells(cells, ruled)
 
 
-def _of_cells(rows: list[Words], ruled: bool) -> Block:
+def _of_cells(rows: list[Words], ruled: bool) -> LabelledGrid:
     """Return what stands in cells; `ruled` tells whether a line is drawn under the heads."""
     if ruled and len(rows) > 1 and not any(cell for _, cell in rows[0]):
         rows = rows[1:]
-    top, left = _sides([[cell for _, cell in row] for row in rows])
+    top, left = sides([[cell for _, cell in row] for row in rows])
     words = [row[0][1] for row in rows[top:]] if left else None
     heads = [cell for _, cell in rows[0]] if top else None
     numbers = [[(at, whole_number(cell)) for at, cell in row[left:]] for row in rows[top:]]
-    return Block(numbers, (words, _fitting(heads, numbers)))
+    return LabelledGrid(numbers, (words, _fitting(heads, numbers)))
 
 
-def _of_words(lines: Lines) -> Block:
+def _of_words(lines: Lines) -> LabelledGrid:
     """Return what stands in lines whose numbers are parted by blanks or commas."""
     lines, words, heads = _without_labels(lines)
     rows = _numbers(lines)
     if words and len(rows) < len(words):
         raise NumberError("there are words without a number beside them")
-    return Block(rows, (words, _fitting(heads, rows)))
+    return LabelledGrid(rows, (words, _fitting(heads, rows)))
 
 
 def _numbers(lines: Lines) -> list[Words]:
@@ -248,7 +229,7 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
     if not cells or not all(cells):
         return lines, None, None
     heads, rest = None, lines
-    has_heads = len(lines) > 1 and not _colon(lines[0][1]) and _are_words(cells[0])
+    has_heads = len(lines) > 1 and not _colon(lines[0][1]) and are_words(cells[0])
     if has_heads and not are_labels(cells[1]):
         heads, rest = cells[0], lines[1:]
     colons = [_colon(line) for _, line in rest]
@@ -259,7 +240,7 @@ def _without_labels(lines: Lines) -> tuple[Lines, list[str] | None, list[str] | 
     is_shorter = {len(row) for row in cells[1:]} == {len(cells[0]) + 1}
     if is_shorter and begins[0] > begins[1]:
         cells[0].insert(0, "")  # a table of pandas, which has nothing in its corner
-    top, left = _sides(cells)
+    top, left = sides(cells)
     rows = cells[top:]
     is_told = all(re.fullmatch(BARE, row[0]) and not any(map(is_word, row[1:2])) for row in rows)
     if not left or not (top or (is_told and len(rows) > 1)):
@@ -282,34 +263,6 @@ def _cut(lines: Lines, ends: Sequence[int]) -> Lines:
         rest = re.sub(r"^(\s*),", r"\1 ", line[end:])
         found.append((start, " " * end + rest))
     return found
-
-
-def _sides(rows: Sequence[Sequence[str]]) -> tuple[bool, bool]:
-    """Return whether the first row, and the first column, are labels."""
-    if not rows or not all(rows):
-        return False, False
-    head, rest = rows[0], rows[1:]
-    has_corner = len(head) > 1 and head[0].casefold() in CORNERS
-    names = head[1:] if has_corner else head
-    firsts = [row[0] for row in rest]
-    is_table = has_corner and rest and (are_labels(names) or _count(names))
-    if is_table and (are_labels(firsts) or (_count(firsts) and len(rest[0]) == len(head))):
-        return True, True
-    top = bool(rest) and _are_words(names)
-    firsts = firsts if top else [head[0], *firsts]
-    return top, _are_words(firsts) and all(len(row) > 1 for row in rows[top:])
-
-
-def _are_words(cells: Sequence[str]) -> bool:
-    """Whether cells are labels, and not all of them a slip for a 1 or a 0."""
-    return are_labels(cells) and not set(cells) <= LIKE_DIGITS
-
-
-def _count(words: Sequence[str]) -> bool:
-    """Whether words are 1, 2, … or 0, 1, …."""
-    return len(words) > 1 and any(
-        [*words] == [str(i) for i in range(n, n + len(words))] for n in (0, 1)
-    )
 
 
 def _fitting(heads: list[str] | None, rows: Sequence[Words]) -> list[str] | None:

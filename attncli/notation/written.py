@@ -17,7 +17,7 @@ from attncli.notation.text import text as as_text
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
-PLAIN = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 NOT_ZERO = re.compile(r"(?<![\d.])[\d.]*[1-9][\d.]*(?:[eE][+-]?\d+)?", re.ASCII)
 SMALL_POWER, MANY_ZEROS = re.compile(r"-(?<=[eE]-)\d{3}"), "0" * 200
 """Every decimal number that is too small for a float (the least is 5e-324) has one of these."""
@@ -25,6 +25,8 @@ ABOUT = "≈≃≅∼~"
 """Signs before a number that is rounded, which every written number may be."""
 DASHES = "−–‒‐‑"
 HYPHENS = str.maketrans(DASHES, "-" * len(DASHES))
+BLANK_CELLS = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
+"""Ways to write that a cell is left blank."""
 PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
@@ -68,9 +70,9 @@ def number(text: str) -> float:
     (0.25, 12.0, -4.0, 4.0)
     """
     stripped = text.strip()
-    if not PLAIN.fullmatch(stripped):
+    if not PLAIN_NUMBER.fullmatch(stripped):
         text = stripped = normalized(text).strip()
-    if PLAIN.fullmatch(stripped):
+    if PLAIN_NUMBER.fullmatch(stripped):
         value = float(stripped)
         if math.isfinite(value) and (value or not vanishes(stripped)):
             return value

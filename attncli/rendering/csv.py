@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
-from attncli.notation.written import PLAIN
+from attncli.notation.written import PLAIN_NUMBER
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels
@@ -75,7 +75,7 @@ def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]
             yield from _flat(parts, f"{prefix}{key}.")
         else:
             items = map(str, value if isinstance(value, list | tuple) else [value])
-            yield [prefix + key, *(x if PLAIN.fullmatch(x) else as_cell(x) for x in items)]
+            yield [prefix + key, *(x if PLAIN_NUMBER.fullmatch(x) else as_cell(x) for x in items)]
 
 
 def _slices(value: Array) -> Iterator[tuple[str, Array]]:

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking import digits, numerals, thresholds
+from attncli.checking import answers, thresholds
 from attncli.checking.ranged import axis_of_shares, shares_of
 from attncli.checking.right import Right
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
+from attncli.notation.written import BLANK_CELLS
 from attncli.rendering.provenance import Source
 from attncli.rendering.told import Told
 from attncli.tape.step import Step
@@ -38,8 +39,8 @@ CONSTANTS = {
     "coarsestShare": thresholds.COARSEST_SHARE,
     "coarsestUnit": thresholds.COARSEST_UNIT,
     "fine": thresholds.FINE_UNIT,
-    "likeBlocked": digits.LIKE_BLOCKED,
-    "missing": sorted(numerals.MISSING),
+    "likeBlocked": answers.LIKE_BLOCKED,
+    "missing": sorted(BLANK_CELLS),
 }
 """Tolerances shared with judging.js, so that the page and the program agree."""
 

@@ -20,7 +20,7 @@ from attncli.checking.judged import (
     Given,
     Judged,
 )
-from attncli.checking.numerals import number_of
+from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
 from attncli.text.escapes import label_text

@@ -1,5 +1,5 @@
 // Reads numbers as people write them: 0.50, 0,5, ≈0.14, 14%, 1/3, sqrt(2), e^2. The rules are those
-// of notation/written, notation/blocks and checking/numerals, which read the same on a sheet.
+// of notation/written, notation/blocks and notation/last_place, which read the same on a sheet.
 var attnNumbers = (function () {
   "use strict";
   var DECIMAL = /^[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?$/;
@@ -23,6 +23,7 @@ var attnNumbers = (function () {
   var DATE = new RegExp(
     "^((?:19|20)\\d\\d-\\d{1,2}-\\d{1,2}(?:[T ].*)?|\\d{1,2}[./]\\d{1,2}[./](?:19|20)\\d\\d" +
     "|\\d{1,2}[-. ]{0,2}" + MONTH + "|" + MONTH + "[-. ]{0,2}\\d{1,4})$", "i");
+  var ROUGHLY = /^(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)/i;
   var LONGEST = 500;
   var DEEPEST = 50;
 
@@ -227,7 +228,7 @@ var attnNumbers = (function () {
     if (missing.indexOf(text) >= 0) return null;
     if (["true", "false"].indexOf(text.toLowerCase()) >= 0) fail(text + " is not a number");
     if (DASHES.indexOf(text) >= 0) fail("write -inf for a blocked cell, or nothing");
-    var plain = normalized(whole(text));
+    var plain = normalized(whole(text.replace(ROUGHLY, "")));
     decimal = decimalOf(plain);
     if (decimal) return { value: decimal[0], unit: decimal[1], text: plain };
     plain = normalized(plain);

@@ -1,0 +1,145 @@
+"""What a student hands in: matrices as they were written, by what people call the steps."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from attncli.errors import KeyPath, Place, fail
+from attncli.forms.matrix_texts import with_zeros
+from attncli.problem.keys import KEYS
+from attncli.records import EMPTY, Record
+from attncli.text.escapes import visible
+
+if TYPE_CHECKING:
+    from attncli.notation.grid import Labels
+
+SUCH_AS = "write such as weights: [[0.5, 0.5]]"
+
+NAMES = ("student", "name")
+"""Keys beside the matrices, the first of them that is given names the student."""
+
+TITLE = "title"
+"""The problem's; it names a submission that nothing else does, such as one on standard input."""
+
+NOTES = "notes"
+"""What a student has to say, or in a copy of a problem what the problem says."""
+
+COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
+"""Keys beside the matrices for what a student, or whoever read the submission, has to say."""
+
+PROBLEM = "problem"
+"""A key beside the matrices that tells which of several problems was worked."""
+
+ABOUT = (*NAMES, TITLE, *COMMENTS, PROBLEM)
+
+Locate: TypeAlias = Callable[[KeyPath], Place]
+
+
+def nowhere(_: KeyPath) -> Place:
+    """Return no place, for what is written in no file."""
+    return Place("")
+
+
+class Submission(Record, eq=False):
+    """One student's answers, as they were read: raw matrices by what people call the steps.
+
+    Attributes:
+        locate: gives the place of a step, a row or a cell.
+        ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
+        labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
+        comment: what was said beside the matrices.
+        heading: gives the place of a step's name, where that is the heading of a column.
+        problem: the number or the title of the problem, where the submission tells it; or nothing.
+        is_named: whether the submission itself says whose it is.
+    """
+
+    name: str
+    matrices: Mapping[str, Any]
+    locate: Locate = nowhere
+    ragged: bool = False
+    labels: Mapping[str, Labels] = EMPTY
+    comment: str = ""
+    heading: Locate = nowhere
+    problem: str = ""
+    is_named: bool = False
+
+
+def submission_of(
+    values: Mapping[str, Any],
+    name: str,
+    locate: Locate = nowhere,
+    ragged: bool = False,
+    labels: Mapping[str, Labels] = EMPTY,
+    heading: Locate | None = None,
+    is_file: bool = False,
+) -> Submission:
+    """Return the submission in plain values: answers, a file with the key `answers`, or results.
+
+    Args:
+        values: matrices by step name, beside `student`; or a copy of the problem with `answers`.
+        name: what to call the student where the values do not.
+        locate: gives the place of a key path of the values.
+        ragged: as of `Submission`.
+        labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
+        heading: gives the place of a key that is the heading of a column.
+        is_file: whether `name` is that of a file with this one submission, which no title replaces.
+
+    Raises:
+        InputError: for results or answers that are no mapping, or none of names.
+    """
+    if not isinstance(values, Mapping):
+        message = "answers must be a mapping of step names to matrices"
+        is_file = isinstance(values, str | os.PathLike)
+        hint = "load_answers reads a file, and check takes each sheet of it"
+        raise fail(message, hint=hint if is_file else SUCH_AS)
+    part = next((key for key in ("steps", "answers") if key in values), "")
+    matrices = values[part] if part else values
+    if not isinstance(matrices, Mapping):
+        message = f"{part} must be a mapping of step names to matrices"
+        raise fail(message, part, hint=SUCH_AS)
+    for key in matrices:
+        if not isinstance(key, str):
+            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
+            raise fail(message, hint=SUCH_AS)
+    recorded = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
+    as_written = {
+        key: with_zeros(raw["value"]) if key in recorded else raw for key, raw in matrices.items()
+    }
+
+    def place(path: KeyPath) -> Place:
+        inner = ("value",) if path and path[0] in recorded else ()
+        return locate((*filter(None, (part,)), *path[:1], *inner, *path[1:]))
+
+    start = f"{part}." if part else ""
+    own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
+    left_out = NOTES if _tells_problem(values) else ""
+    about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
+    student = next(filter(None, (_said(values.get(key)) for key in NAMES)), "")
+    title = "" if is_file else _said(values.get(TITLE))
+    return Submission(
+        name=student or title or name,
+        matrices=as_written,
+        locate=place,
+        ragged=ragged,
+        labels=own,
+        comment="\n".join(filter(None, (_said(about.get(key)) for key in COMMENTS))),
+        heading=heading or nowhere,
+        problem=_said(values.get(PROBLEM)),
+        is_named=bool(student),
+    )
+
+
+def _tells_problem(values: Mapping[str, Any]) -> bool:
+    """Return True if notes are the problem's: in results, and in a copy of it with answers."""
+    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
+    return "steps" in values or ("answers" in values and bool(copied))
+
+
+def _said(raw: object) -> str:
+    """Return text, also of several lines in a list; nothing where it is something else."""
+    if isinstance(raw, list | tuple):
+        lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
+        return "\n".join(filter(None, lines))
+    return str(raw).strip() if isinstance(raw, str | int | float) else ""
