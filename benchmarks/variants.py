@@ -28,7 +28,7 @@ sys.path.insert(0, str(Path(__file__).parent.parent))
 
 import attncli
 from attncli.checking.answers import submission_of
-from attncli.checking.candidates import is_like
+from attncli.checking.catalogued import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.errors import InputError

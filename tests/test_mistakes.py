@@ -19,7 +19,7 @@ import pytest
 
 import attncli
 from attncli.checking.answers import submission_of
-from attncli.checking.candidates import is_like
+from attncli.checking.catalogued import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from tests.oracles.handwriting import HABITS, Habit, Numbers

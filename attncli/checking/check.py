@@ -12,6 +12,7 @@ from attncli.arithmetic.elements import Array
 from attncli.checking.answers import ABOUT, Submission, read_submission, skipped_keys, submission_of
 from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
+from attncli.checking.findings import Finding
 from attncli.checking.judged import (
     CORRECT,
     FOLLOWS,
@@ -22,7 +23,6 @@ from attncli.checking.judged import (
     WORST_FIRST,
     WRONG,
     Compared,
-    Finding,
     Given,
     Judged,
     Misshapen,

@@ -9,6 +9,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.diagnosis import too_few_digits
+from attncli.checking.findings import Finding
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
@@ -16,7 +17,6 @@ from attncli.checking.judged import (
     ROUNDED_EARLY,
     WRONG,
     Compared,
-    Finding,
     Given,
     Judged,
 )

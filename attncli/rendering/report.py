@@ -8,6 +8,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
+from attncli.checking.findings import Finding
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
@@ -15,7 +16,6 @@ from attncli.checking.judged import (
     ROUNDED_EARLY,
     WRONG,
     Compared,
-    Finding,
     Given,
     Judged,
 )

@@ -22,7 +22,18 @@ from attncli.tape.walk import rewritten
 Nodes: TypeAlias = Iterator[Expression]
 """What may wrongly stand in the place of one node of an expression."""
 
-Words: TypeAlias = Mapping[str, str]
+
+class Valued(Record):
+    """A name and the text that gives its value, such as `d_k` and `d_k = 3`."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Words: TypeAlias = Mapping[str, str | Valued]
 """What fills the blanks of a mistake's sentence and advice."""
 
 Changes: TypeAlias = Iterator[tuple[Change, Words]]

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from itertools import takewhile
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.judged import WRONG, Finding
-from attncli.checking.slips.of_cells import FEW
-from attncli.checking.slips.wrong_step import WrongStep
+from attncli.checking.findings import Finding
+from attncli.checking.hypotheses import WrongStep
+from attncli.checking.judged import WRONG
 from attncli.records import replace
-from attncli.tape.cells import Index, place_of
+from attncli.tape.cells import place_of
 from attncli.tape.step import Operation, Step
 from attncli.tape.walk import walk
 
-LARGE = 500
-"""A step of more numbers than this is not worked as a whole for the sake of one."""
+MAX_SIZE = 500
+"""Maximum size of a step that is worked as a whole for the sake of one number."""
 
-LEAST = 1e-3
-"""Smaller numbers have too few digits among 12 decimals."""
+SMALLEST = 1e-3
+"""Smallest number of which 12 decimals hold every digit of a hand."""
 
 
-def with_worked(finding: Finding, wrong: WrongStep, cells: Sequence[Index] = ()) -> Finding:
-    """Return a finding with the worked lines of its cells: of few each, of a line the first.
+def with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+    """Return a finding with lines that work its cells: of few each, of a line the first.
 
-    Its cells are those given, or else all that are wrong. Only the first wrong step of a report has
-    them: it is the one to be worked again.
+    Only the first wrong step of a report has them: it is the one to be worked again.
     """
     judge, step = wrong.judge, wrong.judged.step
     before = takewhile(lambda other: other is not wrong.judged, judge.judged.values())
@@ -38,20 +36,20 @@ def with_worked(finding: Finding, wrong: WrongStep, cells: Sequence[Index] = ())
     def numbers(source: Step) -> Array:
         return without_noise(judge.midpoints(source))
 
-    is_few = finding.id == "few_cells_slip"
-    places = (place_of(step, at) for at in (cells or wrong.cells)[: FEW if is_few else 1])
+    cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
+    places = (place_of(step, at) for at in cells)
     lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
     return replace(finding, worked=tuple(lines))
 
 
 def _is_long(step: Step) -> bool:
-    """Return whether one number of a large step cannot be worked without all others."""
+    """Return True if one number of a large step cannot be worked without all others."""
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
-    return is_whole and step.array.size > LARGE
+    return is_whole and step.array.size > MAX_SIZE
 
 
 def without_noise(numbers: Array) -> Array:
     """Return numbers without what floats add to them: 0.15 for 0.15000000000000002."""
-    return np.where(np.abs(numbers) > LEAST, np.round(numbers, 12), numbers)
+    return np.where(np.abs(numbers) > SMALLEST, np.round(numbers, 12), numbers)
