@@ -152,27 +152,30 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     that allow for what was rounded in between. These may be too wide to tell anything of the
     numbers; but no mistake gives the digits of several by chance.
     """
-    judge, step, finding = wrong.judge, wrong.judged.step, made.finding(wrong.judged.step)
+    judge, step = wrong.judge, wrong.judged.step
     found = judge.midpoints.changed(step, made.change)
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
     if not is_possible(judge.trace, judge.midpoints, step, made.change, found):
         return None
-    several = len(wrong.cells) >= MIN_EXACT
-    exact = (judge.midpoints, judge.operands.meant) if several else ()
-    for replay in (*exact, judge.ranges):
-        expected = fitted(replay.changed(step, made.change), step)
-        fits = wrong.fits(Hypothesis(finding, expected)) & (expected is not None)
-        if fits.all():
-            break
-    where = "" if fits.all() else _whole_lines(wrong, fits)
+    is_exact = len(wrong.cells) >= MIN_EXACT and bool(wrong.fits(numbers).all())
+    if not is_exact and len(wrong.cells) >= MIN_EXACT and wrong.is_first:
+        unrounded = fitted(judge.operands.meant.changed(step, made.change), step)
+        is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
+    where = ""
+    if not is_exact:
+        ranges = fitted(judge.ranges.changed(step, made.change), step)
+        fits = wrong.fits(ranges)
+        where = "" if fits.all() else _whole_lines(wrong, fits)
+        if ranges is None or not (fits.all() or where):
+            return None
     is_seen = _is_seen_elsewhere(judge, step, made.change)
-    if is_seen is False or not (fits.all() or where):
+    if is_seen is False:
         return None
-    is_ranged = replay is judge.ranges
-    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, is_ranged)
-    return Explained(made, numbers, made.finding(step, where), rank)
+    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
+    finding = replace(made.finding(step, where), gives_all=not where)
+    return Explained(made, numbers, finding, rank)
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:

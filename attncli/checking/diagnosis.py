@@ -28,6 +28,7 @@ OF_SEVERAL: tuple[Search, ...] = (
     slips.common_factor,
     slips.other_step,
     slips.exchange,
+    slips.other_score,
     slips.like_another_line,
     slips.misread_factor,
 )

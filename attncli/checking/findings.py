@@ -22,6 +22,7 @@ class Finding(Record):
         certain: False if the numbers may be so by chance.
         hint: the sentence in the place of `what` for readers who must not see a right number;
             None where `what` tells none.
+        gives_all: True if it gives every number of the step, the right ones, too.
         also: another mistake that gives the same numbers, if there is one.
         worked: lines that work wrong numbers out from the student's own earlier ones.
     """
@@ -32,6 +33,7 @@ class Finding(Record):
     place: str = ""
     certain: bool = True
     hint: str | None = None
+    gives_all: bool = False
     also: tuple[Finding, ...] = ()
     worked: tuple[str, ...] = ()
 

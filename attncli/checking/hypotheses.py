@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import takewhile
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
@@ -85,6 +86,12 @@ class WrongStep(Record, eq=False):
         """Return the products whose sum a cell is, each by its factors; an addend has one."""
         return _summands(self._worked.term(self.judged.step, place))
 
+    @cached_property
+    def is_first(self) -> bool:
+        """True if every step before it is free of wrong numbers."""
+        before = takewhile(lambda other: other is not self.judged, self.judge.judged.values())
+        return not any(other.has(WRONG) for other in before)
+
     # ---- does a hypothesis hold?
 
     @cached_property
@@ -105,16 +112,22 @@ class WrongStep(Record, eq=False):
         low, high = numbers - self.spread, numbers + self.spread
         return Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
 
-    def fits(self, hypothesis: Hypothesis) -> Array:
-        """Return which cells a hypothesis gives, or leaves right as they are.
+    def holds(self, hypothesis: Hypothesis) -> bool:
+        """Return True if a hypothesis gives every number."""
+        return bool(self.fits(hypothesis.expected, hypothesis.written, hypothesis.unit).all())
+
+    def fits(
+        self, expected: Values | None, written: Array | None = None, unit: Array | None = None
+    ) -> Array:
+        """Return which cells a hypothesis gives, or leaves right; arguments as its attributes.
 
         An interval that could be anything explains nothing: in half of the wrong cells it must be
         narrower than the difference that it explains.
         """
         judged, follows = self.judged, self.judged.follows
-        written = self.given if hypothesis.written is None else hypothesis.written
-        unit = judged.unit if hypothesis.unit is None else hypothesis.unit
-        expected = follows if hypothesis.expected is None else interval(hypothesis.expected)
+        written = self.given if written is None else written
+        unit = judged.unit if unit is None else unit
+        expected = follows if expected is None else interval(expected)
         with np.errstate(invalid="ignore"):
             width = expected.high - expected.low
         is_narrow = (expected.low == expected.high) | (width <= self.off)
@@ -243,7 +256,7 @@ def explained_by(wrong: WrongStep, search: Search) -> Finding | None:
     It is a guess where it may hold by chance, or where another one of the search holds as well.
     """
     tried = list(search(wrong))
-    holding = [one for one in tried if wrong.fits(one).all()]
+    holding = [one for one in tried if wrong.holds(one)]
     if not holding:
         return None
     first = holding[0]

@@ -13,15 +13,18 @@ from math import prod
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import hull
+from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
-from attncli.checking.agreement import is_exact
+from attncli.attention.normalizers import Exp, Shares, Sum
+from attncli.checking.agreement import float_error, is_exact
 from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import Hypothesis, WrongStep
+from attncli.checking.mistakes.nodes import made_by
 from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.operations import Divide
+from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources
 from attncli.text.sentences import all_of
 
@@ -177,7 +180,7 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
         numbers = wrong.with_numbers(dividend / total, line) if total * right > 0 else None
         hypothesis = Hypothesis(finding, numbers, fitted=int(total == fitted))
         yield hypothesis
-        if wrong.fits(hypothesis).all():
+        if wrong.holds(hypothesis):
             return  # the third number would be the same one, but for the digits
 
 
@@ -227,8 +230,46 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
             numbers[tuple(zip(*cells, strict=True))] += change * slopes
             hypothesis = Hypothesis(finding, wrong.with_numbers(numbers, wrong.in_line), fitted=1)
             yield hypothesis
-            if wrong.fits(hypothesis).all():
+            if wrong.holds(hypothesis):
                 break  # more digits are the same number
+
+
+def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """One hidden score of the row was another one: all other weights stand in the right ratios.
+
+    Of weights w and powers e, w_k / (1 − w_k) is e_k divided by the sum of the other powers.
+    """
+    shares, judge = wrong.judged.step.operation, wrong.judge
+    if not isinstance(shares, Shares) or wrong.axis != -2:
+        return
+    power, total = made_by(Exp, shares.dividend), made_by(Sum, shares.divisor)
+    if power is None or total is None or total.along != -1:
+        return
+    scores, (batch, head, row, _) = power.operand, wrong.cells[0]
+    hidden = judge.operands.hidden_before(wrong.judged.step)
+    if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
+        return
+    e = evaluate(shares.dividend, judge.midpoints)[batch, head, row]
+    given, unit = (x[batch, head, row] for x in (wrong.given, wrong.judged.unit))
+    right = judge.midpoints(scores)[batch, head, row]
+    if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.given.shape:
+        return
+    for k in np.flatnonzero((e > 0) & (given > unit) & (given < 1 - unit)).tolist():
+        low, high = given[k] - ROUNDED * unit[k], given[k] + ROUNDED * unit[k]
+        rest = e / (e.sum() - e[k])
+        ends = [wrong.judged.yours.copy() for _ in range(2)]
+        for end, share, other in zip(ends, (low, high), (high, low), strict=True):
+            end[batch, head, row] = rest * (1 - other)
+            end[batch, head, row, k] = share
+        per_power = power.temperature / np.log(power.base)
+        least, most = (right[k] + per_power * np.log(x / (1 - x) / rest[k]) for x in (low, high))
+        about = float(least + most) / 2
+        about = next((x for d in range(9) if least <= (x := round(about, d)) <= most), about)
+        name = cell_name(scores, place_of(scores, (batch, head, row, k)))
+        what = f"It is as if {name} had been {short(about)}, not {short(float(right[k]))}."
+        advice, hint = f"Calculate {name} again.", f"It is as if {name} had been another number."
+        finding = Finding("row_slip", what, advice, wrong.place, hint=hint)
+        yield Hypothesis(finding, Interval(*ends), fitted=1)
 
 
 def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
@@ -311,11 +352,9 @@ def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
     """Return all numbers of the step with a verb, as a sentence begins with them."""
-    return (
-        f"All {wrong.shown.sum()} numbers {of_several}"
-        if wrong.is_one_line
-        else f"Every number {verb}"
-    )
+    if wrong.is_one_line:
+        return f"All {wrong.shown.sum()} numbers {of_several}"
+    return f"Every number {verb}"
 
 
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
@@ -330,24 +369,25 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():
         return
     # Each number allows the factors with which the right one rounds to it.
-    more = ROUNDED * judged.unit[kept]
+    more = ROUNDED * judged.unit[kept] + float_error(given, judged.written.share)
     ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
-    about = float(np.minimum.reduce(ends).max() + np.maximum.reduce(ends).min()) / 2
-    parts = {1 / n: f"1/{n} of" for n in range(10, 1, -1)}
+    low, high = float(np.minimum.reduce(ends).max()), float(np.maximum.reduce(ends).min())
+    middle, parts = (low + high) / 2, {1 / n: f"1/{n} of" for n in range(2, 11)}
     parts |= {1 / 2: "half", 1 / 3: "a third of", 1 / 4: "a quarter of"}
-    for factor in (*parts, *(round(about, digits) for digits in range(4)), about):
-        if factor == 0 or max(factor, 1 / factor) < NEARLY_ONE:
-            continue
-        words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
-        every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
-        which = "is one too many" if abs(factor) > 1 else "was left out"
-        finding = Finding(
-            "constant_factor",
-            f"{every} {words} what {they} should be.",
-            f"Look for a factor that {which}.",
-            hint="All numbers are off by the same factor.",
-        )
-        yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
+    simple = (*parts, *(round(middle, digits) for digits in range(4)), middle)
+    factor = next((x for x in simple if low <= x <= high), 1.0)
+    if 1 / NEARLY_ONE < factor < NEARLY_ONE or low <= 0 <= high:
+        return
+    words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
+    every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
+    which = "is one too many" if abs(factor) > 1 else "was left out"
+    finding = Finding(
+        "constant_factor",
+        f"{every} {words} what {they} should be.",
+        f"Look for a factor that {which}.",
+        hint="All numbers are off by the same factor.",
+    )
+    yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:

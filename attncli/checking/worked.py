@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import WrongStep
-from attncli.checking.judged import WRONG
 from attncli.records import replace
 from attncli.tape.cells import place_of
 from attncli.tape.step import Operation, Step
@@ -28,8 +25,7 @@ def with_worked(finding: Finding, wrong: WrongStep) -> Finding:
     Only the first wrong step of a report has them: it is the one to be worked again.
     """
     judge, step = wrong.judge, wrong.judged.step
-    before = takewhile(lambda other: other is not wrong.judged, judge.judged.values())
-    if any(other.has(WRONG) for other in before) or _is_long(step):
+    if not wrong.is_first or _is_long(step):
         return finding
     from attncli.explaining.explain import explain_with  # not needed for who is right
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.checking.judged import LAST_DIGIT, WRONG, Given
-from attncli.rendering.remarks import places
+from attncli.checking.judged import WRONG, Given
+from attncli.rendering.remarks import last_digits, places
 from attncli.rendering.report import Remark
 from attncli.tape.cells import cell_name
 
@@ -28,10 +28,10 @@ def remarks(remark: Remark, solution: bool) -> Iterator[str]:
     yield from (f"✗ {line}" for line in remark.unexplained)
     if remark.early:
         yield f"≈ {remark.early}"
-    if remark.last_digits:
-        first, *others = remark.last_digits
+    if remark.last_digits and isinstance(judged, Given):
+        first, *others = last_digits(judged, solution)
         yield f"≈ {first}"
-        yield from others if solution else [", ".join(_last_digits(remark))]
+        yield from others
 
 
 def first_wrong(remark: Remark) -> str:
@@ -41,9 +41,3 @@ def first_wrong(remark: Remark) -> str:
         return ""
     found = places(judged.step.on_paper(judged.codes) == WRONG)
     return cell_name(judged.step, found[0]) if found else ""
-
-
-def _last_digits(remark: Remark) -> Iterator[str]:
-    judged = remark.judged
-    for at in places(judged.step.on_paper(judged.codes) == LAST_DIGIT):
-        yield cell_name(judged.step, at)
