@@ -93,6 +93,8 @@ def _what_to_compare(report: Report, step: Step) -> str:
     together = {name: before for name, before in together.items() if {*before} & {*hidden}}
     common = [one for one in hidden if all(one in before for before in together.values())]
     if len(together) > 1 and common:
+        if step.name != next(iter(together)):
+            return ""  # said at the first of them
         both = "both" if len(together) == 2 else "all"
         where = f"{common[-1].name}, which was not handed in"
         return f"{all_of(list(together))} {both} depend on {where}: compare it next."

@@ -170,8 +170,8 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
     like = Matrix(np.zeros((0, 0)), "", rows, columns, selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
     from_yours = step.on_paper(judged.yours)
-    differs = step.on_paper(_differs(judged, judged.step.array))
-    goes_on = step.on_paper(_differs(judged, judged.written.values))
+    differs = step.on_paper(_differs(judged, judged.step.array, digits))
+    goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
@@ -192,9 +192,9 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
         yield Comparison(words, yours, tuple(others), bool(is_wrong.any()))
 
 
-def _differs(judged: Compared, numbers: Array) -> Array:
-    """Return where what follows from the student's numbers is not others, as they are written."""
-    unit = np.maximum(judged.unit, 1e-9)
+def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
+    """Return where what follows from the student's numbers looks unlike others when written."""
+    unit = np.maximum(judged.unit, 10.0**-digits)
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         yours, others = (np.round(x / unit) for x in (judged.yours, numbers))
     found: Array = yours != others
