@@ -499,9 +499,15 @@ def test_the_factor_that_was_not_transposed_is_named() -> None:
     x = np.array(square["X"])
     cases = {
         "scores": (value["Q"] @ value["K"], "K was not transposed."),
-        "Q": (x @ np.array(square["W_q"]).T, "W_q was transposed, and should not be."),
-        "d_W_q": (x @ value["d_Q"], "X was not transposed."),
-        "d_Q": (value["d_scores"].T @ value["K"], "d_scores was transposed, and should not be."),
+        "Q": (
+            x @ np.array(square["W_q"]).T,
+            "The weight matrix W_q was transposed, and should not be.",
+        ),
+        "d_W_q": (x @ value["d_Q"], "The factor X was not transposed."),
+        "d_Q": (
+            value["d_scores"].T @ value["K"],
+            "The factor d_scores was transposed, and should not be.",
+        ),
     }
     for name, (numbers, said) in cases.items():
         given = {"d_scores": written(value["d_scores"], 6)} if name == "d_Q" else {}

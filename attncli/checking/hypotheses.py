@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import takewhile
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -16,15 +16,13 @@ from attncli.checking.findings import Finding
 from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
 from attncli.checking.thresholds import MAX_COINCIDENCE, MOST_DECIMALS
+from attncli.explaining.terms import Term
+from attncli.explaining.worked import Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values
 from attncli.tape.step import LEADING, Step
 from attncli.text.escapes import label_text
-
-if TYPE_CHECKING:
-    from attncli.explaining.terms import Term
-    from attncli.explaining.worked import Worked
 
 
 class Hypothesis(Record, eq=False):
@@ -78,8 +76,6 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def _worked(self) -> Worked:
-        from attncli.explaining.worked import Worked  # not needed for who is right
-
         return Worked(self.judge.midpoints, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
@@ -179,9 +175,7 @@ class WrongStep(Record, eq=False):
     @property
     def is_only_line(self) -> bool:
         """True if that line is the whole step, so that it says nothing that it is wrong."""
-        return (
-            self.axis is not None and self.given.shape[self.axis] == 1 == self.given[..., 0, 0].size
-        )
+        return self.axis is not None and bool(self.in_line.all())
 
     @property
     def in_line(self) -> Array:

@@ -402,30 +402,28 @@ def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
     """Two rows, two columns or two cells have changed places."""
+    given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
+
+    def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
+        written, unit = given.ravel()[swapped], wrong.judged.unit.ravel()[swapped]
+        return Hypothesis(Finding(id_, what, advice), None, written, unit, is_fact=True)
+
+    heads = wrong.wrong.any(axis=tuple(range(2, given.ndim)), keepdims=True)
     for axis in (-2, -1):
         lines = sorted({place[axis] for place in wrong.cells})
-        if len(lines) == 2 and wrong.given.shape[-3 - axis] > 1:
+        if len(lines) == 2 and given.shape[-3 - axis] > 1:
             noun, names = wrong.noun(axis), [wrong.line(axis, line) for line in lines]
+            order = np.arange(given.shape[axis])
+            order[lines] = order[lines[::-1]]
+            swapped = np.where(heads, np.take(places, order, axis), places)
             what = f"{noun.capitalize()}s {' and '.join(names)} have changed places."
-            advice = f"Write each {noun} into its own place."
-            order = list(range(wrong.given.shape[axis]))
-            order[lines[0]], order[lines[1]] = lines[1], lines[0]
-            axes = tuple(range(2, wrong.given.ndim))
-            heads = wrong.wrong.any(axis=axes, keepdims=True)
-            written, unit = (
-                np.where(heads, np.take(x, order, axis), x)
-                for x in (wrong.given, wrong.judged.unit)
-            )
-            finding = Finding(f"{noun}s_swapped", what, advice)
-            yield Hypothesis(finding, written=written, unit=unit, is_fact=True)
+            yield found(f"{noun}s_swapped", what, f"Write each {noun} into its own place.", swapped)
     if len(wrong.cells) == 2:
         one, other = wrong.cells
-        written, unit = wrong.given.copy(), wrong.judged.unit.copy()
-        for array in (written, unit):
-            array[one], array[other] = array[other], array[one]
+        swapped = places.copy()
+        swapped[one], swapped[other] = places[other], places[one]
         what = f"{wrong.cell(one)} and {wrong.cell(other)} have changed places."
-        finding = Finding("cells_swapped", what, "Write each number into its own cell.")
-        yield Hypothesis(finding, written=written, unit=unit, is_fact=True)
+        yield found("cells_swapped", what, "Write each number into its own cell.", swapped)
 
 
 def all_the_same(wrong: WrongStep) -> Finding | None:

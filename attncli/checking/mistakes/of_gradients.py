@@ -123,7 +123,9 @@ def factor_inverted_backward(node: Scale) -> Nodes:
 
 
 @mistake(
-    "{matrix} was {how}.", "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}.", backward=True
+    "The factor {matrix} was {how}.",
+    "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}.",
+    backward=True,
 )
 def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, left=turned(node.left))

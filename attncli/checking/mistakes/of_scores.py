@@ -25,13 +25,16 @@ def scores_transposed(step: Step, trace: Trace) -> Changes:
         yield {step.name: Transposed(made_of(step))}, {}
 
 
-@mistake("{matrix} was {how}.", "Calculate {formula}: every query times every key.")
+@mistake("{matrix} was not transposed.", "Calculate {formula}: every query times every key.")
 def key_not_transposed(node: MatMul) -> Nodes:
     if isinstance(node.right, Transposed) and not is_projection(node.right.operand):
         yield replace(node, right=node.right.operand)
 
 
-@mistake("{matrix} was {how}.", "Keep to {formula}: transpose only what is transposed there.")
+@mistake(
+    "The weight matrix {matrix} was {how}.",
+    "Keep to {formula}: transpose only what is transposed there.",
+)
 def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:
     if isinstance(node, Transposed) and is_projection(node.operand):
         yield node.operand
