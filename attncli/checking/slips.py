@@ -306,7 +306,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
     hint = None
     if blocked[wrong.wrong].all():
         what = f"The mask blocks {them}, so {they_are} {sign}."
-        hint = f"The mask blocks {them}."
+        hint = f"The mask blocks {them}." if sign == "0" else None
     elif not blocked[wrong.wrong].any():
         what = f"The mask lets {them} through, so {they_are} not {sign}."
     else:
