@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from time import perf_counter
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -514,3 +515,23 @@ def test_the_factor_that_was_not_transposed_is_named() -> None:
         given |= {"d_Q": written(value["d_Q"], 6)} if name == "d_W_q" else {}
         report = attncli.check(problem, given | {name: written(numbers, 6)})
         assert report.findings[name].message == said
+
+
+def test_a_copied_number_is_no_sum() -> None:
+    report = attncli.check(attncli.Problem(**INTEGERS), {"Q": [[1, 0, 2], [3, 2, 1], [2, 2, 0]]})
+    assert report.findings["Q"].message == "Only Q[2, 2] is wrong."
+
+
+def test_one_wrong_number_of_a_large_step_is_found_soon() -> None:
+    random = np.random.default_rng(1)
+    matrices: dict[str, Any] = {
+        key: random.integers(-3, 4, (60, 60)).tolist() for key in ("X", "W_q", "W_k", "W_v")
+    }
+    problem = attncli.Problem(**matrices, heads=2)
+    for name in ("Q", "scores"):
+        given = attncli.compute(problem)[name].value.copy()
+        given[0, 0, 0] += 100_001
+        start = perf_counter()
+        report = attncli.check(problem, {name: given.astype(int).tolist()})
+        assert report.findings[name].message.startswith(f"Only {name}[head 1][1, 1] is wrong")
+        assert perf_counter() - start < 5

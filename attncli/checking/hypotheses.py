@@ -21,8 +21,12 @@ from attncli.explaining.worked import Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values
-from attncli.tape.step import LEADING, Step
+from attncli.tape.step import LEADING, Operation, Step
+from attncli.tape.walk import walk
 from attncli.text.escapes import label_text
+
+MAX_SIZE = 500
+"""Maximum size of a step that is worked as a whole for the sake of one number."""
 
 
 class Hypothesis(Record, eq=False):
@@ -79,8 +83,14 @@ class WrongStep(Record, eq=False):
         return Worked(self.judge.midpoints, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
-        """Return the products whose sum a cell is, each by its factors; an addend has one."""
-        return _summands(self._worked.term(self.judged.step, place))
+        """Return the products whose sum a cell is, each by its factors; an addend has one.
+
+        A cell that is neither a sum nor a product has none, nor have those of a step that is long.
+        """
+        if is_long(self.judged.step):
+            return []
+        found = _summands(self._worked.term(self.judged.step, place))
+        return found if len(found) > 1 or len(found[0]) > 1 else []
 
     @cached_property
     def is_first(self) -> bool:
@@ -165,7 +175,7 @@ class WrongStep(Record, eq=False):
         """True if the step has only one row or column on paper."""
         return min(self.judged.step.value.shape[-2:], default=1) == 1
 
-    @property
+    @cached_property
     def axis(self) -> int | None:
         """The axis across which one line holds all wrong cells: −2 for a row of the layout."""
         is_stacked = self.judged.codes.ndim == 4
@@ -177,7 +187,7 @@ class WrongStep(Record, eq=False):
         """True if that line is the whole step, so that it says nothing that it is wrong."""
         return self.axis is not None and bool(self.in_line.all())
 
-    @property
+    @cached_property
     def in_line(self) -> Array:
         """Which cells are in that line."""
         found = np.zeros(self.wrong.shape, bool)
@@ -186,7 +196,7 @@ class WrongStep(Record, eq=False):
         found[tuple(at)] = True
         return found
 
-    @property
+    @cached_property
     def place(self) -> str:
         """Where the step is wrong, where that is a part of it: one cell or one line; or ""."""
         if len(self.cells) == 1:
@@ -220,6 +230,14 @@ class WrongStep(Record, eq=False):
         """What to do about one number: a step that another one is needs no calculation."""
         is_copied = isinstance(self.judged.step.operation, Step)
         return "Copy it again." if is_copied else "Calculate it again."
+
+
+def is_long(step: Step) -> bool:
+    """Return True if one number of a large step cannot be worked without all others."""
+    nodes = walk(step.operation) if step.operation is not None else ()
+    first = (slice(0, 1), slice(0, 1))
+    is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
+    return is_whole and step.array.size > MAX_SIZE
 
 
 def _summands(term: Term) -> list[tuple[Term, ...]]:

@@ -18,7 +18,7 @@ from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import float_error, is_exact
 from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import Hypothesis, WrongStep
+from attncli.checking.hypotheses import MAX_SIZE, Hypothesis, WrongStep
 from attncli.checking.mistakes.nodes import made_by
 from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
@@ -211,6 +211,8 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
         return
     cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]
+    if len(cells) > MAX_SIZE:
+        return
     terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
     off = np.array([wrong.given[at] - wrong.judged.yours[at] for at in cells])
     for leaf in dict.fromkeys(leaf for factors in terms[0] for leaf in factors):
