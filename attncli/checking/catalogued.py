@@ -159,8 +159,9 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         return None
     if not is_possible(judge.trace, judge.midpoints, step, made.change, found):
         return None
-    is_exact = len(wrong.cells) >= MIN_EXACT and bool(wrong.fits(numbers).all())
-    if not is_exact and len(wrong.cells) >= MIN_EXACT and wrong.is_first:
+    is_several = len(wrong.cells) >= MIN_EXACT
+    is_exact = is_several and bool(wrong.fits(numbers).all())
+    if is_several and not is_exact and wrong.is_first and not judge.operands.is_first(step):
         unrounded = fitted(judge.operands.meant.changed(step, made.change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""

@@ -67,7 +67,7 @@ def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
         written = np.where(wrong.wrong, given * factor, wrong.given)
         units = np.where(wrong.wrong, unit * factor, wrong.judged.unit)
         kept = abs(given * factor / unit) if unit else 0.0
-        if factor < 1 <= kept and abs(kept - round(kept)) < 1e-6:
+        if factor < 1 <= kept < np.inf and abs(kept - round(kept)) < 1e-6:
             yield Hypothesis(finding, written=written)
         if abs(given) > unit:
             yield Hypothesis(finding, written=written, unit=units)
