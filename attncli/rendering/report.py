@@ -195,7 +195,7 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
 def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     """Return where what follows from the student's numbers looks unlike others when written."""
     unit = np.maximum(judged.unit, 10.0**-digits)
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+    with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
         yours, others = (np.round(x / unit) for x in (judged.yours, numbers))
     found: Array = yours != others
     return found
