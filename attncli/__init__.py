@@ -20,7 +20,8 @@ from attncli.text.notebook import Shown
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey, Report, check
-    from attncli.checking.judged import Compared, Finding, Given, Judged, Misshapen, NotGiven
+    from attncli.checking.findings import Finding
+    from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
     from attncli.checking.submission import Submission
     from attncli.errors import Fault, InputError, Place
     from attncli.explaining.explain import Explanation, Source, explain, explain_all
@@ -80,7 +81,8 @@ __all__ = [
 _HOMES = {
     "checking.answers": ("Submission",),
     "checking.check": ("AnswerKey", "Report", "check"),
-    "checking.judged": ("Compared", "Finding", "Given", "Judged", "Misshapen", "NotGiven"),
+    "checking.findings": ("Finding",),
+    "checking.judged": ("Compared", "Given", "Judged", "Misshapen", "NotGiven"),
     "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "files.assignment": ("Assignment", "load_assignment"),

@@ -11,16 +11,15 @@ import subprocess
 from collections.abc import Mapping
 from html import unescape
 from pathlib import Path
+from typing import Any
 from xml.etree import ElementTree
 
 import pytest
 
 import attncli
-from attncli.checking.judged import Finding
 from attncli.rendering.report import report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import verdict
-from attncli.rendering.withheld import sentence
 from tests.conftest import SAMPLES, Attn
 from tests.gradescope_fields import faults
 
@@ -451,27 +450,84 @@ def test_pages_of_several_problems_and_of_what_could_not_be_read(
     assert "? could not be read</td>" in index
 
 
-FINDINGS = [
-    ("single_cell_slip", "Only Q[2, 3] is wrong: it is 10 too large.", "Only Q[2, 3] is wrong."),
-    ("sign_slip", "scores[a1, a2] is wrong: 3·2 was taken as -6.", "scores[a1, a2] is wrong."),
-    ("row_slip", "Only row 2 is wrong: it holds the numbers of row 1.", ""),
-    ("wrong_divisor", "All 3 numbers were divided by 2.5.",
-     "The numbers were divided by a wrong one."),
-    ("constant_factor", "Every number is 2 times too large.",
-     "All numbers are off by the same factor."),
-    ("few_cells_slip", "Only scores[1, 2] and scores[2, 2] are wrong.", ""),
-    ("too_few_digits", "weights[1, 1] has 1 decimal, but 2 are asked for.", ""),
-    ("scaled_by_d_k", "The scores were divided by d_k = 3, not by √d_k = √3 = 1.7321.",
-     "The scores were divided by d_k, not by √d_k."),
-    ("mask_as_zero", "Blocked scores were set to 0, but e^0 = 1 still counts.", ""),
-]  # fmt: skip
+SELF: dict[str, Any] = {"X": [[1, 0, 2], [3, 1, 1], [2, 2, 0]], "score": "dot"}
+ONE_QUERY: dict[str, Any] = {
+    "kind": "cross",
+    "X": [[1, 2]],
+    "memory": [[1, 0], [2, 1], [0, 3]],
+    "score": "dot",
+}
+DIVIDED = {"exp": [["2.718", "54.598", "403.429"]], "sum": [["460.745"]]}
 
 
-@pytest.mark.parametrize(("id_", "message", "told"), FINDINGS)
+@pytest.mark.parametrize(
+    ("problem", "answers", "told"),
+    [
+        (SELF, {"scores": [[5, 15, 2], [5, 11, 8], [2, 8, 8]]}, "Only scores[1, 2] is wrong."),
+        (SELF, {"scores": [[5, 5, 2], [5, -7, 8], [2, 8, 8]]}, "scores[2, 2] is wrong."),
+        (
+            SELF,
+            {"scores": [[5, 5, 2], [5, 11, 8], [5, 5, 2]]},
+            "Only row 3 is wrong: it holds the numbers of row 1.",
+        ),
+        (
+            SELF,
+            {"scores": [[6, 8, 4], [5, 11, 8], [2, 8, 8]]},
+            "Only row 1 is wrong: perhaps Q[1, 1] was misread.",
+        ),
+        (
+            ONE_QUERY,
+            {**DIVIDED, "weights": [["0.00737", "0.14812", "1.09450"]]},
+            "The numbers were divided by a wrong one.",
+        ),
+        (ONE_QUERY, {"scores": [[-1, -4, -6]]}, "All 3 numbers have the wrong sign."),
+        (ONE_QUERY, {"scores": [[3, 12, 18]]}, "All numbers are off by the same factor."),
+        (
+            SELF,
+            {"scores": [[5, 41, 2], [5, 11, 8], [77, 8, 8]]},
+            "Only scores[1, 2] and scores[3, 1] are wrong.",
+        ),
+        (
+            SELF | {"marking": {"decimals": 2}},
+            {
+                "weights": [
+                    ["0.5", "0.49", "0.02"],
+                    ["0.00", "0.95", "0.05"],
+                    ["0.00", "0.5", "0.50"],
+                ]
+            },
+            "weights[1, 1] has 1 decimal, but 2 are asked for.",
+        ),
+        (
+            SELF | {"score": "scaled_dot"},
+            {
+                "scaled": [
+                    ["1.67", "1.67", "0.67"],
+                    ["1.67", "3.67", "2.67"],
+                    ["0.67", "2.67", "2.67"],
+                ]
+            },
+            "The scores were divided by d_k, not by √d_k.",
+        ),
+        (
+            SELF | {"mask": "causal"},
+            {"masked": [[5, 0, 0], [5, 11, 0], [2, 8, 8]]},
+            "Blocked scores were set to 0, but e^0 = 1 still counts.",
+        ),
+        (
+            SELF | {"mask": "causal"},
+            {"weights": [[1, 0, 0], ["0.0025", "0.9975", "0.3"], ["0.0012", "0.4994", "0.4994"]]},
+            "weights[2, 3] is wrong: the mask blocks it.",
+        ),
+        (SELF, {"weights": [["0.50"] * 3] * 3}, "Every number of weights is 0.50."),
+    ],
+)
 def test_a_sentence_is_told_without_the_numbers_that_tell_right_ones(
-    id_: str, message: str, told: str
+    problem: dict[str, Any], answers: dict[str, Any], told: str
 ) -> None:
-    assert sentence(Finding(id_, message, "")) == (told or message)
+    report = attncli.check(attncli.Problem(**problem), answers)
+    assert report.first_wrong_step is not None
+    assert report.findings[report.first_wrong_step].sentence(solution=False) == told
 
 
 # Gradescope

@@ -18,7 +18,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.candidates import is_like
+from attncli.checking.catalogued import is_like
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.submission import submission_of

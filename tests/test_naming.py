@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.checking.candidates import candidates
+from attncli.checking.catalogued import mistakes_before
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.judged import Finding
+from attncli.checking.findings import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.right import Right
-from attncli.checking.slips.of_cells import number
+from attncli.checking.slips import short
 from attncli.checking.submission import submission_of
 from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers
@@ -189,7 +189,7 @@ def test_what_was_done_in_the_step_itself_comes_first() -> None:
     """At equal fit, before what was done in a step that was left out."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
     judge = Judge(Right(trace), {})
-    places = [found.place.name for found in candidates(judge, trace["weights"])]
+    places = [found.place.name for found in mistakes_before(judge, trace["weights"])]
     own = places.count("weights")
     assert 0 < own < len(places)
     assert places[:own] == ["weights"] * own
@@ -420,7 +420,7 @@ def test_copied_numbers_are_to_be_copied_again() -> None:
 
 def test_numbers_in_sentences() -> None:
     numbers = (-0.0, 1 / 3, -2 / 3, 0.15, 2.4, 12.345678, 1e-5, 14.0)
-    assert list(map(number, numbers)) == [
+    assert list(map(short, numbers)) == [
         "0", "1/3", "-2/3", "0.15", "2.4", "12.3457", "1e-05", "14",
     ]  # fmt: skip
 
@@ -440,8 +440,8 @@ def test_every_sentence_is_filled_in() -> None:
     trace = attncli.compute(attncli.Problem(**CAUSAL))
     judge = Judge(Right(trace), {})
     for step in trace:
-        for candidate in candidates(judge, step):
-            found = candidate.finding(step)
+        for made in mistakes_before(judge, step):
+            found = made.finding(step)
             assert "{" not in found.message + found.advice
 
 
@@ -514,8 +514,8 @@ def test_a_mistake_is_not_told_again_by_another_name() -> None:
 
 
 def test_what_else_gives_the_numbers_is_said_with_its_step() -> None:
-    other = Finding("b", "In scaled: the scale was left out.", "")
-    assert list(Finding("a", "", "", (other,)).others) == [
+    other = Finding("b", "The scale was left out.", "", "In scaled")
+    assert list(Finding("a", "", "", also=(other,)).others) == [
         ("Another mistake, in scaled, gives the same numbers: the scale was left out.", "b")
     ]
 

@@ -455,3 +455,42 @@ def test_the_verdicts_of_a_class_start_in_one_column(width: int) -> None:
     starts = {re.search("  (correct|wrong)", line).start() for line in lines if line[0] in "✓✗"}  # type: ignore[union-attr]
     assert len(starts) == 1
     assert max(map(len, lines)) <= width
+
+
+# What is said once
+
+
+def test_many_numbers_that_were_cut_off_are_said_once(attn: Attn, tmp_path: Path) -> None:
+    weights = attncli.compute(problem())["weights"].value
+    texts = [[f"{np.floor(x * 1000) / 1000:.3f}" for x in row] for row in weights]
+    report = attncli.check(problem(), {"weights": texts})
+    cut = report.steps["weights"].counts["last_digit"]
+    assert cut > 3
+    said = f"{cut} numbers were cut off after 3 decimals, not rounded"
+    assert f"{said}, such as weights[" in attncli.render(report)
+    (tmp_path / "hw.yaml").write_text("X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n")
+    (tmp_path / "Ada.json").write_text(json.dumps({"weights": texts}))
+    attn("check", "hw.yaml", "Ada.json", "--feedback", "out", cwd=tmp_path)
+    assert f"{said}</p>" in (tmp_path / "out" / "Ada.json.html").read_text()
+
+
+def test_a_number_that_the_named_mistake_gives_is_not_praised() -> None:
+    """√3 · 1.73 = 2.9965: of scores that were not scaled, none is right by a rounding."""
+    scores = np.array([[0.1, 0.2, 300.0], [0.3, 0.4, 500.0], [0.0, 0.1, 700.0]])
+    small = attncli.Problem(Q=[[1, 0, 0], [0, 1, 0], [0, 0, 1]], K=scores.T.tolist(), V=[[1]] * 3)
+    given = {"scores": scores.tolist(), "scaled": [[f"{x:.0f}" for x in row] for row in scores]}
+    report = attncli.check(small, given)
+    assert report.findings["scaled"].gives_all
+    assert "right, with" not in attncli.render(report)
+
+
+def test_at_most_two_matrices_are_shown_where_two_look_alike() -> None:
+    """With Q to two decimals the scores that follow are the right ones to two decimals, too."""
+    identity = [[1, 0], [0, 1]]
+    matrices: dict[str, Any] = dict.fromkeys(("W_q", "W_k", "W_v"), identity)
+    whole = attncli.Problem(X=[[0.111, 0.2], [0.3, 0.4]], **matrices)
+    q = [["0.11", "0.20"], ["0.30", "0.40"]]
+    for digits, is_shown in ((1, False), (4, True)):
+        scores = [[f"{x:.{digits}f}" for x in row] for row in ((7, 8.1), (9.3, 5.2))]
+        page = attncli.render(attncli.check(whole, {"Q": q, "scores": scores}))
+        assert ("from your numbers" in page) is is_shown

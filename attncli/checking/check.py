@@ -14,7 +14,8 @@ from attncli.checking.agreement import agrees
 from attncli.checking.answers import read_submission
 from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.findings import Finding
+from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
 from attncli.checking.right import Right
 from attncli.checking.submission import ABOUT, Submission, submission_of

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import cached_property
 
 import numpy as np
@@ -16,7 +15,6 @@ from attncli.checking.thresholds import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
-from attncli.text.sentences import small
 
 STATUSES = ("correct", "last_digit", "rounded_early", "follows", "wrong", "missing")
 CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
@@ -127,34 +125,3 @@ class Compared(Given):
     def expected(self) -> Array:
         """With what each number was compared, with every digit."""
         return self.explained
-
-
-SHAPES = ("wrong_shape", "transposed")
-"""What is said of a shape."""
-
-
-class Finding(Record):
-    """What explains a wrong step: a mistake of the catalogue, a slip, or a wrong shape.
-
-    The message says in one sentence what was done, the advice what to do; `also` is another mistake
-    that gives the same numbers. `worked` are lines that tell how wrong cells are worked out from
-    the student's own earlier numbers.
-    """
-
-    id: str
-    message: str
-    advice: str
-    also: tuple[Finding, ...] = ()
-    worked: tuple[str, ...] = ()
-
-    @property
-    def others(self) -> Iterator[tuple[str, str]]:
-        """The sentences, with their ids, that tell what else gives the same numbers."""
-        for other in self.also:
-            place, colon, rest = other.message.partition(": ")
-            if colon and place.startswith("In "):
-                said = f"Another mistake, {small(place)}, gives the same numbers: {rest}"
-            else:
-                said = f"Another mistake gives the same numbers: {small(other.message)}"
-            # A wrong shape is no other mistake, but what one led to.
-            yield other.message if other.id in SHAPES else said, other.id

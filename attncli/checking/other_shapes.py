@@ -8,10 +8,12 @@ import numpy as np
 
 from attncli.arithmetic.intervals import interval
 from attncli.checking.agreement import agrees
-from attncli.checking.candidates import candidates, once_each, with_others
-from attncli.checking.judged import Finding, Misshapen
+from attncli.checking.catalogued import mistakes_before
+from attncli.checking.findings import Finding
+from attncli.checking.judged import Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.thresholds import CUT_OFF
+from attncli.records import replace
 from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of
@@ -21,18 +23,18 @@ MOST_LABELS = 6
 
 
 def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
-    """Return what is wrong with a shape, and first the mistake that gives numbers of that shape."""
+    """Return what is wrong with a shape, or the mistake that gives numbers of that shape."""
     fault, step = judged.mismatch.fault, judged.step
-    message, advice, id_ = _sentence(fault.message), _sentence(fault.hint), "wrong_shape"
+    what, advice = _sentence(fault.message), _sentence(fault.hint)
+    shape = Finding("wrong_shape", what, advice)
     if judged.mismatch.transposed:
-        id_, advice = "transposed", _line_for_each(step)
         if _is_turned(judge, judged):
-            message = f"Rows and columns of {step.name} have changed places: {fault.message}."
-            return Finding(id_, message, advice)
-        message = f"{message[:-1]}: perhaps rows and columns have changed places."
-    shape = Finding(id_, message, advice)
-    others = once_each(_of_other_shape(judge, judged))
-    return with_others(others[0], [shape]) if others else shape
+            what = f"Rows and columns of {step.name} have changed places: {fault.message}."
+            return Finding("transposed", what, _line_for_each(step))
+        place, what = what.removesuffix("."), "Rows and columns have changed places."
+        shape = Finding("transposed", what, _line_for_each(step), place, certain=False)
+    made = next(_of_other_shape(judge, judged), None)
+    return replace(made, also=(shape,)) if made else shape
 
 
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
@@ -63,8 +65,8 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
     """
     step = judged.step
     numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
-    for candidate in candidates(judge, step):
-        found = judge.ranges.changed(step, candidate.change)
+    for made in mistakes_before(judge, step):
+        found = judge.ranges.changed(step, made.change)
         if found is None or found.shape == step.array.shape:
             continue
         if step.columns and found.ndim == 4:
@@ -75,7 +77,7 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
         with np.errstate(invalid="ignore"):
             is_telling = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
         if is_telling and agrees(numbers, unit, found).all():
-            yield candidate.finding(step)
+            yield made.finding(step)
 
 
 def _sentence(text: str) -> str:

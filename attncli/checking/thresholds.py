@@ -80,3 +80,16 @@ give all: the others are slips beside it. Chosen."""
 MAX_NUMBERS = 3_000_000
 """Maximum number of cells that all schedules together are tried on for one step. It bounds time
 (about 0.1 s) and memory; homework needs a twentieth. Chosen."""
+
+# ---- what explains a wrong step
+
+MAX_COINCIDENCE = 0.01
+"""Maximum number of steps, wrong for no reason, that would show an explanation by chance, for one
+without a "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+
+MOST_DECIMALS = 6
+"""Maximum number of decimals of a number that was worked by hand. Chosen."""
+
+NEARLY_ONE = 1.02
+"""Minimum common factor of all numbers that is called one. Chosen: a smaller one comes of something
+small that was done to every number."""

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from attncli.checking.check import Report
-from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.findings import Finding
+from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import ROUND_HALF_UP, Decimal
+from itertools import takewhile
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
 from attncli.checking.judged import (
     CORRECT,
@@ -16,17 +18,25 @@ from attncli.checking.judged import (
     ROUNDED_EARLY,
     WRONG,
     Compared,
-    Finding,
     Given,
     Judged,
 )
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
+from attncli.tape.step import Step
+from attncli.tape.walk import sources
 from attncli.text.escapes import label_text
+from attncli.text.sentences import all_of
 
 MOST_CELLS = 12
 """How many cells are told one by one before the rest is only counted."""
+
+MOST_STEPS = 4
+"""Maximum number of hidden steps that are named, the last before a wrong one. Chosen."""
+
+MANY_CUT_OFF = 4
+"""Minimum count of numbers that were cut off which are told in one line. Chosen."""
 
 
 def places(chosen: Array) -> list[Index]:
@@ -39,25 +49,71 @@ def _count(cells: Array) -> str:
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def unexplained(judged: Judged, finding: Finding | None, decimals: int) -> Iterator[str]:
-    """Yield sentences for the wrong numbers that are not what the finding explains.
-
-    `decimals` is how many are asked for.
-    """
-    wrong, few = judged.codes == WRONG, too_few_digits(judged, decimals)
+def unexplained(report: Report, judged: Judged) -> Iterator[str]:
+    """Yield sentences for the wrong numbers that are not what the finding explains."""
+    finding = report.findings.get(judged.step.name)
+    wrong, few = judged.codes == WRONG, too_few_digits(judged, report.marking.decimals or 0)
     if isinstance(judged, Compared) and judged.short is not None:
         wrong &= ~judged.short
     no_numbers = list(unreadable(judged).items())
     if isinstance(judged, Given) and judged.written.unreadable is not None:
         wrong &= ~judged.written.unreadable
-    if finding is None and wrong.any():
+    if wrong.any() and _is_without_cause(report, judged.step):
         them = "it" if wrong.sum() == 1 else "them"
-        yield f"{_count(wrong)} wrong; no usual mistake gives {them}."
+        nothing = f"{_count(wrong)} wrong; no usual mistake gives {them}."
+        hint = _what_to_compare(report, judged.step)
+        if finding is None and not hint:
+            first = judged.step.on_paper(wrong)
+            hint = f"Work {cell_name(judged.step, places(first)[0])} again first."
+        yield " ".join(filter(None, ("" if finding else nothing, hint)))
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
     yield from (f"{cell_name(judged.step, at)}: {why}" for at, why in no_numbers[:MOST_CELLS])
     if len(no_numbers) > MOST_CELLS:
         yield f"… and {len(no_numbers) - MOST_CELLS} more that are no numbers"
+
+
+def _is_without_cause(report: Report, step: Step) -> bool:
+    """Return True for a wrong step of which nobody knows what was done, but perhaps where."""
+    finding = report.findings.get(step.name)
+    return report.steps[step.name].has(WRONG) and (finding is None or not finding.what)
+
+
+def _what_to_compare(report: Report, step: Step) -> str:
+    """Return which hidden step to compare, or which to hand in, to find what is wrong; or "".
+
+    Where several wrong steps depend on the same hidden step, that is where to look.
+    """
+    hidden = _hidden_before(report, step)
+    together = {
+        other.step.name: _hidden_before(report, other.step)
+        for other in report.steps.values()
+        if _is_without_cause(report, other.step)
+    }
+    together = {name: before for name, before in together.items() if {*before} & {*hidden}}
+    common = [one for one in hidden if all(one in before for before in together.values())]
+    if len(together) > 1 and common:
+        if step.name != next(iter(together)):
+            return ""  # said at the first of them
+        both = "both" if len(together) == 2 else "all"
+        where = f"{common[-1].name}, which was not handed in"
+        return f"{all_of(list(together))} {both} depend on {where}: compare it next."
+    if not hidden or report.findings.get(step.name):
+        return ""
+    *others, last = [one.name for one in hidden[-MOST_STEPS:]]
+    names = f"{', '.join(others)} or {last}" if others else last
+    return f"Hand in {names} too, or compare yours with the right numbers."
+
+
+def _hidden_before(report: Report, step: Step) -> list[Step]:
+    """Return the steps, in the order of computation, that were not handed in and lead to a step."""
+    found, wanted = list[Step](), {source.name for source in sources(step)}
+    before = takewhile(lambda other: other is not step, report.trace)
+    for other in reversed(list(before)):
+        if other.name in wanted and report.steps[other.name].status == "missing":
+            found.append(other)
+            wanted |= {source.name for source in sources(other)}
+    return found[::-1]
 
 
 def unreadable(judged: Judged) -> dict[Index, str]:
@@ -86,8 +142,11 @@ def early_words(judged: Compared, strict: bool) -> str:
     return f"right, with {what}" if every else f"{_count(early)} right, with {what}"
 
 
-def last_digits(judged: Given) -> Iterator[str]:
-    """Yield the cells that are off in their last digit, and how they came about."""
+def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
+    """Yield the cells that are off in their last digit, and how they came about.
+
+    Without the solution only the names of the cells are told.
+    """
     step = judged.step
     codes, texts = step.on_paper(judged.codes), written_texts(judged)
     units, values = step.on_paper(judged.unit), step.on_paper(judged.written.values)
@@ -98,13 +157,29 @@ def last_digits(judged: Given) -> Iterator[str]:
         and abs(values[at]) <= abs(expected[at])
         for at in found
     )
+    if cut_off and len(found) >= MANY_CUT_OFF:
+        at, unit = found[0], judged.only_unit
+        after = f" after {_decimals(unit)}" if unit and unit < 1 else ""
+        finer = rounded_like(float(expected[at]), float(units[at]) / 10)
+        example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"
+        cut = f"{len(found)} numbers were cut off{after}, not rounded"
+        yield f"{cut}{example if solution else ''}"
+        return
     note = " (cut off, not rounded)" if cut_off else ""
     yield f"{_count(codes == LAST_DIGIT)} off in the last digit{note}:"
+    if not solution:
+        yield ", ".join(cell_name(step, at) for at in found)
+        return
     for at in found[:MOST_CELLS]:
         should_be = rounded_like(float(expected[at]), float(units[at]))
         yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
     if len(found) > MOST_CELLS:
         yield f"… and {len(found) - MOST_CELLS} more"
+
+
+def _decimals(unit: float) -> str:
+    count = round(-np.log10(unit))
+    return f"{count} decimal{'' if count == 1 else 's'}"
 
 
 def rounded_like(value: float, unit: float) -> str:

@@ -8,6 +8,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.check import Report
+from attncli.checking.findings import Finding
 from attncli.checking.judged import (
     CORRECT,
     LAST_DIGIT,
@@ -15,7 +16,6 @@ from attncli.checking.judged import (
     ROUNDED_EARLY,
     WRONG,
     Compared,
-    Finding,
     Given,
     Judged,
 )
@@ -152,8 +152,11 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
         tuple(_comparisons(judged, selection, report.strict)),
         tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
         finding,
-        tuple(unexplained(judged, finding, report.marking.decimals or 0)),
-        early_words(judged, report.strict) if isinstance(judged, Compared) else "",
+        tuple(unexplained(report, judged)),
+        # What a mistake gives is not praised for its rounding.
+        early_words(judged, report.strict)
+        if isinstance(judged, Compared) and not (finding and finding.gives_all)
+        else "",
         tuple(last_digits(judged)) if tells_digits and isinstance(judged, Given) else (),
     )
 
@@ -166,21 +169,21 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
     rows, columns = map(told_apart, axis_labels(step))
     like = Matrix(np.zeros((0, 0)), "", rows, columns, selection.full)
     codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    shown = {"right": right}
     from_yours = step.on_paper(judged.yours)
-    # Numbers that look the same when they are written need not be shown twice.
-    if not np.allclose(from_yours, right, rtol=0, atol=0.5 * 10.0**-digits):
-        shown = {"from your numbers": from_yours, "right": right}
-    differs = step.on_paper(_differs(judged))
+    differs = step.on_paper(_differs(judged, judged.step.array, digits))
+    goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     for place in np.ndindex(codes.shape[:-2]):
         part = codes[place]
         if np.isin(part, (CORRECT, MISSING)).all():
             continue
-        is_other = not (part == WRONG).any() or (differs[place] & (part == WRONG)).any()
+        # A matrix that looks like another one when it is written need not be shown.
+        kept = part == WRONG if (part == WRONG).any() else part != MISSING
+        shown = {"right": right}
+        if (differs[place] & kept).any() and (goes_on[place] & (part != MISSING)).any():
+            shown = {"from your numbers": from_yours, "right": right}
         others = (
             replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
             for name, v in shown.items()
-            if is_other or name == "right"
         )
         marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
         yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
@@ -189,12 +192,12 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
         yield Comparison(words, yours, tuple(others), bool(is_wrong.any()))
 
 
-def _differs(judged: Compared) -> Array:
-    """Return where the student's earlier numbers give another number in the written digits."""
-    unit = np.maximum(judged.unit, 1e-9)
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        yours, right = (np.round(x / unit) for x in (judged.yours, judged.step.array))
-        found: Array = yours != right
+def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
+    """Return where what follows from the student's numbers looks unlike others when written."""
+    unit = np.maximum(judged.unit, 10.0**-digits)
+    with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
+        yours, others = (np.round(x / unit) for x in (judged.yours, numbers))
+    found: Array = yours != others
     return found
 
 

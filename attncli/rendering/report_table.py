@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
-from attncli.checking.judged import Finding
+from attncli.checking.findings import Finding
 from attncli.files.grading import Graded, Unread
 from attncli.rendering import report, verdicts
 from attncli.rendering.blocks import Layout, Line, heading_line, plain, wrapped

@@ -91,8 +91,7 @@ def why(report: Report) -> str:
     if first is None:
         return "; ".join(left_out(report))
     judged = report.steps[first]
-    told = unexplained(judged, report.findings.get(first), report.marking.decimals or 0)
-    return reason(judged) or next(told, "")
+    return reason(judged) or next(unexplained(report, judged), "")
 
 
 def points_of(report: Graded) -> str:

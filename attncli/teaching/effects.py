@@ -18,8 +18,8 @@ from attncli.checking.agreement import (
     largest,
     reach,
 )
+from attncli.checking.catalogued import is_possible
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.possible import is_possible
 from attncli.checking.ranged import together
 from attncli.checking.rounding import Rounding
 from attncli.checking.thresholds import CUT_OFF, ROUNDED

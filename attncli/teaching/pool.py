@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.candidates import is_like
+from attncli.checking.catalogued import is_like
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.teaching.effects import Effect, Effects, Key, Question, close
 

@@ -12,17 +12,30 @@ from typing import Any, TypeAlias, TypeVar, get_type_hints
 
 import numpy as np
 
-from attncli.checking.mistakes.nodes import made_of
+from attncli.checking.mistakes.nodes import made_of, put
 from attncli.mechanisms.trace import Trace
+from attncli.notation.text import text
 from attncli.records import Record
+from attncli.tape.operations import MatMul, Transposed
 from attncli.tape.replay import Change
-from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import rewritten
+from attncli.tape.step import Expression, Operation, Step, notation_of
+from attncli.tape.walk import walk
 
 Nodes: TypeAlias = Iterator[Expression]
 """What may wrongly stand in the place of one node of an expression."""
 
-Words: TypeAlias = Mapping[str, str]
+
+class Valued(Record):
+    """A name and the text that gives its value, such as `d_k` and `d_k = 3`."""
+
+    name: str
+    text: str
+
+    def __str__(self) -> str:
+        return self.text
+
+
+Words: TypeAlias = Mapping[str, str | Valued]
 """What fills the blanks of a mistake's sentence and advice."""
 
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
@@ -52,19 +65,20 @@ def mistake(
 
     The rule is tried on every node of how a step is made that is of the kind with which its
     argument `node` is annotated. Its sentence may speak of the lines that sum to 1: `{line}` is a
-    row or a column on paper, `{one}` whose it is, `{other}` whose not. It is made in the forward
-    pass, or in the backward one.
+    row or a column on paper, `{one}` whose it is, `{other}` whose not; and of the factor of a
+    product that is another one: `{matrix}` was transposed or not, as `{how}` says. It is made in
+    the forward pass, or in the backward one.
     """
 
     def decorated(rule: Callable[[N], Nodes]) -> Mistake:
         kind = get_type_hints(rule)["node"]
 
-        def instead(node: Any) -> Nodes:
-            return rule(node) if isinstance(node, kind) else iter(())
-
         def changes(step: Step, trace: Trace) -> Changes:
-            for made in rewritten(made_of(step), instead) if step.backward == backward else ():
-                yield {step.name: made}, _words_of_lines(step, trace)
+            made = made_of(step)
+            for node in walk(made) if step.backward == backward else ():
+                for other in rule(node) if isinstance(node, kind) else ():
+                    words = {**_words_of_lines(step, trace), **_words_of_factor(node, other, step)}
+                    yield {step.name: put(made, node, other)}, words
 
         return Mistake(rule.__name__, sentence, advice, changes)
 
@@ -92,6 +106,15 @@ def _words_of_lines(step: Step, trace: Trace) -> Words:
     by_query = trace.problem.rules.normalize.axis == "keys"
     one, other = ("query", "key") if by_query else ("key", "query")
     return {"line": "row" if by_query != step.columns else "column", "one": one, "other": other}
+
+
+def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
+    if isinstance(node, MatMul) and isinstance(other, MatMul):
+        node = node.left if node.left is not other.left else node.right
+    is_turned = isinstance(node, Transposed)
+    matrix = node.operand if isinstance(node, Transposed) else node
+    how = "not transposed" if is_turned else "transposed, and should not be"
+    return {"matrix": text(notation_of(matrix, step.columns)), "how": how}
 
 
 class Wrong(Operation):

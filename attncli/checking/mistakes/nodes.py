@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TypeGuard, TypeVar
 
 from attncli.tape.step import Expression, Operation, Step
+from attncli.tape.walk import rewritten
 
 N = TypeVar("N", bound=Operation)
 
@@ -19,6 +20,11 @@ def made_by(kind: type[N], expression: Expression) -> N | None:
     """Return the operation that a step is made by, if the expression is one, made by that kind."""
     made = expression.operation if isinstance(expression, Step) else None
     return made if isinstance(made, kind) else None
+
+
+def put(expression: Expression, old: Expression, new: Expression) -> Expression:
+    """Return an expression with another in the place of a part of it; as it is without the part."""
+    return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
 def is_input(expression: Expression) -> bool:

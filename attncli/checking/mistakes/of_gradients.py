@@ -123,7 +123,7 @@ def factor_inverted_backward(node: Scale) -> Nodes:
 
 
 @mistake(
-    "A factor of the product was not transposed, or one was that should not be.",
+    "The factor {matrix} was {how}.",
     "For C = A B it is dA = dC Bᵀ and dB = Aᵀ dC: {formula}.",
     backward=True,
 )

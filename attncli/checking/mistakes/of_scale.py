@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, Valued, mistake, step_mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
@@ -67,8 +67,8 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
             by = sqrt(size) if letter.startswith("√") else float(size)
             other = replace(scale, times=1.0, over=by)
             shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            words = {"by": shown, "right": text(scale.value or scale.symbol or ROOT)}
-            yield {step.name: other}, words
+            right = Valued(text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT))
+            yield {step.name: other}, {"by": Valued(letter, shown), "right": right}
 
 
 def _sizes(letter: str, trace: Trace) -> list[int]:

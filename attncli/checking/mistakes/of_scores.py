@@ -25,14 +25,14 @@ def scores_transposed(step: Step, trace: Trace) -> Changes:
         yield {step.name: Transposed(made_of(step))}, {}
 
 
-@mistake("The keys were not transposed.", "Calculate {formula}: every query times every key.")
+@mistake("{matrix} was not transposed.", "Calculate {formula}: every query times every key.")
 def key_not_transposed(node: MatMul) -> Nodes:
     if isinstance(node.right, Transposed) and not is_projection(node.right.operand):
         yield replace(node, right=node.right.operand)
 
 
 @mistake(
-    "The weight matrix was transposed.",
+    "The weight matrix {matrix} was {how}.",
     "Keep to {formula}: transpose only what is transposed there.",
 )
 def weights_matrix_transposed(node: Transposed | MatMul) -> Nodes:

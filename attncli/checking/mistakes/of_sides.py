@@ -5,7 +5,7 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake
-from attncli.checking.mistakes.nodes import is_named, is_projection, made_of
+from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import MatMul, Transposed, dot
@@ -19,16 +19,14 @@ from attncli.tape.walk import rewritten, walk
 def queries_with_queries(step: Step, trace: Trace) -> Changes:
     """Q Qᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
-        if made := _put(made_of(step), k, q):
-            yield {step.name: made}, {}
+        yield {step.name: put(made_of(step), k, q)}, {}
 
 
 @step_mistake("The keys were compared with the keys.", "Calculate {formula}: queries with keys.")
 def keys_with_keys(step: Step, trace: Trace) -> Changes:
     """K Kᵀ for Q Kᵀ."""
     for q, k in _projected_sides(step, trace):
-        if made := _put(made_of(step), q, k):
-            yield {step.name: made}, {}
+        yield {step.name: put(made_of(step), q, k)}, {}
 
 
 @step_mistake(
@@ -48,9 +46,7 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
                 (RepeatHeads(used[0], heads), RepeatHeads(used[1], heads)),
             ]
         for one, other in ways:
-            made = _put(made_of(step), q, one)
-            if made and (both := _put(made, k, other)):
-                yield {step.name: both}, {}
+            yield {step.name: put(put(made_of(step), q, one), k, other)}, {}
 
 
 def _uncut(made: Expression | None) -> Expression | None:
@@ -70,11 +66,6 @@ def _projected_sides(
     if q.operation is k.operation or (same_number and q.array.shape[-2] != k.array.shape[-2]):
         return []
     return [sides]
-
-
-def _put(expression: Expression, old: Expression, new: Expression) -> Expression | None:
-    """Return an expression with another in the place of a part of it."""
-    return next(rewritten(expression, lambda node: (new,) if node is old else ()), None)
 
 
 @step_mistake("The scores are {used}, not {right}.", "Calculate {formula}.")

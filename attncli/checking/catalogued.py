@@ -1,0 +1,273 @@
+"""The mistakes of the catalogue as hypotheses of what went wrong in a step.
+
+No mistake is named whose calculation, on the student's own operands, does not give the student's
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.attention.normalizers import Sum
+from attncli.checking.agreement import agrees
+from attncli.checking.answers import Written
+from attncli.checking.findings import Finding
+from attncli.checking.hypotheses import Hypothesis, WrongStep
+from attncli.checking.judged import CORRECT
+from attncli.checking.judging import Judge
+from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.mistakes.mistake import Mistake, Valued, Words
+from attncli.checking.thresholds import CUT_OFF
+from attncli.mechanisms.trace import Trace
+from attncli.records import Record, replace
+from attncli.tape.operations import Transposed
+from attncli.tape.replay import Change, Replay, fitted
+from attncli.tape.step import Expression, Step
+from attncli.tape.walk import evaluate, walk
+from attncli.text.sentences import all_of
+
+SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
+"""The steps that each of these mistakes takes for each other."""
+
+ALIKE = (
+    {"key_not_transposed", "step_transposed"},
+    {"scores_transposed", "swapped_q_k"},
+    *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
+)
+"""Pairs of names of one mistake, where they give the very same numbers."""
+
+MIN_EXACT = 2
+"""Minimum count of wrong numbers that are not given by chance with all their digits. Chosen."""
+
+
+class MistakeInStep(Record, eq=False):
+    """A mistake that may have been made in a step, and what would have been calculated instead.
+
+    Its place is the wrong step, or a hidden one before it; the words fill the blanks of its
+    sentence.
+    """
+
+    mistake: Mistake
+    place: Step
+    change: Change
+    words: Words
+
+    def finding(self, step: Step, where: str = "") -> Finding:
+        """Return the finding in a step; `where` is the part of it that is wrong, or ""."""
+        words: Words = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        names = {key: w.name if isinstance(w, Valued) else w for key, w in words.items()}
+        sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
+        is_named = "{step}" in sentence or self.place is step
+        places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
+        what, hint = sentence.format(**words), sentence.format(**names)
+        place = f"In {places}" if places else ""
+        return Finding(self.mistake.id, what, advice, place, hint=None if hint == what else hint)
+
+
+@lru_cache(maxsize=512)  # steps; without it, a wrong submission takes a tenth longer
+def mistakes_in(trace: Trace, place: Step) -> Mapping[str, Sequence[MistakeInStep]]:
+    """Return the mistakes that may be made in one step, by id; the same for all submissions."""
+    found: dict[str, list[MistakeInStep]] = {}
+    for mistake in MISTAKES.values():
+        for change, words in mistake.changes(place, trace):
+            made = MistakeInStep(mistake, place, change, words)
+            found.setdefault(mistake.id, []).append(made)
+    return found
+
+
+def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
+    """Yield the mistakes that may be made in a step, then those in hidden steps before it.
+
+    The order is that of the catalogue, and for each mistake in a step before it the nearest step
+    comes first. One number that is wrong alone tells nothing of hidden steps.
+    """
+    before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
+    for places in ([step], before):
+        by_place = [mistakes_in(judge.trace, place) for place in places]
+        for id_ in MISTAKES:
+            for found in by_place:
+                yield from found.get(id_, ())
+
+
+# ---- which of them holds
+
+
+class Explained(Record, eq=False):
+    """A mistake that gives wrong numbers, what the step becomes by it, and how likely it is.
+
+    Of the ranks, tuples of what speaks against it, the first in order is the likeliest.
+    """
+
+    made: MistakeInStep
+    numbers: Array
+    finding: Finding
+    rank: tuple[bool, ...]
+
+
+def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
+    """Return the likeliest mistake that gives the numbers of a step, with at most one other.
+
+    First comes what no right number contradicts; what gives the whole step, before what gives whole
+    rows or heads of it; what is also seen in another step; and what gives the very digits.
+    """
+    before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
+    found = list(filter(None, (_explained(wrong, made) for made in before)))
+    if not found:
+        return None
+    first, *others = sorted(found, key=lambda one: one.rank)
+    also = (other.finding for other in others if _says_more(wrong.judge, other, first))
+    is_certain = len(wrong.cells) > 1 or wrong.is_certain(Hypothesis(first.finding, None), 2)
+    return replace(first.finding, certain=is_certain, also=tuple(also)[:1])
+
+
+def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
+    """Return True if a mistake is not the first one, and no right number contradicts it."""
+    ids = other.finding.id, first.finding.id
+    is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
+    return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.made))
+
+
+def is_like(one: str, other: str) -> bool:
+    """Return True if two ids may be names of one mistake, of which the first says it all.
+
+    Whoever skips a step takes the one before it.
+    """
+    return "earlier_step_used" in (one, other) or {one, other} in ALIKE
+
+
+def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
+    """Return True if one of two steps that are said to be exchanged was given and is right."""
+    steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
+    return any(known is not None and (known.codes == CORRECT).all() for known in steps)
+
+
+def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
+    """Return a mistake with its rank if it gives the wrong cells, None otherwise.
+
+    It is tried on the numbers as they were written, as they were before rounding, and on intervals
+    that allow for what was rounded in between. These may be too wide to tell anything of the
+    numbers; but no mistake gives the digits of several by chance.
+    """
+    judge, step = wrong.judge, wrong.judged.step
+    found = judge.midpoints.changed(step, made.change)
+    numbers = fitted(found, step)
+    if found is None or numbers is None or not _is_in_reach(wrong, numbers):
+        return None
+    if not is_possible(judge.trace, judge.midpoints, step, made.change, found):
+        return None
+    is_several = len(wrong.cells) >= MIN_EXACT
+    is_exact = is_several and bool(wrong.fits(numbers).all())
+    if is_several and not is_exact and wrong.is_first and not judge.operands.is_first(step):
+        unrounded = fitted(judge.operands.meant.changed(step, made.change), step)
+        is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
+    where = ""
+    if not is_exact:
+        ranges = fitted(judge.ranges.changed(step, made.change), step)
+        fits = wrong.fits(ranges)
+        where = "" if fits.all() else _whole_lines(wrong, fits)
+        if ranges is None or not (fits.all() or where):
+            return None
+    is_seen = _is_seen_elsewhere(judge, step, made.change)
+    if is_seen is False:
+        return None
+    rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
+    finding = replace(made.finding(step, where), gives_all=not where)
+    return Explained(made, numbers, finding, rank)
+
+
+def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
+    """Return True if a mistake may give half of the wrong cells; intervals take most of the time.
+
+    An interval that holds the student's number and the mistake's, and is narrower than the
+    difference that it explains, leaves those two no farther apart than the student's number and the
+    right one. So this rejects nothing that fits.
+    """
+    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
+        off = np.abs(wrong.given - numbers)
+        most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
+    return bool(2 * (off > most)[wrong.wrong].sum() <= len(wrong.cells))
+
+
+def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
+    """Return True if the other steps that a mistake changes have its numbers, too.
+
+    None where no other of them was given.
+    """
+    seen = None
+    for name in change:
+        given, other = judge.given.get(name), judge.trace.steps.get(name)
+        if name == step.name or other is None or not isinstance(given, Written):
+            continue
+        found = fitted(judge.midpoints.changed(other, {name: change[name]}), other)
+        if found is None:
+            return False
+        near = agrees(given.values, given.unit, found, given.share, CUT_OFF)
+        if not (near | given.missing).all():
+            return False
+        seen = True
+    return seen
+
+
+def _whole_lines(wrong: WrongStep, fits: Array) -> str:
+    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
+
+    A single cell may be a coincidence.
+    """
+    cells, step = wrong.wrong, wrong.judged.step
+    if "head" in step.leading:
+        heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
+        if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:
+            return _listed("head", [str(h + 1) for h in heads])
+    if cells.ndim != 4:
+        return ""
+    rows = [r for r in range(cells.shape[2]) if cells[:, :, r].any()]
+    enough = all(cells[:, :, r].sum() > 1 for r in rows)
+    if cells.shape[2] > len(rows) and enough and fits[:, :, rows].all():
+        return _listed(wrong.noun(-2), [wrong.line(-2, r) for r in rows])
+    return ""
+
+
+def _listed(noun: str, names: list[str]) -> str:
+    return f"{noun}{'s' if len(names) > 1 else ''} {all_of(names)}"
+
+
+# ---- what nobody does
+
+
+def is_possible(
+    trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
+) -> bool:
+    """Return True if somebody may have calculated a step so.
+
+    Nobody writes a row again and again for the other rows; heads, though, may share what all of
+    them are made from, and a sum is written beside everything that it is the sum of. Nor can
+    weights sum to 1 over the queries where there is only one query.
+
+    Args:
+        trace: the right calculation.
+        replay: the calculation that was changed.
+        step: the changed step.
+        change: what was calculated instead.
+        found: what the step became.
+    """
+    made = change.get(step.name, step.operation)
+    for axis in range(-1, 1 - found.ndim, -1):
+        if found.shape[axis] != step.array.shape[axis] and not _is_summed(made, axis):
+            return False
+    right = trace.problem.rules.normalize.along
+    sums = (node for node in walk(made) if isinstance(node, Sum)) if made is not None else ()
+    return not any(
+        node.along != right and evaluate(node.operand, replay).shape[node.along] == 1
+        for node in sums
+    )
+
+
+def _is_summed(made: Expression | None, axis: int) -> bool:
+    """Return True if an axis has the size 1 because what was along it was added up."""
+    if isinstance(made, Transposed):
+        return _is_summed(made.operand, -3 - axis)
+    return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

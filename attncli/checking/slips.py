@@ -1,0 +1,453 @@
+"""Slips: the searches for the small thing that went wrong in a step, of one kind each.
+
+A search yields hypotheses of wrong numbers; `hypotheses` tests them all in one way. Those of one
+cell are searched where one is wrong, the others where several are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import takewhile
+from math import prod
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.intervals import Interval, hull
+from attncli.attention.masks import Masked
+from attncli.attention.normalizers import Exp, Shares, Sum
+from attncli.checking.agreement import float_error, is_exact
+from attncli.checking.findings import Finding
+from attncli.checking.hypotheses import MAX_SIZE, Hypothesis, WrongStep
+from attncli.checking.mistakes.nodes import made_by
+from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
+from attncli.explaining.terms import Leaf, Term
+from attncli.tape.cells import cell_name, place_of
+from attncli.tape.operations import Divide
+from attncli.tape.step import Step
+from attncli.tape.walk import evaluate, sources
+from attncli.text.sentences import all_of
+
+# ---- in one cell
+
+POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
+"""By how many places a decimal point may be moved. Chosen."""
+
+OF_A_TERM = (
+    (-2, "sign_slip", "was taken as {}"),
+    (-1, "single_cell_slip", "was left out"),
+    (1, "single_cell_slip", "was counted twice"),
+)
+"""How often a term of a sum is there too often, and what that is called."""
+
+CARRIES = (1, 10, 100)
+"""Amounts by which a sum is off that was added up wrongly by hand. Chosen."""
+
+
+def wrong_sign(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The number has the wrong sign."""
+    finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
+    if wrong.given[wrong.cells[0]]:
+        yield Hypothesis(finding, written=np.where(wrong.wrong, -wrong.given, wrong.given))
+
+
+def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The number is right but for the place of its point.
+
+    Its last digit moves with the point, or a 0 was put behind it: 32 is no 3 whose point was moved.
+    """
+    (place,) = wrong.cells
+    given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
+    words = "Its decimal point stands in the wrong place."
+    advice = "Put the point where it belongs."
+    finding = Finding("decimal_point_slip", words, advice, wrong.place)
+    for factor in (10.0**-power for power in POWERS_OF_TEN):
+        if not np.isfinite([given * factor, unit * factor]).all():
+            continue  # an infinite unit would let anything round to it
+        written = np.where(wrong.wrong, given * factor, wrong.given)
+        units = np.where(wrong.wrong, unit * factor, wrong.judged.unit)
+        kept = abs(given * factor / unit) if unit else 0.0
+        if factor < 1 <= kept < np.inf and abs(kept - round(kept)) < 1e-6:
+            yield Hypothesis(finding, written=written)
+        if abs(given) > unit:
+            yield Hypothesis(finding, written=written, unit=units)
+
+
+def swapped_digits(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Two neighbouring digits of the number have changed places: 14 for 41."""
+    (place,) = wrong.cells
+    unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
+    count = abs(given) / unit if unit else np.inf
+    digits = f"0{round(count):d}" if np.isfinite(count) else ""  # 0.41 may be 4.01
+    words = "Two of its digits have changed places."
+    finding = Finding("digits_swapped", words, "Copy the number again.", wrong.place)
+    for i in range(len(digits) - 1):
+        other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
+        if other != digits:
+            number = float(np.copysign(int(other) * unit, given))
+            yield Hypothesis(finding, written=np.where(wrong.wrong, number, wrong.given))
+
+
+def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """One of the products, or addends, that the number is the sum of was taken otherwise."""
+    (place,) = wrong.cells
+    yours = float(wrong.judged.yours[place])
+
+    def instead(id_: str, what: str, number: float) -> Hypothesis:
+        finding = Finding(id_, what, wrong.again, wrong.place, hint="")
+        numbers = np.where(wrong.wrong, number, wrong.judged.yours)
+        return Hypothesis(finding, wrong.with_numbers(numbers, wrong.wrong))
+
+    if not np.isfinite([float(wrong.given[place]), yours]).all():
+        return
+    terms = [factors for factors in wrong.terms(place) if _product(factors)]
+    for times, id_, words in OF_A_TERM:
+        for factors in terms:
+            product = _product(factors)
+            said = f"{_written(factors)} {words.format(short(-product))}."
+            yield instead(id_, said, yours + times * product)
+    for factors in terms:
+        if len(factors) > 1:
+            total = sum(factor.value for factor in factors)
+            said = f"{_written(factors)} was taken as {short(total)}, the sum."
+            yield instead("single_cell_slip", said, yours - _product(factors) + total)
+
+
+def _product(factors: Sequence[Term]) -> float:
+    return prod(factor.value for factor in factors)
+
+
+def _written(factors: Sequence[Term]) -> str:
+    """Return a product as it is written, such as 2·(-1); an addend is itself."""
+    texts = [short(factor.value) for factor in factors]
+    if len(texts) > 1:
+        texts = [f"({x})" if x.startswith("-") else x for x in texts]
+    return "·".join(texts)
+
+
+def off_by(wrong: WrongStep) -> str:
+    """Return by how much a sum is off, where it is an amount that hands add up wrongly; or ""."""
+    (place,) = wrong.cells
+    off = float(wrong.given[place] - wrong.judged.yours[place])
+    if abs(off) not in CARRIES or not wrong.terms(place):
+        return ""
+    return f"It is {abs(off):g} too {'large' if off > 0 else 'small'}."
+
+
+def short(value: float) -> str:
+    """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
+
+    >>> short(-0.0), short(2 / 3), short(0.15), short(1e-5)
+    ('0', '2/3', '0.15', '1e-05')
+    """
+    is_decimal = round(value, 4) == value
+    for parts in (3, 6, 7, 9) if not is_decimal and abs(value) < 10 else ():
+        count = round(value * parts)
+        if count % parts and abs(value * parts - count) < 1e-9:
+            return f"{count}/{parts}"
+    if 0 < abs(value) < 1e-3 or abs(value) >= 1e9:
+        return f"{value:.4g}"
+    return f"{value + 0.0:.4f}".rstrip("0").rstrip(".")  # −0 is 0
+
+
+# ---- in one row or column
+
+
+def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The numbers of the line were divided by another sum than they should, or by a third number.
+
+    It is that of another line, or else what the largest dividend was divided by.
+    """
+    made, judge = wrong.judged.step.operation, wrong.judge
+    if wrong.axis is None or not isinstance(made, Divide):
+        return
+    dividend, divisor = (
+        np.broadcast_to(evaluate(part, judge.midpoints), wrong.given.shape)
+        for part in (made.dividend, made.divisor)
+    )
+    line = wrong.in_line & wrong.shown
+    at = max(map(tuple, np.argwhere(line).tolist()), key=lambda place: abs(float(dividend[place])))
+    if not wrong.given[at]:
+        return
+    right, fitted = float(divisor[at]), float(dividend[at] / wrong.given[at])
+    subject = f"All {line.sum()} numbers were" if wrong.is_only_line else "It was"
+    id_ = "wrong_divisor" if wrong.is_only_line else f"{wrong.noun(wrong.axis)}_slip"
+    hint = "The numbers were divided by a wrong one." if wrong.is_only_line else ""
+    for total in dict.fromkeys((*np.unique(divisor).tolist(), fitted)):
+        by = f"about {total:.3g}" if total == fitted else short(total)
+        what = f"{subject} divided by {by}, not by {short(right)}."
+        finding = Finding(id_, what, wrong.again, wrong.place, hint=hint)
+        numbers = wrong.with_numbers(dividend / total, line) if total * right > 0 else None
+        hypothesis = Hypothesis(finding, numbers, fitted=int(total == fitted))
+        yield hypothesis
+        if wrong.holds(hypothesis):
+            return  # the third number would be the same one, but for the digits
+
+
+def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The line holds the numbers of another line; first of the one that is nearest."""
+    axis, given, yours = wrong.axis, wrong.given, wrong.judged.yours
+    if axis is None or wrong.is_only_line:
+        return
+    noun, own = wrong.noun(axis), wrong.cells[0][axis]
+    others = {i: np.take(yours, [i], axis) for i in range(given.shape[axis]) if i != own}
+
+    def off(other: int) -> float:
+        differences = np.abs(given - others[other])[wrong.in_line & wrong.shown]
+        return float(np.nan_to_num(differences, nan=0.0, posinf=0.0).sum())
+
+    for other in sorted(others, key=off):
+        what = f"It holds the numbers of {noun} {wrong.line(axis, other)}."
+        finding = Finding(f"{noun}_slip", what, wrong.again, wrong.place)
+        yield Hypothesis(finding, wrong.with_numbers(others[other], wrong.in_line))
+
+
+def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """A number was read as another one in a whole line.
+
+    Each cell is a sum of products. A number that is a factor in every cell of the line, and was
+    misread, puts them off by the same multiple of the other factors.
+    """
+    if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
+        return
+    cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]
+    if len(cells) > MAX_SIZE:
+        return
+    terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
+    off = np.array([wrong.given[at] - wrong.judged.yours[at] for at in cells])
+    for leaf in dict.fromkeys(leaf for factors in terms[0] for leaf in factors):
+        others = [_beside(leaf, cell) for cell in terms]
+        slopes = np.array([sum(other.value for other in cell) for cell in others])
+        if not isinstance(leaf, Leaf) or not all(others) or np.count_nonzero(slopes) < 2:
+            continue
+        name, right = cell_name(leaf.step, place_of(leaf.step, leaf.at)), leaf.value
+        # What was read has no more decimals than what is written there.
+        decimals = next((d for d in range(4) if round(right, d) == right), 4)
+        by = float(off @ slopes / (slopes @ slopes))
+        for change in dict.fromkeys(round(by, digits) for digits in range(decimals + 1)):
+            what = f"{name} was read as {short(right + change)}, not as {short(right)}."
+            advice, hint = f"Copy {name} again.", f"{name} was misread."
+            finding = Finding("miscopied_number", what, advice, wrong.place, hint=hint)
+            numbers = wrong.judged.yours.copy()
+            numbers[tuple(zip(*cells, strict=True))] += change * slopes
+            hypothesis = Hypothesis(finding, wrong.with_numbers(numbers, wrong.in_line), fitted=1)
+            yield hypothesis
+            if wrong.holds(hypothesis):
+                break  # more digits are the same number
+
+
+def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """One hidden score of the row was another one: all other weights stand in the right ratios.
+
+    Of weights w and powers e, w_k / (1 − w_k) is e_k divided by the sum of the other powers.
+    """
+    shares, judge = wrong.judged.step.operation, wrong.judge
+    if not isinstance(shares, Shares) or wrong.axis != -2:
+        return
+    power, total = made_by(Exp, shares.dividend), made_by(Sum, shares.divisor)
+    if power is None or total is None or total.along != -1:
+        return
+    scores, (batch, head, row, _) = power.operand, wrong.cells[0]
+    hidden = judge.operands.hidden_before(wrong.judged.step)
+    if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
+        return
+    e = evaluate(shares.dividend, judge.midpoints)[batch, head, row]
+    given, unit = (x[batch, head, row] for x in (wrong.given, wrong.judged.unit))
+    right = judge.midpoints(scores)[batch, head, row]
+    if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.given.shape:
+        return
+    for k in np.flatnonzero((e > 0) & (given > unit) & (given < 1 - unit)).tolist():
+        low, high = given[k] - ROUNDED * unit[k], given[k] + ROUNDED * unit[k]
+        rest = e / (e.sum() - e[k])
+        ends = [wrong.judged.yours.copy() for _ in range(2)]
+        for end, share, other in zip(ends, (low, high), (high, low), strict=True):
+            end[batch, head, row] = rest * (1 - other)
+            end[batch, head, row, k] = share
+        per_power = power.temperature / np.log(power.base)
+        least, most = (right[k] + per_power * np.log(x / (1 - x) / rest[k]) for x in (low, high))
+        about = float(least + most) / 2
+        about = next((x for d in range(9) if least <= (x := round(about, d)) <= most), about)
+        name = cell_name(scores, place_of(scores, (batch, head, row, k)))
+        what = f"It is as if {name} had been {short(about)}, not {short(float(right[k]))}."
+        advice, hint = f"Calculate {name} again.", f"It is as if {name} had been another number."
+        finding = Finding("row_slip", what, advice, wrong.place, hint=hint)
+        yield Hypothesis(finding, Interval(*ends), fitted=1)
+
+
+def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
+    """Return the other factors of the products in which a number is a factor."""
+    return [(b if a is leaf else a) for a, b in terms if a is leaf or b is leaf]
+
+
+# ---- all over a matrix
+
+MAX_NAMED = 3
+"""Maximum number of cells that are named one by one before the others are only counted."""
+
+MAX_TEXT = 12
+"""Maximum length of a written number, in characters, that is repeated in a sentence."""
+
+MIN_EVEN = 3
+"""Minimum count of numbers of which one factor, or one value, for all is no coincidence. Chosen."""
+
+
+def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """A blocked cell holds a number, or one that is let through holds none.
+
+    No sign or digit explains that, so it is said before any other slip; but not where numbers are
+    wrong, too, of which the mask says nothing.
+    """
+    blocked = _blocked(wrong)
+    if blocked is None:
+        return
+    nothing = (wrong.given == -np.inf) | (wrong.given == 0)
+    written = np.where(wrong.wrong & (blocked | nothing), wrong.judged.yours, wrong.given)
+    sign = "−∞" if isinstance(wrong.judged.step.operation, Masked) else "0"
+    is_one = len(wrong.cells) == 1
+    them, they_are = ("it", "it is") if is_one else ("them", "they are")
+    hint = None
+    if blocked[wrong.wrong].all():
+        what = f"The mask blocks {them}, so {they_are} {sign}."
+        hint = f"The mask blocks {them}." if sign == "0" else None
+    elif not blocked[wrong.wrong].any():
+        what = f"The mask lets {them} through, so {they_are} not {sign}."
+    else:
+        what = "The mask blocks some of them, and lets the others through."
+    place = f"{_listed(wrong)} {'is' if is_one else 'are'} wrong"
+    finding = Finding("mask_slip", what, "Look at the mask again.", place, hint=hint)
+    yield Hypothesis(finding, written=written, is_fact=True)
+
+
+def _blocked(wrong: WrongStep) -> Array | None:
+    """Return which cells the student's mask, or else the right one, blocks; None without a mask."""
+    step, midpoints = wrong.judged.step, wrong.judge.midpoints
+    if isinstance(step.operation, Masked):
+        return np.asarray(wrong.judged.yours == -np.inf)
+    if not step.name.startswith(("exp", "weights")):
+        return None
+    for other in wrong.judge.trace:
+        is_like = other.trailing == step.trailing and other.array.shape == step.array.shape
+        if isinstance(other.operation, Masked) and is_like:
+            return np.asarray((midpoints(other) == -np.inf) & (wrong.judged.yours == 0))
+    return None
+
+
+def _listed(wrong: WrongStep) -> str:
+    """Return the names of the wrong cells, or of some and how many more there are."""
+    names = [wrong.cell(place) for place in wrong.cells[:MAX_NAMED]]
+    if len(wrong.cells) > MAX_NAMED:
+        names = [*names[:-1], f"{len(wrong.cells) - MAX_NAMED + 1} more"]
+    return all_of(names)
+
+
+def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Every wrong cell has the wrong sign."""
+    if wrong.wrong[wrong.shown].all():
+        has = _every(wrong, "has", "have")
+    else:
+        has = f"{len(wrong.cells)} of the numbers have"
+    finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
+    if wrong.given[wrong.wrong].any():
+        written = np.where(wrong.wrong, -wrong.given, wrong.given)
+        yield Hypothesis(finding, written=written, is_fact=True)
+
+
+def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
+    """Return all numbers of the step with a verb, as a sentence begins with them."""
+    if wrong.is_one_line:
+        return f"All {wrong.shown.sum()} numbers {of_several}"
+    return f"Every number {verb}"
+
+
+def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Every number is the same multiple of the right one, simple factors first."""
+    judged = wrong.judged
+    # Somebody may have multiplied what was rounded already.
+    is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
+    blurred = judged.unit / 2 if is_rounded else 0.0
+    least, most = judged.follows.low - blurred, judged.follows.high + blurred
+    kept = wrong.shown & (least * most > 0)  # what may be 0 says nothing of a factor
+    given = wrong.given[kept]
+    if given.size < MIN_EVEN or not np.isfinite([given, judged.yours[kept]]).all():
+        return
+    # Each number allows the factors with which the right one rounds to it.
+    more = ROUNDED * judged.unit[kept] + float_error(given, judged.written.share)
+    ends = [(given + way * more) / end[kept] for way in (-1, 1) for end in (least, most)]
+    low, high = float(np.minimum.reduce(ends).max()), float(np.maximum.reduce(ends).min())
+    middle, parts = (low + high) / 2, {1 / n: f"1/{n} of" for n in range(2, 11)}
+    parts |= {1 / 2: "half", 1 / 3: "a third of", 1 / 4: "a quarter of"}
+    simple = (*parts, *(round(middle, digits) for digits in range(4)), middle)
+    factor = next((x for x in simple if low <= x <= high), 1.0)
+    if 1 / NEARLY_ONE < factor < NEARLY_ONE or low <= 0 <= high:
+        return
+    words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
+    every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
+    which = "is one too many" if abs(factor) > 1 else "was left out"
+    finding = Finding(
+        "constant_factor",
+        f"{every} {words} what {they} should be.",
+        f"Look for a factor that {which}.",
+        hint="All numbers are off by the same factor.",
+    )
+    yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
+
+
+def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """The numbers are those of another step, one that comes before."""
+    step = wrong.judged.step
+    for other in takewhile(lambda other: other is not step, wrong.judge.trace):
+        if other.array.shape == wrong.given.shape:
+            what = f"These are the numbers of {other.name}, not those of {step.name}."
+            finding = Finding("another_step", what, f"Calculate {step.formula}.")
+            yield Hypothesis(finding, wrong.judge.midpoints(other), is_fact=True)
+
+
+def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
+    """Two rows, two columns or two cells have changed places."""
+    given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
+
+    def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
+        written, unit = given.ravel()[swapped], wrong.judged.unit.ravel()[swapped]
+        return Hypothesis(Finding(id_, what, advice), None, written, unit, is_fact=True)
+
+    heads = wrong.wrong.any(axis=tuple(range(2, given.ndim)), keepdims=True)
+    for axis in (-2, -1):
+        lines = sorted({place[axis] for place in wrong.cells})
+        if len(lines) == 2 and given.shape[-3 - axis] > 1:
+            noun, names = wrong.noun(axis), [wrong.line(axis, line) for line in lines]
+            order = np.arange(given.shape[axis])
+            order[lines] = order[lines[::-1]]
+            swapped = np.where(heads, np.take(places, order, axis), places)
+            what = f"{noun.capitalize()}s {' and '.join(names)} have changed places."
+            yield found(f"{noun}s_swapped", what, f"Write each {noun} into its own place.", swapped)
+    if len(wrong.cells) == 2:
+        one, other = wrong.cells
+        swapped = places.copy()
+        swapped[one], swapped[other] = places[other], places[one]
+        what = f"{wrong.cell(one)} and {wrong.cell(other)} have changed places."
+        yield found("cells_swapped", what, "Write each number into its own cell.", swapped)
+
+
+def all_the_same(wrong: WrongStep) -> Finding | None:
+    """Return that every number is the same one, though nothing says so; None if it is not so."""
+    step, given = wrong.judged.step, wrong.given[wrong.shown]
+    if given.size < MIN_EVEN or not (given == given[0]).all():
+        return None
+    if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:
+        return None  # nearly all of the right ones are this number
+    # One sum, taken over everything, may stand in every row; 0 and 1 need no calculation.
+    if 1 in step.array.shape[-2:] and abs(given[0]) not in (0.0, 1.0):
+        return None
+    # From numbers that are all the same follow such numbers.
+    if any(map(_is_even, (step.array[wrong.shown], *(one.array for one in sources(step))))):
+        return None
+    texts = {str(text) for text in wrong.judged.written.texts[wrong.shown].ravel()}
+    text = texts.pop() if len(texts) == 1 else ""
+    shown = text if 0 < len(text) <= MAX_TEXT else short(float(given[0]))
+    what = f"Every number of {step.name} is {shown}."
+    return Finding("all_the_same", what, "Work each number out.")
+
+
+def _is_even(numbers: Array) -> bool:
+    kept = numbers[np.isfinite(numbers)]
+    return bool(kept.size == 0 or (numbers.size > 1 and np.ptp(kept) <= 1e-9 * np.abs(kept).max()))
