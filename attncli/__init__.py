@@ -79,10 +79,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "checking.answers": ("Submission",),
     "checking.check": ("AnswerKey", "Report", "check"),
     "checking.findings": ("Finding",),
     "checking.judged": ("Compared", "Given", "Judged", "Misshapen", "NotGiven"),
+    "checking.submission": ("Submission",),
     "errors": ("Fault", "InputError", "Place"),
     "explaining.explain": ("Explanation", "Source", "explain", "explain_all"),
     "files.assignment": ("Assignment", "load_assignment"),
