@@ -575,3 +575,10 @@ def test_a_wrong_shape_in_a_batch() -> None:
     answers = {"Q": right["Q"].value.tolist(), "K": [[1, 2, 3]], "weights": weights}
     report = attncli.check(problem, answers)
     assert report.steps["K"].status == report.steps["weights"].status == "wrong"
+
+
+def test_the_square_of_a_huge_width() -> None:
+    """Mistakes are tried with it, though no float holds it."""
+    problem = attncli.Problem(X=[[1, 0], [0, 1]], score={"name": "distance", "width": 1e200})
+    report = attncli.check(problem, {"scores": [[1, 2], [3, 4]]})
+    assert report.verdict == "wrong"

@@ -261,3 +261,16 @@ def test_a_page_has_one_heading_of_the_first_level(title: str) -> None:
     trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], title=title))
     assert attncli.render(trace, "html").count("<h1") == 1
     assert attncli.render([trace, trace], "html").count("<h1") == (2 if title else 1)
+
+
+@pytest.mark.parametrize("kv_heads", [1, 2])
+def test_given_queries_that_are_cut_into_heads_are_on_the_page_once(kv_heads: int) -> None:
+    """The input has the name of the step, whose cells a page explains."""
+    keys = [[1, 2][:kv_heads]]
+    problem = attncli.Problem(
+        Q=[[0.7171, 2], [3, 1]], K=keys, V=keys, heads=2, kv_heads=kv_heads, score="dot"
+    )
+    trace = attncli.compute(problem)
+    for form in ("table", "markdown", "latex"):
+        assert attncli.render(trace, form, only=("Q",)).count("0.7171") == 1, form
+    assert attncli.render(trace, "html").count("cut into") >= 1

@@ -189,6 +189,9 @@ class _Walk:
     def _sources(self, step: Step, figures: Figures) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figures."""
         made = step.operation
+        cut = made.operand if isinstance(made, SplitHeads) else None
+        if isinstance(cut, Step) and cut.name == step.name:
+            return []  # Q cut into heads shows all of Q
         if self.suffices(figures):
             parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]

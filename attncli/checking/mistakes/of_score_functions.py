@@ -111,7 +111,7 @@ def half_forgotten(node: GaussianExponent) -> Nodes:
     """The squared distance divided by width², or by nothing."""
     yield Scale(node, times=2.0)
     if node.width != 1:
-        yield Scale(node, times=2.0 * node.width**2)
+        yield Scale(node, times=2.0 * node.width * node.width)
 
 
 @mistake("The squared distance was divided by 2·width.", "Square the width: divide by 2·width².")
@@ -122,7 +122,7 @@ def width_not_squared(node: GaussianExponent) -> Nodes:
 
 @mistake("The distance was not squared.", "Leave the root out: ‖q − k‖² is the sum of squares.")
 def distance_not_squared(node: GaussianExponent) -> Nodes:
-    over = 2 * node.width**2
+    over = 2 * node.width * node.width
     yield wrong(lambda exponent: np.sqrt(-exponent * over) / -over, node)
 
 
