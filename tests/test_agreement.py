@@ -147,6 +147,6 @@ def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
 
 
 def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:
-    weights = np.array([[0.33, 0.33, 0.33], [0.13, 0.25, 0.63]])
+    weights = np.array([[0.33, 0.33, 0.33], [0.333, 0.334, 0.333], [0.13, 0.25, 0.63]])
     found = with_sum(weights, -1, 1.0, Rounding(2))
-    assert found.tolist() == [[0.34, 0.33, 0.33], [0.13, 0.25, 0.62]]
+    assert found.tolist() == [[0.34, 0.33, 0.33], [0.33, 0.34, 0.33], [0.13, 0.25, 0.62]]

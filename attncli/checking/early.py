@@ -242,7 +242,7 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding]
     along = axis_of_shares(given.step)
     for rounding in roundings if along is not None else ():
         if rounding.writes(unit):
-            adjusted = with_sum(rounding(found), along or 0, 1.0, rounding)[:, cells]
+            adjusted = with_sum(found, along or 0, 1.0, rounding)[:, cells]
             whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
             fits = fits | whole
     return fits

@@ -121,18 +121,17 @@ def _printed(number: float, power: float) -> float:
     return round(Decimal(abs(number)).scaleb(round(log10(power))))
 
 
-def with_sum(weights: Array, along: int, total: Array | float, rounding: Rounding) -> Array:
-    """Return rounded shares of which the largest of each line takes what the sum is short of.
+def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding) -> Array:
+    """Return shares rounded, of which the largest of each line takes what the sum is short of.
 
     Args:
-        weights: shares that are rounded already.
+        shares: the shares with every digit.
         along: the axis of a line.
         total: what the lines sum to: 1, or 0 where everything is blocked.
-        rounding: how the shares were rounded; the largest is written with the same digits.
+        rounding: how the shares are rounded; the largest is written with the same digits.
     """
-    largest = weights.argmax(axis=along, keepdims=True)
-    missing = total - weights.sum(axis=along, keepdims=True)
-    found = weights.copy()
+    largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
+    missing = total - found.sum(axis=along, keepdims=True)
     taken = np.take_along_axis(found, largest, along) + missing
     np.put_along_axis(found, largest, rounding.of_mode(UP)(taken), along)
     return found
