@@ -391,6 +391,7 @@ def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
         ("Homework 3 of Ada,,\nscores,,\n", "Homework 3 of Ada"),
         ("Homework 3 of Ada\n# in a hurry\n# and late\nscores\n", "in a hurry\nand late"),
         ("Homework 3\nstudent,Ada\ncomment,I tried\nscores\n", "Homework 3\nI tried"),
+        ("student,\nscores,,\n", ""),
         ("# scores\n", ""),
         ("Q\n\nscores\n", ""),
     ],
