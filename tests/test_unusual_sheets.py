@@ -391,7 +391,6 @@ def test_a_marking_from_python_stands_in_no_file(plain: Path) -> None:
         ("Homework 3 of Ada,,\nscores,,\n", "Homework 3 of Ada"),
         ("Homework 3 of Ada\n# in a hurry\n# and late\nscores\n", "in a hurry\nand late"),
         ("Homework 3\nstudent,Ada\ncomment,I tried\nscores\n", "Homework 3\nI tried"),
-        ("student,\nscores,,\n", ""),
         ("# scores\n", ""),
         ("Q\n\nscores\n", ""),
     ],
@@ -410,6 +409,13 @@ def test_titles_and_comments_of_a_table_are_kept(text: str, comment: str, tmp_pa
         assert report.skipped == ()
         assert report.verdict == "correct"
         assert report.name == ("Ada" if "student" in text else str(file))
+
+
+def test_an_empty_field_for_the_name_is_no_title(tmp_path: Path) -> None:
+    file = tmp_path / "ada.csv"
+    file.write_text("student,\nscores,,\n" + "".join(",".join(map(str, r)) + "\n" for r in SCORES))
+    (sheet,) = attncli.load_answers(file)
+    assert (sheet.comment, sheet.name) == ("", str(file))
 
 
 def test_a_title_of_a_problem_is_still_an_unknown_key(attn: Attn, tmp_path: Path) -> None:
