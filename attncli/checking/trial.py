@@ -80,6 +80,7 @@ class Trial:
                 self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
                 adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
                 if adjusts.any():
-                    total = np.round(exact[adjusts[places]].sum(axis=along, keepdims=True), 6)
+                    some = (exact[adjusts[places]] != 0).any(axis=along, keepdims=True)
+                    total = np.where(some, 1.0, 0.0)
                     made[adjusts] = with_sum(made[adjusts], along, total, rounding)
         return made
