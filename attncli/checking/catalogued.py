@@ -61,7 +61,8 @@ class MistakeInStep(Record, eq=False):
         words: Words = {"step": self.place.name, "formula": self.place.formula, **self.words}
         names = {key: w.name if isinstance(w, Valued) else w for key, w in words.items()}
         sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
-        is_named = "{step}" in sentence or self.place is step
+        # What changes several steps was not done in the first of them alone.
+        is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
         places = ", ".join(filter(None, (where, "" if is_named else self.place.name)))
         what, hint = sentence.format(**words), sentence.format(**names)
         place = f"In {places}" if places else ""
@@ -259,7 +260,7 @@ def is_possible(
         if found.shape[axis] != step.array.shape[axis] and not _is_summed(made, axis):
             return False
     right = trace.problem.rules.normalize.along
-    sums = (node for node in walk(made) if isinstance(node, Sum)) if made is not None else ()
+    sums = (node for one in change.values() for node in walk(one) if isinstance(node, Sum))
     return not any(
         node.along != right and evaluate(node.operand, replay).shape[node.along] == 1
         for node in sums

@@ -18,7 +18,7 @@ from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
-from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged, Misshapen
+from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.checking.ranged import together
 from attncli.checking.right import Right
 from attncli.checking.rounding import Rounding
@@ -165,15 +165,14 @@ class Operands:
     def shown(self, step: Step) -> Given | None:
         """Return a step from whose written numbers later steps go on; None for any other.
 
-        Nothing follows from a wrong step of nothing but 0 or 1.
+        Nothing can follow from a matrix of another shape, which is taken as a step that was not
+        handed in, and nothing follows from a wrong step of nothing but 0 or 1.
         """
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) and not is_hollow(judged) else None
 
     def is_whole(self, step: Step) -> bool:
         """Return True if later steps go on from what was written in every cell of a step."""
-        if isinstance(self.judged.get(step.name), Misshapen):
-            return True
         given = self.shown(step)
         return given is not None and not given.written.blank.any()
 
@@ -211,8 +210,7 @@ class Operands:
         """Return the numbers of a step that is shown in every cell, None for any other."""
         if not self.is_whole(step):
             return None
-        # Nothing can follow from a matrix of another shape, so the right one takes its place.
-        return (shown or self._values)(step) if self.shown(step) else step.array
+        return (shown or self._values)(step)
 
     def completed(
         self,
@@ -229,8 +227,6 @@ class Operands:
             shown: gives the numbers of a step that is shown; by default as they were written.
             is_kept: True if worked numbers stay where they are written so.
         """
-        if isinstance(self.judged.get(step.name), Misshapen):
-            return wide_as(step.array, made)
         if (given := self.shown(step)) is None:
             return made
         stays = wide_as(given.written.blank, made)

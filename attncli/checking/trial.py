@@ -81,6 +81,6 @@ class Trial:
                 adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
                 if adjusts.any():
                     shares = exact[adjusts[places]]
-                    total = np.round(shares.sum(axis=along, keepdims=True), 6)
+                    total = (shares != 0).any(axis=along, keepdims=True).astype(float)
                     made[adjusts] = with_sum(shares, along, total, rounding)
         return made

@@ -46,7 +46,7 @@ class Table:
         first = row.cells[0]
         is_option = not row.is_parted_by_blanks or first.split(".")[0] in options
         has_begun = any(block.rows for block in self.blocks.values())
-        is_line = len(row.cells) == 1 and first not in options or not is_option
+        is_line = (len(row.cells) == 1 and first not in options) or not is_option
         if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
 

@@ -90,7 +90,7 @@ class Printer:
     # The nodes that the formats put together in the same way.
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
-        return self(tree.Words(f"… {node.count} more terms …"))
+        return self(tree.Words(f"… {node.words} …"))
 
     def vector(self, node: tree.Vector, first: bool) -> str:
         return self(tree.Cell(node.name, (), node.places))

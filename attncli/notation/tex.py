@@ -110,7 +110,7 @@ class _TeX(Printer):
         return r"\ldots"
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
-        return rf"\dots\ \text{{{node.count} more terms}}\ \dots"
+        return rf"\dots\ \text{{{node.words}}}\ \dots"
 
     def cell(self, node: tree.Cell, first: bool) -> str:
         name = tree.named(node.name)

@@ -51,6 +51,11 @@ class Omitted(Formula):
 
     count: int
 
+    @property
+    def words(self) -> str:
+        """How many there are, in words."""
+        return f"{self.count} more term{'' if self.count == 1 else 's'}"
+
 
 class Cell(Formula):
     """One number of a step.

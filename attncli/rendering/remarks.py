@@ -106,12 +106,16 @@ def _what_to_compare(report: Report, step: Step) -> str:
 
 
 def _hidden_before(report: Report, step: Step) -> list[Step]:
-    """Return the steps, in the order of computation, that were not handed in and lead to a step."""
+    """Return the steps, in the order of computation, that were not handed in and lead to a step.
+
+    Steps that are made of nothing, such as h_0 = 0, and other names of an input are left out.
+    """
     found, wanted = list[Step](), {source.name for source in sources(step)}
     before = takewhile(lambda other: other is not step, report.trace)
     for other in reversed(list(before)):
         if other.name in wanted and report.steps[other.name].status == "missing":
-            found.append(other)
+            if sources(other) and not isinstance(other.operation, Step):
+                found.append(other)
             wanted |= {source.name for source in sources(other)}
     return found[::-1]
 

@@ -50,6 +50,8 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield f"{escaped(said)} (`{remark.finding.id}`)"
         if remark.finding.worked:
             yield "\n".join(f"- {escaped(visible(line))}" for line in remark.finding.worked)
+    if remark.sign == "→":
+        yield escaped(f"worked out correctly from {remark.follows}")
     yield from map(escaped, filter(None, (*remark.unexplained, remark.early)))
     if remark.cells:
         rows = [(cell.name, f"{visible(cell.given)} ✗", cell.right) for cell in remark.cells]

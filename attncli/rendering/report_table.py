@@ -107,6 +107,10 @@ def _fine(remarks: Sequence[report.Remark], layout: Layout) -> Iterator[Line]:
         verb = "follows" if len(following) == 1 else "follow"
         said = f"{names} {verb} from {following[0].follows}"
         yield from layout.prose([("→ ", "right"), (said, "")])
+    for remark in following:
+        if remark.early:
+            name = remark.judged.step.name
+            yield from layout.prose([(f"  {name}: {remark.early}", "")])
     yield []
 
 

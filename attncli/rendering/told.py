@@ -101,7 +101,7 @@ class _Shape(MathML):
         return f"<mtext>{text(node.text)}</mtext>"
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
-        self.fills.append(f"… {node.count} more terms …")
+        self.fills.append(f"… {node.words} …")
         return '<mtext class="s"></mtext>'
 
     def place(self, word: str) -> str:

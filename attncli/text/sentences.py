@@ -20,5 +20,8 @@ def small(sentence: str) -> str:
 
     >>> small("The mask was left out."), small("Q and K have changed places.")
     ('the mask was left out.', 'Q and K have changed places.')
+    >>> small("A path was forgotten.")
+    'a path was forgotten.'
     """
-    return sentence[0].lower() + sentence[1:] if sentence[1:2].islower() else sentence
+    is_word = sentence[1:2].islower() or sentence.startswith("A ")
+    return sentence[0].lower() + sentence[1:] if is_word else sentence

@@ -34,7 +34,7 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
         return {name: next(rewritten(made_of(trace[name]), rule))}
 
     for changed, time in _at_times(step, trace, "h_", change):
-        yield changed, {"previous": f"h_{time - 1}", "context": f"c_{time - 1}"}
+        yield changed, {"previous": _at("h", time, 1), "context": _at("c", time, 1)}
 
 
 @step_mistake(
@@ -54,7 +54,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
 
     for prefix in ("hidden_", "scores_"):
         for changed, time in _at_times(step, trace, prefix, change):
-            yield changed, {"previous": f"h_{time - 1}", "state": f"h_{time}"}
+            yield changed, {"previous": _at("h", time, 1), "state": _at("h", time)}
 
 
 @step_mistake(
@@ -94,6 +94,17 @@ def _ranges_of_shares(powers: Any) -> Any:
     return type(powers)(*(a / (a + b) for a, b in zip((low, high), others, strict=True)))
 
 
+def _at(name: str, time: int | None, before: int = 0) -> str:
+    """Return the name of a vector some times before another; t stands for all times at once.
+
+    >>> _at("h", 3, 1), _at("h", None, 1), _at("h", None)
+    ('h_2', 'h_{t−1}', 'h_t')
+    """
+    if time is not None:
+        return f"{name}_{time - before}"
+    return f"{name}_{{t−{before}}}" if before else f"{name}_t"
+
+
 def _is(part: Expression, name: str) -> bool:
     return isinstance(part, Step) and part.name == name
 
@@ -109,19 +120,22 @@ def _of_scores(
 
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
-) -> list[tuple[dict[str, Expression], int]]:
-    """Return the change of a step's time, and at the first time also that of all times at once."""
+) -> list[tuple[dict[str, Expression], int | None]]:
+    """Return the change of a step's time, and at the first time also that of all times at once.
+
+    Each comes with its time, which is None for all of them.
+    """
     if trace.problem.kind != "recurrent" or not step.name.startswith(prefix):
         return []
     time = int(step.name.removeprefix(prefix))
     if time == 0 or f"weights_{time}" not in trace:
         return []
-    found = [(change(time), time)]
+    found: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
     if time == 1:
         every: dict[str, Expression] = {}
         last = 1
         while f"h_{last}" in trace:
             every |= change(last)
             last += 1
-        found.append((every, last - 1))
+        found.append((every, None))
     return [(changed, when) for changed, when in found if changed]
