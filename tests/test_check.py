@@ -452,6 +452,19 @@ def test_weak_homework_is_told(attn: Attn, tmp_path: Path) -> None:
     assert "scores_transposed" not in result.out
 
 
+def test_weakness_is_told_for_the_digits_and_the_tolerance_that_are_asked(
+    attn: Attn, tmp_path: Path
+) -> None:
+    problem = tmp_path / "problem.yaml"
+    text = "X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]]\nscore: dot\n"
+    problem.write_text(f"{text}marking: {{decimals: 2, ask: scores}}\n")
+    lines = attn("check", problem, "--problem-only").out.splitlines()
+    assert lines[0] == "Mistakes that change no number of this problem in 2 decimals:"
+    assert lines[-1] == "  scores: a slip of 1 unit in the last place can pass"
+    lines = attn("check", problem, "--problem-only", "--tolerance", 0.05).out.splitlines()
+    assert "  scores: a slip of 5 units in the last place can pass" in lines
+
+
 def test_control_characters_of_a_student_are_shown(attn: Attn, tmp_path: Path) -> None:
     answers = tmp_path / "a.yaml"
     answers.write_text('student: "\\e[31m[red]"\nscores: [[14, 10, 9], [10, 11, 6], [9, 6, 7]]\n')

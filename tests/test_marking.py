@@ -54,7 +54,7 @@ def test_too_few_digits_are_wrong_and_are_said_to_be_the_reason() -> None:
     assert finding.message == "weights[1, 1] has 1 decimal, but 2 are asked for."
     several = attncli.check(problem(), {"weights": WEIGHTS}, marking={"decimals": 3})
     assert several.findings["weights"].message == (
-        "8 of the numbers have fewer than the 3 decimals that are asked for."
+        "8 of the numbers are right only to the digits that were written; 3 decimals are asked for."
     )
     whole = attncli.check(problem(), {"output[1, 1]": "1"}, marking={"decimals": 1})
     assert statuses(whole, "output")[0] == "correct"  # 1.0

@@ -19,6 +19,7 @@ from attncli.errors import InputError, KeyPath, refuse
 from attncli.files import csv_text
 from attncli.files.document import Document
 from attncli.files.read import read_bytes
+from tests.conftest import SAMPLES, Attn
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
 OPTIONS = {"title": False, "score": False, "heads": False, "tokens": True, "mask": False}
@@ -402,3 +403,22 @@ def work(text: str) -> int:
 def test_twice_as_many_blocks_are_twice_the_work(block: str) -> None:
     few, many = (work("".join(block.format(i + 1) for i in range(n))) for n in (50, 100))
     assert few < many < 2.1 * few
+
+
+@pytest.mark.parametrize("comment", ["# second row", "# my scores, with care", "# now the rest"])
+def test_a_comment_between_rows_is_passed_over(comment: str, attn: Attn, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    rows = ["scores", "14,10,9", comment, "10,11,6", "9,6,6", comment]
+    weights = ["weights", "0.9756,0.0179,0.0066", "0.2676,0.7275,0.0049", "0.9094,0.0453,0.0453"]
+    sheet.write_text("\n".join([*rows, *weights]) + "\n")
+    result = attn("check", SAMPLES / "i_am_good.yaml", sheet)
+    assert (result.status, result.out.splitlines()[-1]) == (0, "correct: 18 numbers")
+
+
+@pytest.mark.parametrize("name", ["# weights", "# step 2: weights", "# weights (softmax)"])
+def test_a_name_after_a_hash_begins_a_matrix(name: str, attn: Attn, tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    rows = ["# scores", "14,10,9", "10,11,6", "9,6,6", name]
+    weights = ["0.9756,0.0179,0.0066", "0.2676,0.7275,0.0049", "0.9094,0.0453,0.0453"]
+    sheet.write_text("\n".join([*rows, *weights]) + "\n")
+    assert attn("check", SAMPLES / "i_am_good.yaml", sheet).out.endswith("correct: 18 numbers\n")

@@ -494,3 +494,53 @@ def test_at_most_two_matrices_are_shown_where_two_look_alike() -> None:
         scores = [[f"{x:.{digits}f}" for x in row] for row in ((7, 8.1), (9.3, 5.2))]
         page = attncli.render(attncli.check(whole, {"Q": q, "scores": scores}))
         assert ("from your numbers" in page) is is_shown
+
+
+# What a teacher and a student see of half a sheet
+
+
+def test_a_skipped_key_that_may_mean_a_step_is_told_to_the_teacher_everywhere(
+    attn: Attn, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "Eve.yaml"
+    sheet.write_text(
+        "date: today\nscores: [[2, 4, 4], [4, 16, 12], [4, 12, 10]]\nwieghts: [[1, 2], [3, 4]]\n"
+    )
+    flags = ("--ask", "scores,weights")
+    said = "skipped: wieghts (did you mean weights?)"
+    lines = attn("check", SCALED, "Eve.yaml", DORA, *flags, cwd=tmp_path).out.splitlines()
+    assert f"Eve.yaml: {said}" in lines
+    (row,) = csv.DictReader(attn("check", SCALED, sheet, *flags, "-f", "csv").out.splitlines())
+    assert row["message"] == f"not given: weights; {said}"
+    results = json.loads(attn("check", SCALED, sheet, *flags, "-f", "gradescope").out)
+    assert "wieghts (did you mean weights?)" in results["output"]
+
+
+def test_cells_that_are_left_out_are_told_where_their_step_is_right(
+    attn: Attn, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "Eve.yaml"
+    sheet.write_text("scores: [[2, _, 4], [4, 16, 12], [4, 12, 10]]\n")
+    flags = ("--ask", "scores", "--points", "scores[1]: 3")
+    attn("check", SCALED, sheet, *flags, "--feedback", tmp_path / "pages")
+    index = (tmp_path / "pages" / "index.html").read_text()
+    assert '<td class="near bar"><span aria-hidden="true">…</span>' in index
+    results = json.loads(attn("check", SCALED, sheet, *flags, "-f", "gradescope").out)
+    assert results["tests"][0]["output"] == "✓ right\nleft out: 1 of 3 cells of scores[1]"
+
+
+def test_a_withheld_page_has_no_empty_line_and_no_advice_to_look_at_the_solution(
+    attn: Attn, tmp_path: Path
+) -> None:
+    sheet = tmp_path / "Eve.yaml"
+    weights = "weights: [[0.5, 0.3, 0.2], [0.3, 0.3, 0.4], [0.1, 0.1, 0.8]]\n"
+    scores = "scores: [[20, 4, 4], [4, idk, 12], [4, 12, 10]]\n"
+    for text in (weights, scores):
+        sheet.write_text(text)
+        page = attn("check", SCALED, sheet, "-f", "gradescope").out
+        assert "right numbers" not in page
+        assert "✗ \\n" not in page
+        attn("check", SCALED, sheet, "--feedback", tmp_path / "pages")
+        (written,) = (p for p in (tmp_path / "pages").iterdir() if p.name != "index.html")
+        assert "<p>✗ </p>" not in written.read_text()
+        assert "compare yours" not in written.read_text()

@@ -96,13 +96,14 @@ def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
         return None
     step = judged.step
     at = [tuple(place) for place in np.argwhere(step.on_paper(judged.short)).tolist()]
-    asked = f"the {decimals} decimals that are" if decimals > 1 else "the 1 decimal that is"
+    verb = "are" if decimals > 1 else "is"
     if len(at) > 1:
-        what = f"{len(at)} of the numbers have fewer than {asked} asked for."
+        # Others may have as few, and be right to the digits that are asked all the same.
+        right = f"{len(at)} of the numbers are right only to the digits that were written"
+        what = f"{right}; {_decimals(decimals)} {verb} asked for."
     else:
         unit = float(step.on_paper(judged.written.unit)[at[0]])
         has = _decimals(max(0, round(-np.log10(unit))))
-        verb = "are" if decimals > 1 else "is"
         what = f"{cell_name(step, at[0])} has {has}, but {decimals} {verb} asked for."
     advice = f"Write {_decimals(decimals)}; keep more of them until the last step."
     return Finding("too_few_digits", what, advice)

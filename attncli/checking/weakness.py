@@ -84,7 +84,7 @@ def largest_slips(problem: Problem, names: Sequence[str], decimals: int) -> dict
     Returns:
         One of `SLIPS`, or 1 where none of them passes.
     """
-    key = AnswerKey(problem.marked(Marking()))
+    key = AnswerKey(problem.marked(Marking(tolerance=problem.marking.tolerance)))
     right = {name: _as_texts(key.trace[name].value, decimals) for name in names}
 
     def passes(name: str, place: int, slip: int) -> bool:

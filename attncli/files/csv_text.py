@@ -122,8 +122,8 @@ def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
     in_results = False
     for row in rows:
         first = row.cells[0]
-        if _is_comment(row) and not (block and block.rows):
-            table.remarks[first] = first[2:].strip()
+        if _is_comment(row, in_block=bool(block and block.rows)):
+            table.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
             continue
         if _is_header(row) and not (block and _is_empty_row(first, block.rows)):
             if first == RESULTS and not in_results:
@@ -238,7 +238,16 @@ def _is_empty_row(word: str, rows: list[Row]) -> bool:
     return bool(rows) and word in rows[0].cells and len(rows) < len(rows[0].cells)
 
 
-def _is_comment(row: Row) -> bool:
-    """Whether a line is a comment, and no name as `numpy.savetxt` writes it: # weights."""
-    words = row.cells[0]
-    return len(row.cells) == 1 and words.startswith("# ") and not may_mean_step(words[2:], ())
+def _is_comment(row: Row, in_block: bool) -> bool:
+    """Return True for a comment, and not for a name as `numpy.savetxt` writes it: # weights.
+
+    Between the rows of a block a name is one word, and a comment may have commas.
+    """
+    words = row.cells[0].removeprefix("# ").strip()
+    if words == row.cells[0]:
+        return False
+    if not in_block:
+        return len(row.cells) == 1 and not may_mean_step(words, ())
+    if len(row.cells) == 1:
+        return " " in words and not may_mean_step(undecorated(row.cells[0]), ())
+    return all(map(is_word, row.cells))

@@ -27,6 +27,7 @@ WORDS = {
     "≈": "right but for a rounding",
     "→": "follows from what stands before it",
     "✗": "wrong",
+    "…": "right, but some cells are left out",
     "–": "not given",
     "?": "could not be read",
 }
@@ -35,7 +36,15 @@ WORDS = {
 PLAIN = Script((), ("style.css", "class.css"), "")
 """What these pages are made by: no script, as they tell of no number."""
 
-KINDS = {"✓": "right", "≈": "near", "→": "carried", "✗": "wrong", "–": "none", "?": "none"}
+KINDS = {
+    "✓": "right",
+    "≈": "near",
+    "→": "carried",
+    "✗": "wrong",
+    "…": "near",
+    "–": "none",
+    "?": "none",
+}
 """The style of a cell by its sign."""
 
 
@@ -157,6 +166,8 @@ def _mark(report: Report, name: str) -> Mark:
         return Mark("–")
     is_wrong = report.is_wrong(judged)
     sign = "✗" if is_wrong else SIGNS.get(judged.status, "✓")
+    if sign == "✓" and name in (report.answers[one] for one in report.left_out):
+        sign = "…"
     share = float((judged.codes == WRONG).mean()) if judged.codes.size else 1.0
     finding = report.findings.get(name) if is_wrong else None
     return Mark(sign, round(share, 2), finding.id if finding else "")

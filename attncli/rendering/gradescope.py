@@ -12,11 +12,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from attncli.checking.check import Report
+from attncli.checking.judged import MISSING
 from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.report import ReportPage, report_page
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import cells_of, verdict
+from attncli.rendering.verdicts import cells_of, skipped, verdict
 from attncli.rendering.withheld import first_wrong, remarks
 from attncli.text.escapes import visible
 
@@ -48,7 +49,7 @@ def results(graded: Sequence[Graded], selection: Selection) -> dict[str, Any]:
     ]
     return {
         "score": round(sum(test["score"] for test in tests), 2),
-        "output": "\n".join(_line(one) for one in graded),
+        "output": "\n".join(line for one in graded for line in _lines(one)),
         "output_format": "text",
         "test_output_format": "text",
         "test_name_format": "text",
@@ -59,9 +60,11 @@ def results(graded: Sequence[Graded], selection: Selection) -> dict[str, Any]:
     }
 
 
-def _line(one: Graded) -> str:
+def _lines(one: Graded) -> Iterator[str]:
     title = f"{visible(one.title)}: " if one.title else ""
-    return f"{title}{_said(one)}"
+    yield f"{title}{_said(one)}"
+    if isinstance(one, Report) and one.skipped:
+        yield skipped(one.skipped)
 
 
 def _said(one: Graded) -> str:
@@ -92,8 +95,8 @@ def _tests(one: Graded, number: str, selection: Selection) -> Iterator[dict[str,
         finding = None if status in FINE else one.findings.get(step)
         is_said = one.cells[name] and status in FINE  # the rest of the step says nothing of it
         lines = [FINE[status]] if is_said else list(_of_step(page, step, selection))
-        if name in one.left_out and status != "missing":
-            lines.append(f"left out: {cells_of(name, *one.left_out[name])}")
+        if status != "missing" and (missing := int((one.codes(name) == MISSING).sum())):
+            lines.append(f"left out: {cells_of(name, missing, one.codes(name).size)}")
         yield _test(
             *(score, most, f"{title}: {name}", f"{number}.{place}", "\n".join(lines)),
             [finding.id] if finding else (),

@@ -38,6 +38,9 @@ MOST_STEPS = 4
 MANY_CUT_OFF = 4
 """Minimum count of numbers that were cut off which are told in one line. Chosen."""
 
+OR_COMPARE = ", or compare yours with the right numbers"
+"""Advice that is left out where the right numbers are not shown."""
+
 
 def places(chosen: Array) -> list[Index]:
     """Return where an array of truth values is true."""
@@ -65,7 +68,7 @@ def unexplained(report: Report, judged: Judged) -> Iterator[str]:
         if finding is None and not hint:
             first = judged.step.on_paper(wrong)
             hint = f"Work {cell_name(judged.step, places(first)[0])} again first."
-        yield " ".join(filter(None, ("" if finding else nothing, hint)))
+        yield from filter(None, [" ".join(filter(None, ("" if finding else nothing, hint)))])
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
     yield from (f"{cell_name(judged.step, at)}: {why}" for at, why in no_numbers[:MOST_CELLS])
@@ -102,7 +105,7 @@ def _what_to_compare(report: Report, step: Step) -> str:
         return ""
     *others, last = [one.name for one in hidden[-MOST_STEPS:]]
     names = f"{', '.join(others)} or {last}" if others else last
-    return f"Hand in {names} too, or compare yours with the right numbers."
+    return f"Hand in {names} too{OR_COMPARE}."
 
 
 def _hidden_before(report: Report, step: Step) -> list[Step]:

@@ -23,7 +23,7 @@ from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, Span
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import cells_of, points_by_step, skipped_words, verdict
+from attncli.rendering.verdicts import cells_of, points_by_step, skipped, verdict
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
@@ -240,4 +240,4 @@ def _missing(report: Report) -> Iterator[str]:
     if report.not_given:
         yield f"not given: {', '.join(report.not_given)}"
     if report.skipped:
-        yield f"skipped: {', '.join(skipped_words(report.skipped))}"
+        yield skipped(report.skipped)

@@ -135,6 +135,8 @@ def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
         titles.append(visible(shortened(one.title)))
         points.append(verdicts.points_of(one))
         verdict_lines.append(_said_of(one))
+        if not isinstance(one, Unread) and (keys := verdicts.with_hint(one.skipped)):
+            comments.append(f"{name}: {verdicts.skipped(keys)}")
         if not isinstance(one, Unread) and one.comment:
             comments.append(f"{name} says: “{' '.join(report.comment_lines(one))}”")
     if len(set(titles)) == 1:  # what is the same for all says nothing of any

@@ -45,6 +45,16 @@ def cells_of(name: str, count: int, size: int) -> str:
     return f"{count} of {size} cell{'' if size == 1 else 's'} of {name}"
 
 
+def skipped(keys: Sequence[tuple[str, str]]) -> str:
+    """Return which keys mean no step, or hold no numbers."""
+    return f"skipped: {', '.join(skipped_words(keys))}"
+
+
+def with_hint(keys: Sequence[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the skipped keys that may have been meant for a step."""
+    return [(key, hint) for key, hint in keys if hint]
+
+
 def skipped_words(keys: Sequence[tuple[str, str]]) -> Iterator[str]:
     """Yield the keys that mean no step, those with a hint after the others."""
     plain = [visible(shortened(key)) for key, hint in keys if not hint]
@@ -84,12 +94,14 @@ def reason(judged: Judged) -> str:
 
 
 def why(report: Report) -> str:
-    """Return in one sentence why an answer is not right, where no mistake says it; or nothing."""
-    if report.verdict == "empty":
-        return verdict(report).removeprefix("empty: ")
+    """Return why an answer is not right, where no mistake says it; or nothing."""
     first = report.first_wrong_step
     if first is None:
-        return "; ".join(left_out(report))
+        is_empty = report.verdict == "empty"
+        parts = [verdict(report).removeprefix("empty: ")] if is_empty else [*left_out(report)]
+        if parts and (keys := with_hint(report.skipped)):
+            parts.append(skipped(keys))
+        return "; ".join(parts)
     judged = report.steps[first]
     return reason(judged) or next(unexplained(report, judged), "")
 

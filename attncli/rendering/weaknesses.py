@@ -16,6 +16,7 @@ from attncli.text.sentences import all_of
 def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
     """Yield a line for each mistake that changes no number, and how large a slip can pass."""
     trace = compute(problem)
+    digits = digits if problem.marking.decimals is None else problem.marking.decimals
     hidden = unseen(trace, digits)
     if not hidden:
         yield [(f"Every mistake of the catalogue shows in {digits} decimals.", "right")]
@@ -25,7 +26,7 @@ def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
     for id_, why in hidden.items():
         yield [(f"  {id_.ljust(width)}  ", "label"), (why, "")]
     if sum(step.array.size for step in trace) <= MAX_NUMBERS:
-        yield from _slips(problem, trace, problem.marking.decimals or digits)
+        yield from _slips(problem, trace, digits)
 
 
 def _slips(problem: Problem, trace: Trace, decimals: int) -> Iterator[Line]:
