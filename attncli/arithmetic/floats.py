@@ -80,7 +80,8 @@ def total(array: Array, along: int) -> Array:
         return np.concatenate(totals, across)
     high = np.swapaxes(array, along, -1)
     if array.size <= FEW:
-        with suppress(OverflowError):  # a sum beyond a float is left to the additions below
+        # A sum beyond a float, and one of ∞ and −∞, are left to the additions below.
+        with suppress(OverflowError, ValueError):
             sums = list(map(fsum, high.reshape(-1, high.shape[-1]).tolist()))
             exact = np.array(sums, array.dtype).reshape(*high.shape[:-1], 1)
             return np.swapaxes(exact, along, -1)

@@ -90,6 +90,7 @@ MOVES = (
     np.moveaxis,
     np.concatenate,
     np.repeat,
+    np.tile,
     np.flip,
     np.broadcast_to,
     np.broadcast_arrays,

@@ -19,6 +19,9 @@ CALCULATOR = 2e-8
 """Units by which a number may miss a whole one that is cut off: a calculator shows ten digits, so
 that the tangent of 12 is 1 to most people, and the tangent of 9 is 0.999."""
 
+TEN = np.float64(10)
+"""A float whose powers overflow to infinity; those of Python's floats raise an error."""
+
 UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 """What happens to further digits; `UP` rounds a half away from zero."""
 
@@ -83,7 +86,7 @@ class Rounding(Record):
         size = np.abs(numbers)
         with np.errstate(all="ignore"):
             lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
-            power = np.asarray(10.0 ** (self.count - lead))
+            power = np.asarray(TEN ** (self.count - lead))
             return size * power, power
 
     def interval(self, found: Values) -> Interval:

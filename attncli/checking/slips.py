@@ -33,6 +33,9 @@ from attncli.text.sentences import all_of
 POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
 """By how many places a decimal point may be moved. Chosen."""
 
+MOST_UNITS = 2**53
+"""Maximum size of a number, in units in the last place, whose digits a float holds exactly."""
+
 OF_A_TERM = (
     (-2, "sign_slip", "was taken as {}"),
     (-1, "single_cell_slip", "was left out"),
@@ -78,7 +81,7 @@ def swapped_digits(wrong: WrongStep) -> Iterator[Hypothesis]:
     (place,) = wrong.cells
     unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
     count = abs(given) / unit if unit else np.inf
-    digits = f"0{round(count):d}" if np.isfinite(count) else ""  # 0.41 may be 4.01
+    digits = f"0{round(count):d}" if count < MOST_UNITS else ""  # 0.41 may be 4.01
     words = "Two of its digits have changed places."
     finding = Finding("digits_swapped", words, "Copy the number again.", wrong.place)
     for i in range(len(digits) - 1):

@@ -34,19 +34,36 @@ class Trial:
         self._count, self._batch = len(schedules.each), step.array.shape[0]
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
+        if self._count > 1 and _adds_batch(operands, step):
+            self._work_apart(operands, reading)
+            return
         constants = (one.constant for one in schedules.each)
         change = with_constants(constants, (*reading.worked, step), self._along_batch)
         with np.errstate(all="ignore"):
             found = worked(operands, step, reading, self._settled, self._known, change)
             found = self._rounded(step, found)
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
+        if self._count == 1:
+            found = np.broadcast_to(found, step.array.shape)
         self.numbers = self._spread(found).reshape(self._count, *step.array.shape)
+
+    def _work_apart(self, operands: Operands, reading: Reading) -> None:
+        """Try one schedule after the other: a sum along the first axis would add them up."""
+        each = [Trial(operands, one, self._step, reading) for one in self._schedules.chunks(1)]
+        self.numbers = np.concatenate([one.numbers for one in each])
+        self.is_valid = np.concatenate([one.is_valid for one in each])
+        self.has_ties = any(one.has_ties for one in each)
 
     def _along_batch(self, factors: Array) -> Array:
         return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
 
     def _spread(self, array: Array) -> Array:
-        """Return numbers with a place per schedule and batch along the first axis."""
+        """Return numbers with a place per schedule and batch along the first axis.
+
+        Those of one schedule stay: steps before a sum over the batch have more places than the sum.
+        """
+        if self._count == 1:
+            return array
         places = self._count * self._batch
         if self._batch == 1 or len(array) == places:
             return np.broadcast_to(array, (places, *array.shape[1:]))
@@ -70,7 +87,8 @@ class Trial:
         made = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None
         for rounding, schedules in by_rounding.items():
-            places = np.repeat(schedules, self._batch)
+            batch = len(made) // self._count
+            places = np.repeat(schedules, batch)
             exact = made[places]
             if self._schedules.is_usual and rounding.mode == UP:
                 self.has_ties |= bool(rounding.ties(exact).any())
@@ -78,9 +96,15 @@ class Trial:
             if along is not None:
                 lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
                 self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
-                adjusts = np.repeat(schedules & self._schedules.adjusts, self._batch)
+                adjusts = np.repeat(schedules & self._schedules.adjusts, batch)
                 if adjusts.any():
                     shares = exact[adjusts[places]]
                     total = (shares != 0).any(axis=along, keepdims=True).astype(float)
                     made[adjusts] = with_sum(shares, along, total, rounding)
         return made
+
+
+def _adds_batch(operands: Operands, step: Step) -> bool:
+    """Return True if a step adds up numbers of several batch elements, as d_W does."""
+    before = operands.ancestors(step)
+    return any(source.array.shape[0] > step.array.shape[0] for source in before)

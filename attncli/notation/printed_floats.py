@@ -79,4 +79,7 @@ def _is_printed(text: str, digits: int, dtype: str) -> bool:
     number = float(text.replace("−", "-"))
     with np.errstate(over="ignore"):
         single = np.dtype(dtype).type(number)
-    return number in (float(str(single)), float(f"{float(single):.{digits}g}"))
+    shortest = str(single)
+    # 0.66000000000000003 is a 64-bit float, although its value is that of 0.66, a short one.
+    is_shortest = number == float(shortest) and digits == _digits_of(shortest)
+    return is_shortest or number == float(f"{float(single):.{digits}g}")
