@@ -465,13 +465,13 @@ def test_what_to_hand_in_next_is_said_where_no_mistake_is_known() -> None:
     given["scores"] = written(trace["scores"].value)
     page = attncli.render(attncli.check(attncli.Problem(**PROJECTED), given))
     assert (
-        "9 numbers are wrong; no usual mistake gives them. "
+        "9 numbers are wrong; no single usual mistake gives them. "
         "Hand in scaled, exp or sum too, or compare yours with the right numbers."
     ) in " ".join(page.split())
     given = {name: written(trace[name].value) for name in "QK"}
     given["scores"] = written(trace["scores"].value + noise)
     page = attncli.render(attncli.check(attncli.Problem(**PROJECTED), given))
-    assert "no usual mistake gives them. Work scores[1, 1] again first." in page
+    assert "no single usual mistake gives them. Work scores[1, 1] again first." in page
 
 
 def test_two_wrong_steps_with_one_hidden_source_lead_to_it() -> None:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+import numpy as np
 import pytest
 
-from attncli import Report, check, load, render
+from attncli import Problem, Report, check, compute, load, render
 from attncli.notation import tree
 from attncli.text.sentences import small
 
@@ -82,3 +83,24 @@ def test_rounding_is_named_in_a_step_that_follows() -> None:
     said = render(report, "table")
     assert "→ output follows from your rounded numbers" in said
     assert "  output: 2 numbers are right, with weights rounded to 2 decimals" in said
+
+
+def test_scores_that_are_scaled_where_nobody_asks_for_it() -> None:
+    """Also where the scores that are handed in are right, and only the weights show it."""
+    problem = load("sample_inputs/i_am_good.yaml")
+    scores = compute(problem)["scores"].value
+    exp = np.exp(scores / np.sqrt(3))
+    weights = exp / exp.sum(axis=1, keepdims=True)
+    written = [[f"{x:.3f}" for x in row] for row in weights]
+    report = check(problem, {"scores": scores.tolist(), "weights": written})
+    assert report.findings["weights"].id == "scaled_needlessly"
+
+
+def test_the_size_of_a_head_is_no_gradient() -> None:
+    """A lone number under `dk` is skipped, though `d_K` is a step."""
+    problem = Problem(X=[[1, 2], [3, 1]], W_k=[[1, 0], [0, 1]], gradient="sum")
+    right = compute(problem)
+    answers = {"dk": 2, "output": right["output"].value.tolist()}
+    report = check(problem, answers)
+    assert [key for key, _ in report.skipped] == ["dk"]
+    assert report.verdict == "correct"

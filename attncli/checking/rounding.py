@@ -92,10 +92,20 @@ class Rounding(Record):
     def interval(self, found: Values) -> Interval:
         """Return intervals that hold numbers as they are, rounded, and cut off."""
         ends = interval(found)
-        made = (
-            Interval(way(ends.low), way(ends.high)) for way in (self.of_mode(UP), self.of_mode(CUT))
+        bounds = [
+            [np.copysign(size, end) for size in self._around(end)] for end in (ends.low, ends.high)
+        ]
+        low, high = np.minimum(*bounds[0]), np.maximum(*bounds[1])
+        return Interval(
+            np.where(np.isfinite(low), low, ends.low), np.where(np.isfinite(high), high, ends.high)
         )
-        return hull(ends, *made)
+
+    def _around(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the least and the largest size of numbers as they are, rounded, and cut off."""
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + NOISE)
+            return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def either(self, found: Values) -> Interval:
         """Return rounded intervals; a half may be rounded up or down, as floats have it."""

@@ -73,16 +73,19 @@ MAX_NUMBERS = 1_000
 """Maximum number of cells of a problem of which slips are tried, as each is judged anew."""
 
 
-def largest_slips(problem: Problem, names: Sequence[str], decimals: int) -> dict[str, int]:
+def largest_slips(
+    problem: Problem, names: Sequence[str], decimals: int, sizes: Sequence[int] = SLIPS
+) -> dict[str, int]:
     """Return the largest slip in one cell of each step that passes as rounding, in units.
 
     Args:
         problem: the problem.
         names: the steps that are handed in, right but for the slip.
         decimals: the digits after the point with which they are written.
+        sizes: the slips that are tried, to either side, the largest first.
 
     Returns:
-        One of `SLIPS`, or 1 where none of them passes.
+        One of the sizes, or 1 where none of them passes.
     """
     key = AnswerKey(problem.marked(Marking(tolerance=problem.marking.tolerance)))
     right = {name: _as_texts(key.trace[name].value, decimals) for name in names}
@@ -97,7 +100,10 @@ def largest_slips(problem: Problem, names: Sequence[str], decimals: int) -> dict
     for name in names:
         finite = np.flatnonzero(np.isfinite(key.trace[name].value))
         places = finite[:: max(1, -(-len(finite) // MAX_CELLS))].tolist()
-        passed = (slip for slip in SLIPS if any(passes(name, place, slip) for place in places))
+        tried = [(place, sign) for place in places for sign in (1, -1)]
+        passed = (
+            slip for slip in sizes if any(passes(name, at, sign * slip) for at, sign in tried)
+        )
         found[name] = next(passed, 1)
     return found
 
@@ -109,7 +115,7 @@ def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: in
     others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
 
     def is_better(name: str) -> bool:
-        found = largest_slips(problem, (*names, name), decimals)
+        found = largest_slips(problem, (*names, name), decimals, (slips,))
         return max(found[one] for one in names) < slips
 
     return next(filter(is_better, others), None)

@@ -63,7 +63,7 @@ def unexplained(report: Report, judged: Judged) -> Iterator[str]:
         wrong &= ~judged.written.unreadable
     if wrong.any() and _is_without_cause(report, judged.step):
         them = "it" if wrong.sum() == 1 else "them"
-        nothing = f"{_count(wrong)} wrong; no usual mistake gives {them}."
+        nothing = f"{_count(wrong)} wrong; no single usual mistake gives {them}."
         hint = _what_to_compare(report, judged.step)
         if finding is None and not hint:
             first = judged.step.on_paper(wrong)

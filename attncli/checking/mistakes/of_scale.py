@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from attncli.attention.normalizers import Exp
 from attncli.checking.mistakes.mistake import Changes, Nodes, Valued, mistake, step_mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.trace import Trace
@@ -99,10 +100,15 @@ def scale_inverted(node: Scale) -> Nodes:
 )
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divided by √d_k where the problem does not ask for it, or one step too early."""
-    if step.name.startswith("scores") and "d_k" in trace.problem.sizes:
-        root = sqrt(trace.problem.sizes["d_k"])
-        when = "which comes one step later" if "scaled" in trace else "which is not asked for"
-        yield {step.name: Scale(made_of(step), over=root, symbol=ROOT)}, {"when": when}
+    if "d_k" not in trace.problem.sizes:
+        return
+    made, root = made_of(step), sqrt(trace.problem.sizes["d_k"])
+    when = "which comes one step later" if "scaled" in trace else "which is not asked for"
+    if step.name.startswith("scores"):
+        yield {step.name: Scale(made, over=root, symbol=ROOT)}, {"when": when}
+    elif isinstance(made, Exp) and "scaled" not in trace:
+        scaled = Scale(made.operand, over=root, symbol=ROOT)
+        yield {step.name: replace(made, operand=scaled)}, {"when": when}
 
 
 @mistake("The root of every score was taken.", "Calculate {formula}: the root is of d_k alone.")
