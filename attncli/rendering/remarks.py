@@ -38,9 +38,6 @@ MOST_STEPS = 4
 MANY_CUT_OFF = 4
 """Minimum count of numbers that were cut off which are told in one line. Chosen."""
 
-OR_COMPARE = ", or compare yours with the right numbers"
-"""Advice that is left out where the right numbers are not shown."""
-
 
 def places(chosen: Array) -> list[Index]:
     """Return where an array of truth values is true."""
@@ -52,8 +49,11 @@ def _count(cells: Array) -> str:
     return "1 number is" if count == 1 else f"{count} numbers are"
 
 
-def unexplained(report: Report, judged: Judged) -> Iterator[str]:
-    """Yield sentences for the wrong numbers that are not what the finding explains."""
+def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
+    """Yield sentences for the wrong numbers that are not what the finding explains.
+
+    `solution` tells whether the reader sees the right numbers.
+    """
     finding = report.findings.get(judged.step.name)
     wrong, few = judged.codes == WRONG, too_few_digits(judged, report.marking.decimals or 0)
     if isinstance(judged, Compared) and judged.short is not None:
@@ -64,7 +64,7 @@ def unexplained(report: Report, judged: Judged) -> Iterator[str]:
     if wrong.any() and _is_without_cause(report, judged.step):
         them = "it" if wrong.sum() == 1 else "them"
         nothing = f"{_count(wrong)} wrong; no single usual mistake gives {them}."
-        hint = _what_to_compare(report, judged.step)
+        hint = _what_to_compare(report, judged.step, solution)
         if finding is None and not hint:
             first = judged.step.on_paper(wrong)
             hint = f"Work {cell_name(judged.step, places(first)[0])} again first."
@@ -82,7 +82,7 @@ def _is_without_cause(report: Report, step: Step) -> bool:
     return report.steps[step.name].has(WRONG) and (finding is None or not finding.what)
 
 
-def _what_to_compare(report: Report, step: Step) -> str:
+def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
     """Return which hidden step to compare, or which to hand in, to find what is wrong; or "".
 
     Where several wrong steps depend on the same hidden step, that is where to look.
@@ -105,7 +105,8 @@ def _what_to_compare(report: Report, step: Step) -> str:
         return ""
     *others, last = [one.name for one in hidden[-MOST_STEPS:]]
     names = f"{', '.join(others)} or {last}" if others else last
-    return f"Hand in {names} too{OR_COMPARE}."
+    or_compare = ", or compare yours with the right numbers" if solution else ""
+    return f"Hand in {names} too{or_compare}."
 
 
 def _hidden_before(report: Report, step: Step) -> list[Step]:

@@ -70,6 +70,7 @@ class Remark(Record):
     """What is said of a step that the student gave.
 
     Attributes:
+        report: what was found in all steps.
         judged: the step and the status of its cells.
         sign: ✗ for a wrong step, ≈ for one that is right but for a rounding, → for one that
             follows, or ✓.
@@ -81,6 +82,7 @@ class Remark(Record):
         last_digits: sentences on the numbers that are off in their last digit.
     """
 
+    report: Report
     judged: Judged
     sign: str
     aside: str
@@ -145,6 +147,7 @@ def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
     # Beside what went wrong in a step its last digits are nothing to speak of.
     tells_digits = judged.has(LAST_DIGIT) and not (finding and judged.has(WRONG))
     return Remark(
+        report,
         judged,
         "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
         "not asked" if report.is_wrong(judged) and not counts else "",

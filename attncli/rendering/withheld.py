@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from attncli.checking.judged import WRONG, Given
-from attncli.rendering.remarks import OR_COMPARE, last_digits, places
+from attncli.rendering.remarks import last_digits, places, unexplained
 from attncli.rendering.report import Remark
 from attncli.tape.cells import cell_name
 
@@ -25,8 +25,7 @@ def remarks(remark: Remark, solution: bool) -> Iterator[str]:
     if finding:
         yield f"✗ {finding.sentence(solution)} {finding.advice}"
         yield from finding.worked if solution else ()
-    kept_back = "" if solution else OR_COMPARE
-    yield from (f"✗ {line.replace(kept_back, '')}" for line in remark.unexplained)
+    yield from (f"✗ {line}" for line in unexplained(remark.report, judged, solution))
     if remark.early:
         yield f"≈ {remark.early}"
     if remark.last_digits and isinstance(judged, Given):
