@@ -39,7 +39,7 @@ ONE_NUMBER = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
 """A matrix of one number that can be read without asking what else it might be."""
 
 IN_A_STACK = re.compile(r"(\[\d+\])*")
-"""What stands behind a key for one matrix of a stack."""
+"""The end of a key that means one matrix of a stack, such as [2]."""
 
 
 class Written(Record, eq=False):
@@ -64,12 +64,12 @@ class Written(Record, eq=False):
 
     @cached_property
     def blank(self) -> Array:
-        """Where there is no number: a cell was left out, or cannot be read."""
+        """Truth values: the cells without a number, left out or unreadable."""
         return np.isnan(self.values)
 
     @cached_property
     def missing(self) -> Array:
-        """Where a cell was left out."""
+        """Truth values: the cells that were left out."""
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
     @cached_property

@@ -24,7 +24,7 @@ NEAR = 0.02
 
 
 class KeyedMatrix(Record, eq=False):
-    """What is written under one key of a submission.
+    """The matrix that is written under one key of a submission.
 
     Attributes:
         word: the key.

@@ -137,7 +137,7 @@ class Report(Record, Shown, eq=False):
 
     @property
     def first_wrong_step(self) -> str | None:
-        """Where it went wrong; None where it did not."""
+        """The name of the first wrong step, None if no step is wrong."""
         return next(iter(self.wrong_steps), None)
 
     @cached_property
@@ -151,7 +151,7 @@ class Report(Record, Shown, eq=False):
 
     @property
     def points(self) -> dict[str, float]:
-        """What each name that has points earns: the share of its cells that are right.
+        """The points that each name earns: its own, times the share of its cells that are right.
 
         A cell that follows from a slip before it, and not only from rounding, counts as much as
         `marking.follow` says; one that is right only to the digits that were written, where more

@@ -16,7 +16,7 @@ from attncli.tape.cells import cell_name
 from attncli.text.sentences import all_of
 
 OF_A_NUMBER: tuple[Search, ...] = (slips.wrong_sign, slips.moved_point, slips.swapped_digits)
-"""What happens to a number when it is written down."""
+"""Slips that happen when a number is written down."""
 
 OF_ONE_CELL: tuple[Search, ...] = (slips.mask_slip, *OF_A_NUMBER, slips.other_term)
 """What explains one wrong number, in the order in which it is tried."""

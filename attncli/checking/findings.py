@@ -1,4 +1,4 @@
-"""What is said of a wrong step: the sentences, kept apart from the numbers that tell a solution."""
+"""Findings on wrong steps: their sentences, apart from the numbers that tell a solution."""
 
 from __future__ import annotations
 

@@ -198,7 +198,7 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def place(self) -> str:
-        """Where the step is wrong, where that is a part of it: one cell or one line; or ""."""
+        """The part of the step that is wrong, if it is one cell or one line; or ""."""
         if len(self.cells) == 1:
             return f"{self.cell(self.cells[0])} is wrong"
         if self.axis is None or self.is_only_line:

@@ -62,7 +62,7 @@ class Judge:
 
     @cached_property
     def operands(self) -> Operands:
-        """What later steps are made from; a submission that is right never needs it."""
+        """The operands of later steps; a submission that is right never needs them."""
         return Operands(self.right, self.given, self.judged)
 
     @property
@@ -72,7 +72,7 @@ class Judge:
 
     @property
     def ranges(self) -> Replay[Values]:
-        """The same on the intervals that those numbers stand for."""
+        """The calculation on the intervals that the student's numbers stand for."""
         return self.operands.ranges
 
     def _judge(self, step: Step) -> Judged:
@@ -229,4 +229,4 @@ HYPOTHESES: tuple[tuple[int, Search], ...] = (
     (status.ROUNDED_EARLY, _of_operands(by_halves)),
     (status.ROUNDED_EARLY, _of_operands(by_finer_steps)),
 )
-"""What may explain a number, with the status that it gives, in the order in which it is tried."""
+"""The explanations of a number and the status that each gives, in the order they are tried."""

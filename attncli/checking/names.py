@@ -1,4 +1,4 @@
-"""Of which step, and which of its cells, an answer is: the names of `tape/find.py`, as keys."""
+"""Keys of answers: the step, and the cells of it, that each means, by `tape/find.py`."""
 
 from __future__ import annotations
 

@@ -35,7 +35,7 @@ MIN_HOLLOW = 3
 
 
 class Operands:
-    """What later steps of one submission are made from.
+    """The numbers from which later steps of one submission are made.
 
     Args:
         right: the right calculations.

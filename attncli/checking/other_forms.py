@@ -25,7 +25,7 @@ from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.walk import sources, transform
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
-"""What is said of each form, and the operations that it has instead."""
+"""The sentence that tells each form, and the operations that it has instead."""
 
 BEFORE_MASK = ("scores", "scaled", "capped", "biased")
 """How the names of the steps begin that may come before the mask."""

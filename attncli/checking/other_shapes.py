@@ -1,4 +1,4 @@
-"""What went wrong in a matrix whose shape is not the step's."""
+"""Findings on matrices that do not have the shape of their step."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _are_shares(weights: Expression) -> bool:
 
 
 class Share(Operation):
-    """What each number is of the sum of its line; the sum may have been rounded."""
+    """Each number divided by the sum of its line, which may have been rounded."""
 
     part: Expression
     along: int

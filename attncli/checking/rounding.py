@@ -52,7 +52,7 @@ class Rounding(Record):
 
     @property
     def finer(self) -> Rounding:
-        """The same with one digit more."""
+        """This rounding with one digit more."""
         return replace(self, count=self.count + 1)
 
     def writes(self, unit: Array) -> bool:

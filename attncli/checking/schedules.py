@@ -53,7 +53,7 @@ BACKWARD_ROUNDINGS = (
     *(Rounding(count) for count in range(2, 6)),
     *(Rounding(count, is_significant=True) for count in range(3, 5)),
 )
-"""The same for gradients, of which all steps that are not shown are rounded alike."""
+"""Digits to which people round gradients; all steps that are not shown are rounded alike."""
 
 INPUT_DECIMALS = 4
 """An input with more decimals, such as 1/3, may be rounded where it is used."""
@@ -108,19 +108,19 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def cuts(self) -> Array:
-        """Which of the schedules cut numbers off."""
+        """Truth values: the schedules that cut numbers off."""
         return np.array(
             [one.rounding is not None and one.rounding.mode == CUT for one in self.each]
         )
 
     @cached_property
     def keep(self) -> Array:
-        """Which of the schedules keep every digit, so that they tell nothing of cutting off."""
+        """Truth values: the schedules that keep every digit; they tell nothing of cutting off."""
         return np.array([one.rounding is None for one in self.each])
 
     @cached_property
     def adjusts(self) -> Array:
-        """Which of the schedules adjust weights."""
+        """Truth values: the schedules that adjust weights."""
         return np.array([one.adjusts for one in self.each])
 
     @cached_property

@@ -31,7 +31,7 @@ from attncli.text.sentences import all_of
 # ---- in one cell
 
 POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
-"""By how many places a decimal point may be moved. Chosen."""
+"""Places by which a decimal point may be moved. Chosen."""
 
 MOST_UNITS = 2**53
 """Maximum size of a number, in units in the last place, whose digits a float holds exactly."""

@@ -24,7 +24,7 @@ TITLE = "title"
 """The problem's; it names a submission that nothing else does, such as one on standard input."""
 
 NOTES = "notes"
-"""What a student has to say, or in a copy of a problem what the problem says."""
+"""The key of remarks: the student's, or in a copy of a problem those of the problem."""
 
 COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
 """Keys beside the matrices for what a student, or whoever read the submission, has to say."""

@@ -25,7 +25,8 @@ SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
 """Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
 
 FLOAT_ERROR_OF_EXACT = 1e-12
-"""The same to tell a number from a whole one: tanh 14 is not 1, and is 0.9999 cut off. Chosen."""
+"""Relative error by which a number is told from a whole one: tanh 14 is not 1, and is 0.9999 cut
+off. Chosen."""
 
 NEAR_ZERO = 1e-3
 """Error granted to any number of a matrix, relative to `FLOAT_ERROR` of its largest: a sum whose
@@ -45,7 +46,7 @@ COARSEST_SHARE = 1 / 8
 one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
 
 COARSEST_UNIT = 0.011
-"""The same for steps of small numbers: two decimals are never too coarse. Chosen."""
+"""Unit that is never too coarse, in steps of small numbers: two decimals. Chosen."""
 
 # ---- intervals
 

@@ -28,7 +28,7 @@ FILES = (
     *(of_heads, of_normalizers, of_padding, of_sides),
     of_gradients,
 )
-"""Where the mistakes stand; the order is that of preference, as is the order in each file."""
+"""The modules of the mistakes, in the order of preference, as is the order in each module."""
 
 MISTAKES: dict[str, Mistake] = {
     row.id: row for file in FILES for row in vars(file).values() if isinstance(row, Mistake)

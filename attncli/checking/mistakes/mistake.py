@@ -1,4 +1,4 @@
-"""What a mistake is: a way in which a step may be calculated otherwise, with its sentence.
+"""Mistakes: ways in which a step may be calculated otherwise, each with its sentence.
 
 A mistake looks at how a step is made and yields what somebody would calculate instead; whether
 that is what a student did is for the numbers to say. It is one decorated function, whose name is
@@ -22,7 +22,7 @@ from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.walk import walk
 
 Nodes: TypeAlias = Iterator[Expression]
-"""What may wrongly stand in the place of one node of an expression."""
+"""The expressions that a mistake puts in the place of one node."""
 
 
 class Valued(Record):
@@ -39,7 +39,7 @@ Words: TypeAlias = Mapping[str, str | Valued]
 """What fills the blanks of a mistake's sentence and advice."""
 
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
-"""What a mistake may make of a step, each with the words for its sentence."""
+"""The changes that a mistake may make of a step, each with the words for its sentence."""
 
 N = TypeVar("N", bound=Operation)
 
@@ -129,7 +129,7 @@ class Wrong(Operation):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """Those that it was made with."""
+        """The expressions that it was made with."""
         return self.parts
 
     def apply(self, *arrays: Any) -> Any:

@@ -176,7 +176,7 @@ def path_forgotten(step: Step, trace: Trace) -> Changes:
 
 
 MOST_PATHS = 12
-"""Of more parts nobody is told which one is missing."""
+"""Maximum number of parts of a sum of which the missing one is named."""
 
 
 def summands(made: Expression | None) -> list[Expression]:

@@ -16,7 +16,7 @@ from attncli.tape.operations import Transposed
 from attncli.tape.step import Step
 
 OF_TIME = "the past was blocked, the future kept"
-"""What becomes of a causal mask that is turned about."""
+"""The words for a causal mask that was transposed."""
 
 
 @mistake("The mask was not applied.", "Put −∞ where the mask is 0, before the softmax.")

@@ -80,7 +80,7 @@ def _other_values(step: Step, *names: str) -> Changes:
 
 @step_mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
 def weights_of_other_side(step: Step, trace: Trace) -> Changes:
-    """Where two sentences attend to each other: the weights of the other one, transposed or not."""
+    """The weights of the other sentence, transposed or not, in co-attention."""
     node = made_of(step)
     if trace.problem.kind != "co_attention" or not _is_mixture(node):
         return
