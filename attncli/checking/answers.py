@@ -178,10 +178,11 @@ def _dtype_of(raw: Any) -> str:
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
     """Raise an InputError for words in the place of a matrix, or a lone number such as dk: 2."""
     texts = matrix.texts
-    is_lone = texts.size == 1 < step.value.size and not matrix.at
-    if is_lone and matrix.word != step.name:
-        raise fail(f"{visible(matrix.word)} holds one number, not {step.name}", matrix.word)
-    if not texts.size or matrix.at or decimal_of(texts.flat[0]):
+    if not texts.size or matrix.at:
+        return
+    if decimal_of(texts.flat[0]):
+        if texts.size == 1 < step.value.size and matrix.word != step.name:
+            raise fail(f"{visible(matrix.word)} holds one number, not {step.name}", matrix.word)
         return
     errors = []
     for place, text in np.ndenumerate(texts):
