@@ -1,10 +1,11 @@
-"""Measure how long 300 answer files of one problem take to check, and one with only the output.
+"""Measure how long 300 answer files of one problem take to check, and single submissions.
 
 Run `python benchmarks/checking.py` in an environment where attncli is installed. The problem has
 6 tokens and 2 heads; every student gives every step in two decimals, and every second makes a
 mistake: the scale is left out, a projection is transposed, or a number is off. The bound is three
 times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command. With the
 path of another checkout as an argument, that one is measured in turn with this one, as a ratio.
+Then come single submissions, right and wrong, with every step and with only the output.
 """
 
 from __future__ import annotations
@@ -16,13 +17,15 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 ROUNDS = 9
 FILES = 300
+SUBMISSIONS, CASE_ROUNDS = 20, 3
+ROOT = Path(__file__).parent.parent
 TOKENS, WIDTH, HEADS = 6, 8, 2
 ATTN = str(Path(sys.executable).parent / "attn")
 
@@ -87,26 +90,77 @@ def once(command: list[str], checkout: str = "") -> float:
     return time.perf_counter() - start
 
 
-def only_the_output(problem: str, answers: list[str]) -> list[float]:
-    """Return the milliseconds that a sheet with only the output takes, for each mistake."""
-    from attncli import load, load_answers
+def cases(problem: str) -> dict[str, float]:
+    """Return the milliseconds that a submission takes, by its kind; no two are alike."""
+    from attncli import load
     from attncli.checking.check import AnswerKey
-    from attncli.records import replace
 
+    draw = np.random.default_rng(2)
     key = AnswerKey(load(problem))
-    sheets = [load_answers(name)[0] for name in answers[:60]]
-    times: dict[int, list[float]] = {}
-    for number, sheet in enumerate(sheets):
-        alone = replace(sheet, matrices={"output": sheet.matrices["output"]})
-        start = time.perf_counter()
-        key.check(alone)
-        times.setdefault(number % 6, []).append(1000 * (time.perf_counter() - start))
-    return [statistics.median(times[kind]) for kind in sorted(times)]
+    numbers = {step.name: step.value for step in key.trace}
+
+    def texts(value: np.ndarray) -> list[object]:
+        if value.ndim > 1:
+            return [texts(part) for part in value]
+        return [f"{x:.3f}" if np.isfinite(x) else "_" for x in value]
+
+    def changed(name: str, by: float) -> np.ndarray:
+        value = numbers[name].copy()
+        value.flat[draw.integers(value.size)] += by
+        return value
+
+    makers: dict[str, Callable[[], dict[str, np.ndarray]]] = {
+        "right, every step": lambda: numbers | {"output": changed("output", np.nan)},
+        "right, only the output": lambda: {"output": changed("output", np.nan)},
+        "one wrong number, only the output": lambda: {"output": changed("output", draw.random())},
+        "one wrong score, every step": lambda: (
+            numbers | {"scores": changed("scores", draw.random())}
+        ),
+        "random numbers, only the output": lambda: {
+            "output": draw.normal(size=numbers["output"].shape)
+        },
+        "random numbers, every step": lambda: {
+            name: draw.normal(size=value.shape) for name, value in numbers.items()
+        },
+    }
+    found = {}
+    for kind, make in makers.items():
+        times = []
+        for _ in range(SUBMISSIONS):
+            answers = {name: texts(value) for name, value in make().items()}
+            start = time.perf_counter()
+            key.check(answers)
+            times.append(1000 * (time.perf_counter() - start))
+        found[kind] = statistics.median(times)
+    return found
+
+
+def cases_in_turn(problem: str, other: str) -> dict[str, list[float]]:
+    """Return the medians of this checkout and the ratio to the other one, by kind of submission."""
+    command = [sys.executable, __file__, "--cases", problem]
+    rounds: list[tuple[dict[str, float], dict[str, float]]] = []
+    for _ in range(CASE_ROUNDS):
+        each = []
+        for checkout in (str(ROOT), other):
+            environment = {**os.environ, "PYTHONPATH": checkout}
+            done = subprocess.run(command, check=True, capture_output=True, env=environment)
+            each.append(json.loads(done.stdout))
+        rounds.append((each[0], each[1]))
+    return {
+        kind: [
+            statistics.median(own[kind] for own, _ in rounds),
+            statistics.median(own[kind] / before[kind] for own, before in rounds),
+        ]
+        for kind in rounds[0][0]
+    }
 
 
 def main() -> None:
     """Print the medians and the bound."""
-    other = sys.argv[1] if len(sys.argv) > 1 else ""
+    if sys.argv[1:2] == ["--cases"]:
+        print(json.dumps(cases(sys.argv[2])))
+        return
+    other = sys.argv[1] if len(sys.argv) > 1 else str(ROOT)
     with tempfile.TemporaryDirectory() as name:
         problem, answers = write(Path(name))
         numpy = [sys.executable, "-c", "import numpy"]
@@ -116,21 +170,18 @@ def main() -> None:
         for _ in range(ROUNDS):
             base.append(once(numpy))
             whole.append(once(check))
-            before += [once(check, other)] if other else []
-        alone = only_the_output(problem, answers)
+            before.append(once(check, other))
+        kinds = cases_in_turn(problem, other)
     start, seconds = statistics.median(base), statistics.median(whole)
     bound = 3 * start + 0.005 * FILES
     print(f"medians of {ROUNDS} interleaved runs")
     print(f'python -c "import numpy"   {start * 1000:7.1f} ms')
     print(f"attn check, {FILES} files     {seconds * 1000:7.1f} ms")
     print(f"bound                      {bound * 1000:7.1f} ms   ratio {seconds / bound:.2f}")
-    if before:
-        ratio = statistics.median(a / b for a, b in zip(whole, before, strict=True))
-        print(
-            f"the other checkout         {statistics.median(before) * 1000:7.1f} ms   {ratio:.2f}"
-        )
-    told = ", ".join(f"{time_:.1f}" for time_ in alone)
-    print(f"only the output, by mistake (0: none): {told} ms")
+    ratio = statistics.median(a / b for a, b in zip(whole, before, strict=True))
+    print(f"the other checkout         {statistics.median(before) * 1000:7.1f} ms   {ratio:.2f}")
+    for kind, (median, to_other) in kinds.items():
+        print(f"{kind:35} {median:6.1f} ms   of the other checkout {to_other:.2f}")
 
 
 if __name__ == "__main__":
