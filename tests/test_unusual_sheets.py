@@ -411,6 +411,19 @@ def test_titles_and_comments_of_a_table_are_kept(text: str, comment: str, tmp_pa
         assert report.name == ("Ada" if "student" in text else str(file))
 
 
+def test_rows_of_several_lengths_cost_their_step_alone() -> None:
+    right = attncli.compute(problem())
+    answers = {"scores": [*SCORES[:-1], SCORES[-1][:-1]], "weights": right["weights"].value}
+    report = attncli.check(problem(), answers)
+    assert report.steps["weights"].status == "correct"
+    finding = report.findings["scores"]
+    last, width = len(SCORES), len(SCORES[0])
+    assert finding.id == "wrong_shape"
+    assert finding.message == (
+        f"Row {last} of scores has {width - 1} numbers, but row 1 has {width}."
+    )
+
+
 def test_an_empty_field_for_the_name_is_no_title(tmp_path: Path) -> None:
     file = tmp_path / "ada.csv"
     file.write_text("student,\nscores,,\n" + "".join(",".join(map(str, r)) + "\n" for r in SCORES))

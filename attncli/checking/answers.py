@@ -16,7 +16,7 @@ from attncli.checking.digits import only_unit
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
-from attncli.errors import Fault, collected, fail, located, refuse
+from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import cell_words, sizes
 from attncli.forms.matrix_texts import labelled_texts
 from attncli.mechanisms.trace import Trace
@@ -114,6 +114,7 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
+    uneven: dict[str, Written | ShapeMismatch] = {}
     is_known = False
     for word, raw in submission.matrices.items():
         if word in ABOUT and word not in trace:
@@ -121,16 +122,23 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
         with collected(unknown if raw is not None else []), located(submission.heading):
             step, at, is_transposed = find_answer(word, trace)
             matrix = None
-            with collected(faults):
+            try:
                 if raw is not None:
                     matrix = _keyed_matrix(submission, word, raw, step, at, is_transposed)
+            except InputError as error:
+                if at or error.faults[0].needs != "sizes":
+                    faults += error.faults
+                else:
+                    uneven[step.name] = _uneven(submission, word, raw, error.faults[0])
             if matrix is not None:
                 _refuse_words(step, matrix)
                 found.setdefault(step.name, []).append(matrix)
             is_known = True
     matrices: dict[str, Written | ShapeMismatch] = {}
     for step in trace:
-        if step.name in found:
+        if step.name in uneven:
+            matrices[step.name] = uneven[step.name]
+        elif step.name in found:
             with collected(faults):
                 matrices[step.name] = _written(step, found[step.name], submission)
     refuse([*faults, *([] if is_known else unknown)])
@@ -138,6 +146,12 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
     return Reading(_of_one_computer(matrices), skipped)
+
+
+def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeMismatch:
+    """Return the mismatch that a matrix is whose rows have several lengths."""
+    texts, _ = labelled_texts(raw, (word,), ragged=True)
+    return ShapeMismatch(texts, replace(fault, place=submission.locate(fault.path)), False)
 
 
 def _keyed_matrix(

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import float_error, largest
+from attncli.checking.agreement import float_error, is_informative, largest
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
@@ -132,7 +132,7 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
-        cells = asked & given.agrees(found, units)
+        cells = asked & given.agrees(found, units) & is_informative(found, largest(step.array))
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
 

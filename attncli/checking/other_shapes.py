@@ -82,4 +82,5 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
 
 def _sentence(text: str) -> str:
     """Return the words of a message as a sentence; names of steps stay as they are."""
-    return f"{text[0].upper()}{text[1:]}." if text.startswith("the ") else f"{text}."
+    is_word = text.startswith(("the ", "a ", "row ", "matrix "))
+    return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."

@@ -78,7 +78,7 @@ def _whole_rows(raw: Any, ragged: bool) -> Any:
 def _padded(raw: Any) -> Any:
     if not all(isinstance(row, list) for row in raw):
         return raw
-    if not all(isinstance(cell, str) for row in raw for cell in row):
+    if any(isinstance(cell, list) for row in raw for cell in row):
         return [_padded(row) for row in raw]
     width = max(map(len, raw), default=0)
     return [[*row, *[""] * (width - len(row))] for row in raw]
