@@ -285,9 +285,8 @@ def test_answers_that_cannot_be_read() -> None:
     assert "there is no step Frobnicate" in misread({"Frobnicate": PUBLISHED})
     assert "X is an input of the problem, not a step" in misread({"X": PUBLISHED})
     assert "row 1, column 1 of scores: ten is not a number" in misread({"scores": [["ten"]]})
-    assert "row 2 of scores has 2 numbers" in misread(
-        {"scores": [[14, 10, 9], [10, 11], [9, 6, 6]]}
-    )
+    uneven = attncli.check(problem(), {"scores": [[14, 10, 9], [10, 11], [9, 6, 6]]})
+    assert uneven.findings["scores"].message.startswith("Row 2 of scores has 2 numbers")
     assert attncli.check(problem(), {}).verdict == "empty"
     assert "row 1, column 1 of weights: inf is infinite" in misread({"weights": "inf"})
     assert "1e400 is too large" in misread({"weights": "1e400"})
