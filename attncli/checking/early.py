@@ -240,9 +240,11 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding]
     values, unit = given.written.values[cells], given.unit[cells]
     fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
     along = axis_of_shares(given.step)
-    for rounding in roundings if along is not None else ():
+    if along is None:
+        return fits
+    for rounding in roundings:
         if rounding.writes(unit):
-            adjusted = with_sum(found, along or 0, 1.0, rounding)[:, cells]
+            adjusted = with_sum(found, along, 1.0, rounding)[:, cells]
             whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
             fits = fits | whole
     return fits

@@ -66,7 +66,7 @@ class Operands:
             floats = []
         self._share = max((one.share for one in floats), default=FLOAT_ERROR)
         self._smallest = max((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0)
-        self._ancestors: dict[str, list[Step]] = {}
+        self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
     # ---- calculations on these numbers
@@ -97,9 +97,6 @@ class Operands:
     def written(self) -> Replay[Array]:
         """The calculation on the numbers as they were written; other steps have every digit."""
         return Replay(self.trace, self._known, self.completed)
-
-    def _values(self, step: Step) -> Array:
-        return self._given(step).values
 
     @cached_property
     def meant(self) -> Replay[Values]:
@@ -186,9 +183,9 @@ class Operands:
 
     def hidden_before(self, step: Step) -> list[Step]:
         """Return the steps that a step is made of and that are not shown, or not in every cell."""
-        if step.name not in self._ancestors:
-            self._ancestors[step.name] = self._sources(step, self.is_whole)
-        return self._ancestors[step.name]
+        if step.name not in self._hidden:
+            self._hidden[step.name] = self._sources(step, self.is_whole)
+        return self._hidden[step.name]
 
     def _sources(self, step: Step, is_left_out: Callable[[Step], bool]) -> list[Step]:
         wanted, found = {source.name for source in sources(step)}, []
@@ -205,6 +202,9 @@ class Operands:
         given = self.shown(step)
         assert given is not None  # as only shown steps are asked for
         return given
+
+    def _values(self, step: Step) -> Array:
+        return self._given(step).values
 
     def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
         """Return the numbers of a step that is shown in every cell, None for any other."""

@@ -26,12 +26,12 @@ class Right(Record, eq=False):
 
     @cached_property
     def _ends(self) -> dict[str, Interval]:
-        return {}
+        """The ends of the right numbers of each step, with the error of floats."""
+        return {step.name: reach(0.0, step.array) for step in self.trace}
 
     def is_given(self, given: Given) -> bool:
-        """Return True if all numbers of a step are right; what is the same for a class is kept."""
-        name, half = given.step.name, ROUNDED * given.unit
-        ends = self._ends.get(name) or self._ends.setdefault(name, reach(0.0, given.step.array))
+        """Return True if all numbers of a step are right."""
+        ends, half = self._ends[given.step.name], ROUNDED * given.unit
         inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
         return bool(inside.all())
 
