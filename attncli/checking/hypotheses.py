@@ -187,7 +187,7 @@ class WrongStep(Record, eq=False):
         """True if that line is the whole step, so that it says nothing that it is wrong."""
         return self.axis is not None and bool(self.in_line.all())
 
-    @cached_property
+    @property
     def in_line(self) -> Array:
         """Which cells are in that line."""
         found = np.zeros(self.wrong.shape, bool)
@@ -196,7 +196,7 @@ class WrongStep(Record, eq=False):
         found[tuple(at)] = True
         return found
 
-    @cached_property
+    @property
     def place(self) -> str:
         """The part of the step that is wrong, if it is one cell or one line; or ""."""
         if len(self.cells) == 1:
