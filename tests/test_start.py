@@ -16,7 +16,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.problem.kinds import KINDS
 from attncli.text.widths import cell_width
-from tests.conftest import SAMPLE_FILES, Attn
+from tests.conftest import SAMPLE_FILES, TYPICAL_SAMPLES, Attn
 
 
 def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
@@ -37,7 +37,7 @@ def test_samples_are_listed_with_their_titles(attn: Attn) -> None:
     assert max(map(len, lines)) <= 80
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_a_sample_is_printed_as_it_is(path: Path, attn: Attn) -> None:
     assert attn("samples", path.name).out.encode() == path.read_bytes()
     assert attn("samples", path.name.removesuffix(".yaml")).out.encode() == path.read_bytes()
