@@ -1,4 +1,4 @@
-"""`attn check` is fair: small versions of the surveys of `benchmarks/fairness.py`.
+"""`attn check` is fair: small versions of the surveys of `tests/surveys/fairness.py`.
 
 Right sheets are never wrong, however they were worked and written; hollow ones are never right;
 one wrong number is always found, and no cause is made up for it.
@@ -11,9 +11,9 @@ import json
 import numpy as np
 import pytest
 
-from benchmarks.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
 from tests.oracles.honest import WAYS
 from tests.oracles.right_work import MANNERS
+from tests.surveys.fairness import HOLLOW, Tally, hollow, honest, one_wrong, right
 
 SHOWN = 3
 """How many failures a message shows."""

@@ -18,8 +18,8 @@ from attncli.mechanisms.flaws import alike, saturated, small_flaws
 from attncli.teaching.drawing import Drawing, own_values, read_values
 from attncli.teaching.effects import Effects, Question
 from attncli.teaching.work import work_of
-from benchmarks.variants import MISNAMED, MISSED, Tally, survey
 from tests.conftest import SAMPLES, Attn
+from tests.surveys.variants import MISNAMED, MISSED, Tally, survey
 
 GIVEN: dict[str, Any] = {
     "title": "Three words",
