@@ -684,7 +684,7 @@ def test_mistake_in_a_network_is_found(id_: str, times: tuple[int, ...]) -> None
             named = {finding.id, *(other.id for other in finding.also)}
             # One number is not telling, nor are numbers that are nearly the right ones.
             found[id_ in named] += named != {"wrong_shape"}
-    assert found[True] > 10
+    assert found[True] > 4
     assert found[True] >= 0.9 * found.total()
 
 
