@@ -12,7 +12,7 @@ from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Line, heading_line, plain, wrapped
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ExplanationSelection, Selection
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Step
@@ -105,7 +105,9 @@ def requests_of(
     return requests
 
 
-def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
+def lines(
+    request: Request, selection: ExplanationSelection, width: int | None = None
+) -> Iterator[Line]:
     """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
@@ -131,12 +133,12 @@ def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[L
     yield line
 
 
-def as_table(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield the lines as plain text."""
     return plain(lines(request, selection) for request in requests)
 
 
-def as_json(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield one object a line: the step, and each cell with its parts and sources."""
     from attncli.rendering.record import json_lines
 
@@ -151,7 +153,7 @@ def as_json(requests: Iterable[Request], selection: Selection) -> Iterator[bytes
     return json_lines(records)
 
 
-def as_latex(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield the lines as a displayed formula each, one below the other."""
     from attncli.rendering import latex
 
@@ -163,7 +165,7 @@ def as_latex(requests: Iterable[Request], selection: Selection) -> Iterator[byte
     yield latex.with_scripts("".join(texts)).encode()
 
 
-def as_markdown(requests: Sequence[Request], selection: Selection) -> Iterator[bytes]:
+def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield titles and the lines as formulas, items of a list."""
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown

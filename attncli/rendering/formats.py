@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from attncli.errors import fail
 from attncli.problem.aliases import keys_of
 from attncli.records import Record
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import PageSelection, ReportSelection, Selection
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -130,7 +130,7 @@ FORMATS: dict[str, Format] = {
         (".html", ".htm"),
         "one page that explains each number",
         _in("html.traces"),
-        _in("html.reports"),
+        _in("report_html.reports"),
         worksheets=_in("html.traces"),
     ),
     "latex": Format(
@@ -210,16 +210,16 @@ def render(
     from attncli.checking.check import Report
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
-    kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
+    reports = [one for one in several if isinstance(one, Report)]
+    kind: Kind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
-    names = keys_of(only)
-    points = [name for one in several if isinstance(one, Report) for name in one.marking.points]
-    selection = Selection(
-        *(names, decimals, full, quiet, why),
-        standalone=standalone,
-        reveal=reveal and kind == "traces",
-        points=tuple(dict.fromkeys(points)),
-        solution=solution,
-    )
+    selection: PageSelection
+    if reports:
+        points = dict.fromkeys(name for one in reports for name in one.marking.points)
+        selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
+    else:
+        selection = Selection(
+            *(decimals, full, keys_of(only), quiet, why), standalone=standalone, reveal=reveal
+        )
     pieces: Iterator[bytes] = getattr(row, kind)(several, selection)
     return b"".join(pieces).decode()

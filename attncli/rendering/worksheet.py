@@ -10,7 +10,7 @@ from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import key_of, keys_of
 from attncli.problem.problem import Problem
-from attncli.rendering.selection import Selection, steps_named
+from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -27,7 +27,7 @@ def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
         InputError: for a word that means no step, a step that is to be open and solved, nothing
             that is open, or more numbers than anybody writes.
     """
-    if not selection.is_worksheet:
+    if not isinstance(selection, WorksheetSelection):
         return {}
     blank = _named(selection.blank, trace)
     give = _named(selection.give, trace)
@@ -116,6 +116,7 @@ def worksheet(
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
     assert write is not None  # as the name is of a format that has it
-    selection = Selection(decimals=decimals, standalone=standalone, full=True, is_worksheet=True)
-    pieces = write(traces, selection.with_blanks(keys_of(blank), keys_of(give)))
-    return b"".join(pieces).decode()
+    selection = WorksheetSelection(
+        *(decimals, True), standalone=standalone, blank=keys_of(blank), give=keys_of(give)
+    )
+    return b"".join(write(traces, selection)).decode()
