@@ -1,4 +1,4 @@
-"""The fields of a practice page, and what stands above and beside them, as markup."""
+"""The fields of a practice page, and what is above and beside them, as markup."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HINT = (
     "way, this page cannot tell: save your answers, and give the file to attn check. "
     "What is not saved is gone when the page is closed."
 )
-"""What stands above the first step, where there is a script."""
+"""What is written above the first step."""
 
 
 def tools(title: str) -> str:

@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
-"""Yields the bytes of a file, from what is shown (traces, graded answers) and a `Selection`.
+"""Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
 
 What is shown may come one by one: a piece is written as soon as it is known, and not kept.
 """
-
 
 Kind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
 """What is written: the column of `Format` that writes it."""
@@ -41,7 +40,7 @@ def _in(place: str) -> Write:
 
 
 def nothing(*_: object) -> Iterator[bytes]:
-    """Stand for the writer of traces that a format has not."""
+    """The writer of traces for a format that has none."""
     return iter(())
 
 
@@ -55,8 +54,8 @@ class Format(Record):
         reports: writes what `attn check` shows, or None.
         explanations: writes what `attn explain` shows, or None.
         worksheets: writes what `attn worksheet` does, or None.
-        binary: whether the bytes are no text.
-        is_page: whether it is for reading, and may show a part of each step.
+        binary: True if the bytes are no text.
+        is_page: True if it is for reading, and may show a part of each step.
     """
 
     suffixes: tuple[str, ...]
@@ -71,76 +70,46 @@ class Format(Record):
 
 FORMATS: dict[str, Format] = {
     "table": Format(
-        (".txt",),
-        "every step, for reading",
-        _in("table.traces"),
-        _in("report_table.reports"),
-        _in("explanations.as_table"),
+        (".txt",), "every step, for reading", _in("table.traces"),
+        _in("report_table.reports"), _in("explanations.as_table"),
     ),
     "json": Format(
-        (".json", ".jsonl"),
-        "one object a problem",
-        _in("record.as_json"),
-        _in("grades.as_json"),
-        _in("explanations.as_json"),
-        is_page=False,
+        (".json", ".jsonl"), "one object a problem", _in("record.as_json"),
+        _in("grades.as_json"), _in("explanations.as_json"), is_page=False,
     ),
     "csv": Format(
-        (".csv",),
-        "blocks; with --only STEP the bare numbers",
-        _in("csv.as_csv"),
-        _in("grades.as_csv"),
-        worksheets=_in("answer_sheet.as_csv"),
-        is_page=False,
+        (".csv",), "blocks; with --only STEP the bare numbers", _in("csv.as_csv"),
+        _in("grades.as_csv"), worksheets=_in("answer_sheet.as_csv"), is_page=False,
     ),
     "tsv": Format(
-        (".tsv", ".tab"),
-        "the same with tabs",
-        _in("csv.as_tsv"),
-        _in("grades.as_tsv"),
+        (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
     "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
     "yaml": Format(
-        (".yaml", ".yml"),
-        "one document a problem",
-        _in("record.as_yaml"),
-        worksheets=_in("answer_sheet.as_yaml"),
-        is_page=False,
+        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
+        worksheets=_in("answer_sheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
     ),
     "markdown": Format(
-        (".md", ".markdown"),
-        "a document with formulas",
-        _in("markdown.traces"),
-        _in("report_markdown.reports"),
-        _in("explanations.as_markdown"),
-        _in("markdown.traces"),
+        (".md", ".markdown"), "a document with formulas", _in("markdown.traces"),
+        _in("report_markdown.reports"), _in("explanations.as_markdown"), _in("markdown.traces"),
     ),
     "gradescope": Format(
-        (".results.json",),
-        "results.json of an autograder, of one student",
-        nothing,
-        _in("gradescope.reports"),
-        is_page=False,
+        (".results.json",), "results.json of an autograder, of one student", nothing,
+        _in("gradescope.reports"), is_page=False,
     ),
     "html": Format(
-        (".html", ".htm"),
-        "one page that explains each number",
-        _in("html.traces"),
-        _in("report_html.reports"),
-        worksheets=_in("html.traces"),
+        (".html", ".htm"), "one page that explains each number", _in("html.traces"),
+        _in("report_html.reports"), worksheets=_in("html.traces"),
     ),
     "latex": Format(
-        (".tex",),
-        "a fragment, or a document with --standalone",
-        _in("latex.traces"),
-        explanations=_in("explanations.as_latex"),
-        worksheets=_in("latex.traces"),
+        (".tex",), "a fragment, or a document with --standalone", _in("latex.traces"),
+        explanations=_in("explanations.as_latex"), worksheets=_in("latex.traces"),
     ),
-}
+}  # fmt: skip
 
 
 def formats_of(kind: Kind) -> Mapping[str, Format]:

@@ -106,8 +106,8 @@ def _of_step(page: ReportPage, name: str) -> Iterator[str]:
     remark = page.remarks[name]
     if remark.sign == "✗" and remark.first_wrong:
         yield f"the first wrong number is {remark.first_wrong}"
-    if remark.outcome:
-        yield remark.outcome
+    if outcome := SHORT.get(remark.status, remark.outcome):
+        yield outcome
     for one in remark.sentences:
         yield " ".join(filter(None, (one.sign, one.text, one.advice)))
 

@@ -11,11 +11,11 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
+from attncli.rendering.cell_formulas import CellFormulas
 from attncli.rendering.markup import matrix_table, text, whole_page
 from attncli.rendering.page import Entry, Figure, page_of
 from attncli.rendering.provenance import Source
 from attncli.rendering.selection import Selection
-from attncli.rendering.told import Told
 from attncli.rendering.views import Panel
 from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
@@ -63,7 +63,7 @@ def traces(
     after the last.
     """
     shown = list(every)
-    told = Told()
+    formulas = CellFormulas()
     between = between or [""] * (len(shown) + 1)
     body, links = [between[0]], []
     written: list[tuple[Trace, Mapping[Source, int]]] = []
@@ -74,17 +74,17 @@ def traces(
         parts = "".join(writer.parts())
         body.append(f'<article id="{name}">\n{parts}</article>\n{between[index + 1]}')
         links.append((name, writer.heading))
-        writer.explain(told)
+        writer.explain(formulas)
         written.append((trace, writer.shown))
         title, count = title or writer.page.title, count + len(writer.shown)
     body.insert(1, _jump(links, "Answers" if answers else "Problems"))
     if not title:  # a page has a heading for those who cannot see it, too
         body.insert(0, '<h1 class="unseen">Attention</h1>\n')
-    data, script = told.data, None
+    data, script = formulas.data, None
     if selection.is_worksheet:
         from attncli.rendering import practice
 
-        data, script = practice.page_data(written, told), fields.SCRIPT
+        data, script = practice.page_data(written, formulas), fields.SCRIPT
     yield whole_page(title, "".join(body), data, script).encode()
 
 
@@ -220,7 +220,7 @@ class _Writer:
             return None
         return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
 
-    def explain(self, told: Told) -> None:
+    def explain(self, formulas: CellFormulas) -> None:
         """Tell how each number that is shown was made, or that it is given."""
         counts = Counter(name for name, _ in self.shown)
         known = {**self.trace.inputs, **self.trace.steps}
@@ -229,7 +229,7 @@ class _Writer:
         links = {} if self.page.asked else self.shown  # a field says nothing of a number
         for (name, place), number in self.shown.items():
             if name in small:
-                told.add(number, self.explainer.explain(small[name], place), links)
+                formulas.add(number, self.explainer.explain(small[name], place), links)
 
 
 def _heading(step: Step) -> str:

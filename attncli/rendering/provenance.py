@@ -1,4 +1,4 @@
-"""Where the numbers of a shown matrix are from."""
+"""Which cell each number of a shown matrix comes from."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from attncli.tape.walk import evaluate
 Source = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
+NUMBERED = np.dtype("V8")
+"""Eight bytes that NumPy moves, but refuses to calculate with."""
+
 
 class Provenance:
-    """From row and column of a shown matrix to the cell whose number stands there.
+    """From row and column of a shown matrix to the cell whose number is shown there.
 
-    The operations themselves tell: they are given numbered bytes in place of numbers, which can
-    be moved (transposed, cut, repeated, put side by side) but not calculated with. `on_page` cuts
-    the matrix out of an array of the step or operand `part`; of a large one, only the numbers of
-    the rows and columns that are shown are kept.
+    The operand `part` is evaluated with the number of each cell in place of its value, as
+    `NUMBERED` bytes: operations that only move cells (transpose, cut, repeat) carry them along,
+    and one that calculates raises a TypeError. `on_page` cuts the matrix out of that array; of it,
+    only the `rows` and `columns` that are shown are kept (None stands for those left out).
     """
 
     def __init__(
@@ -39,7 +42,7 @@ class Provenance:
             for places in (rows, columns)
         )
         self.steps: list[Step] = []
-        self.ends: list[int] = []  # the number of the last cell of each step
+        self.starts = [1]  # the number of the first cell of each step, and of the next step
 
     def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
@@ -47,25 +50,25 @@ class Provenance:
             return None
         number = int(self._numbers[self.rows[row], self.columns[column]])
         if number == 0:
-            return None
-        which = int(np.searchsorted(self.ends, number))
+            return None  # the operation filled it in
+        which = int(np.searchsorted(self.starts, number, side="right")) - 1
         step = self.steps[which]
-        offset = number - 1 - (self.ends[which] - step.array.size)
-        at = np.unravel_index(offset, step.array.shape)
+        at = np.unravel_index(number - self.starts[which], step.array.shape)
         return step.name, place_of(step, tuple(int(i) for i in at))
 
     @cached_property
     def _numbers(self) -> Array | None:
+        """The numbers of the cells that are shown; None if they are calculated, not moved."""
         try:
             moved = evaluate(self.part, self._numbered)
-        except TypeError:  # NumPy knows no sum or product of bytes
+        except TypeError:
             return None
         shown = self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
         return np.ascontiguousarray(shown).view(np.int64)
 
     def _numbered(self, step: Step) -> Array:
-        start = (self.ends[-1] if self.ends else 0) + 1
+        """Return the numbers of a step's cells, which follow those of the steps before it."""
+        start, end = self.starts[-1], self.starts[-1] + step.array.size
         self.steps.append(step)
-        self.ends.append(start + step.array.size - 1)
-        numbers = np.arange(start, start + step.array.size, dtype=np.int64)
-        return numbers.view("V8").reshape(step.array.shape)
+        self.starts.append(end)
+        return np.arange(start, end, dtype=np.int64).view(NUMBERED).reshape(step.array.shape)

@@ -9,18 +9,10 @@ from itertools import takewhile
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
-from attncli.checking.judged import (
-    CORRECT,
-    LAST_DIGIT,
-    MISSING,
-    ROUNDED_EARLY,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-)
+from attncli.checking.judged import Compared, Given, Judged
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
@@ -56,7 +48,7 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
     """
     step = judged.step
     finding = report.findings.get(step.name)
-    wrong, few = judged.codes == WRONG, too_few_digits(judged, report.marking.decimals or 0)
+    wrong, few = judged.codes == status.WRONG, too_few_digits(judged, report.marking.decimals or 0)
     if isinstance(judged, Compared) and judged.short is not None:
         wrong &= ~judged.short
     if isinstance(judged, Given) and judged.written.unreadable is not None:
@@ -81,7 +73,7 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
 def _is_unexplained(report: Report, step: Step) -> bool:
     """Return True if a step is wrong and no finding says what was done, but perhaps where."""
     finding = report.findings.get(step.name)
-    return report.steps[step.name].has(WRONG) and (finding is None or not finding.what)
+    return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
 
 
 def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
@@ -142,13 +134,13 @@ def unreadable(judged: Judged) -> dict[Index, str]:
 
 def early_words(judged: Compared, strict: bool) -> str:
     """Return which rounding of earlier steps makes numbers right, or that it was done; or ""."""
-    early, right = judged.codes == ROUNDED_EARLY, judged.codes == CORRECT
+    early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
     if not early.any():
         return ""
     what = judged.rounding or "something on the way rounded"
     if strict:
         return f"rounded early: {what}"
-    every = (early | right | (judged.codes == MISSING)).all()
+    every = (early | right | (judged.codes == status.MISSING)).all()
     return f"right, with {what}" if every else f"{_count(early)} right, with {what}"
 
 
@@ -157,7 +149,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
 
     Without the solution only the cells are named.
     """
-    step, off = judged.step, judged.codes == LAST_DIGIT
+    step, off = judged.step, judged.codes == status.LAST_DIGIT
     texts, values = written_texts(judged), step.on_paper(judged.written.values)
     units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
     found = places(step.on_paper(off))

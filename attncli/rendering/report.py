@@ -7,18 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.findings import Finding
-from attncli.checking.judged import (
-    CORRECT,
-    LAST_DIGIT,
-    MISSING,
-    ROUNDED_EARLY,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-)
+from attncli.checking.judged import Compared, Given, Judged
 from attncli.records import Record, replace
 from attncli.rendering.blocks import Matrix, Span
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
@@ -38,10 +30,10 @@ from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
 MARKS = {
-    LAST_DIGIT: ("≈", "near"),
-    ROUNDED_EARLY: ("≈", "near"),
-    WRONG: ("✗", "wrong"),
-    MISSING: (" ", "faint"),
+    status.LAST_DIGIT: ("≈", "near"),
+    status.ROUNDED_EARLY: ("≈", "near"),
+    status.WRONG: ("✗", "wrong"),
+    status.MISSING: (" ", "faint"),
 }
 """The mark after a written number that is not right, and its style, by the number's status."""
 
@@ -50,13 +42,12 @@ STATUS_SIGNS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 
 
 class Comparison(Record):
-    """One matrix of a step (of a head or a batch) that has a number which is not right.
+    """A matrix with a number that is not right; `words` say which head or batch of a step it is.
 
     Attributes:
-        words: which head or batch it is, or "".
         yours: what the student wrote, with a mark at each number that is not right.
-        others: the matrix that follows from the student's earlier numbers, where it looks
-            different, and the right one.
+        others: what follows from the student's earlier numbers, where it looks different, and the
+            right matrix.
         is_wrong: True if a number is wrong, not only carried forward or rounded otherwise.
     """
 
@@ -67,7 +58,7 @@ class Comparison(Record):
 
 
 class WrongCell(Record):
-    """The name of a cell whose number is wrong, what was written, and the right number."""
+    """A wrong number: its cell, what was written, and the right number."""
 
     name: str
     given: str
@@ -140,8 +131,6 @@ class ReportPage(Record):
 
     Attributes:
         verdict: the whole report in one line, which is written after its sign.
-        points: what the steps earn, or "".
-        comment: the lines of what the student said.
         said: a sentence for each thing that was done otherwise, and right.
         remarks: by the name of the step, for each that has a number.
         missing: sentences on the cells and the steps that were left out, and on skipped keys.
@@ -189,13 +178,14 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
     finding = report.findings.get(name)
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(name)]
-    early, near = "", ()
+    early = ""
+    near: tuple[str, ...] = ()
     # Numbers that a mistake gives are not praised for their rounding.
     if isinstance(judged, Compared) and not (finding and finding.gives_all):
         early = early_words(judged, report.strict)
     # Where a mistake is named, last digits do not matter.
-    if isinstance(judged, Given) and judged.has(LAST_DIGIT):
-        near = () if finding and judged.has(WRONG) else tuple(last_digits(judged, solution))
+    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT):
+        near = () if finding and judged.has(status.WRONG) else tuple(last_digits(judged, solution))
     if finding and not solution:
         hint = finding.what if finding.hint is None else finding.hint
         finding = replace(finding, what=hint, worked=(), also=())
@@ -229,9 +219,9 @@ def _comparisons(
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     for place in np.ndindex(codes.shape[:-2]):
         part = np.atleast_2d(codes[place])
-        if np.isin(part, (CORRECT, MISSING)).all():
+        if np.isin(part, (status.CORRECT, status.MISSING)).all():
             continue
-        is_wrong, is_given = part == WRONG, part != MISSING
+        is_wrong, is_given = part == status.WRONG, part != status.MISSING
         # A matrix that looks like another one when it is written need not be shown.
         kept = is_wrong if is_wrong.any() else is_given
         shown = {"right": right} if solution else {}
@@ -243,7 +233,7 @@ def _comparisons(
         )
         marked = _marked(np.atleast_2d(texts[place]), part)
         yours = replace(like, name="yours", values=np.zeros_like(part), cells=marked)
-        counts = is_wrong | ((part == ROUNDED_EARLY) & strict)
+        counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
         yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
 
 
@@ -282,7 +272,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     step = judged.step
     texts, right = written_texts(judged), step.value
     write = style_of(right, decimals)
-    for at in places(step.on_paper(judged.codes) == WRONG):
+    for at in places(step.on_paper(judged.codes) == status.WRONG):
         shown = write(float(right[at])) if solution else ""
         yield WrongCell(cell_name(step, at), str(texts[at]), shown)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from attncli.checking.check import Report
@@ -71,7 +71,7 @@ def _items(lines: Iterable[str]) -> str:
 def _class(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[str]:
     heads = ["student", "problem", "verdict", "first wrong step", "mistake"]
     heads += ["points"] if selection.points else []
-    rows: list[Sequence[str]] = []
+    rows: list[list[str]] = []
     tally, comments = Tally(), list[str]()
     for one in graded:
         tally.add(one)

@@ -80,9 +80,9 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     if any(comparison.yours.is_cut for comparison in wrong):
         for cell in remark.cells[:MOST_CELLS]:
             said = f"  {cell.name} is {label_text(cell.given)}, should be {cell.right}"
-            yield from _prose([said], layout)
-        if (more := len(remark.cells) - MOST_CELLS) > 0:
-            yield [(f"  … and {more} more; --full shows all", "")]
+            yield from layout.prose([(said, "")])
+        if (count := len(remark.cells) - MOST_CELLS) > 0:
+            yield [(f"  … and {count} more; --full shows all", "")]
     else:
         for comparison in wrong:
             if comparison.words:
@@ -96,8 +96,8 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
         yield from _prose((f"  {line}" for line in lines), layout)
         others = (f"  {visible(said)} ({id_})" for said, id_ in found.others)
         yield from _prose(others, layout, "faint")
-    said = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
-    yield from _prose((f"  {line}" for line in said), layout)
+    more = filter(None, (*remark.unexplained, remark.early, *remark.last_digits))
+    yield from _prose((f"  {line}" for line in more), layout)
     yield []
 
 
