@@ -22,7 +22,7 @@ from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import Tally, points_of, short
 
-SIGNS = {
+MEANINGS = {
     "✓": ("right", "right"),
     "≈": ("near", "right but for a rounding"),
     "→": ("carried", "follows from what stands before it"),
@@ -92,21 +92,13 @@ NOT_GIVEN = Mark("–")
 
 
 class StudentRow(Record):
-    """What the class page shows of one student; nothing else is kept of the answers.
-
-    Attributes:
-        name: the student.
-        page: the file of the student's page, beside the class page.
-        titles: the titles of the problems.
-        marks: for each problem, the marks by the names of the steps.
-        points: what was earned in all, such as `7.5 of 10`; or "".
-    """
+    """What the class page shows of one student; nothing else is kept of the answers."""
 
     name: str
-    page: str
-    titles: tuple[str, ...]
-    marks: tuple[dict[str, Mark], ...]
-    points: str
+    page: str  # the file of the student's page, beside the class page
+    titles: tuple[str, ...]  # of the problems
+    marks: tuple[dict[str, Mark], ...]  # for each problem, by the names of the steps
+    points: str  # what was earned in all, such as `7.5 of 10`; or ""
 
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
@@ -144,7 +136,7 @@ def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
     """Yield the class page: how each student did in each step, and links to their pages."""
     titles = list(dict.fromkeys(title for one in rows for title in one.titles if title))
     heading = titles[0] if len(titles) == 1 else "The class"
-    meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in SIGNS.items())
+    meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in MEANINGS.items())
     legend = f"{meanings}; the redder, the more numbers are wrong"
     summary = f"<section>\n{paragraphs(tally.lines())}</section>\n"
     title = f'<h1 dir="auto">{text(heading)}</h1>\n'
@@ -204,7 +196,7 @@ def _table(rows: Sequence[StudentRow], columns: Sequence[Sequence[str]]) -> Iter
 
 
 def _cell(mark: Mark, number: int) -> str:
-    style, meaning = SIGNS[mark.sign]
+    style, meaning = MEANINGS[mark.sign]
     bar = "" if number else " bar"
     strength = f' style="--w:{max(0.25, mark.wrong):.2f}"' if mark.sign == "✗" else ""
     mistake = f' <span class="id">{text(mark.mistake)}</span>' if mark.mistake else ""

@@ -45,27 +45,16 @@ def nothing(*_: object) -> Iterator[bytes]:
 
 
 class Format(Record):
-    """One row of the table.
+    """One row of the table; a writer is None, or for traces `nothing`, where there is none."""
 
-    Attributes:
-        suffixes: which file names mean the format.
-        meaning: what it is for.
-        traces: writes what `attn compute` shows, or is `nothing`.
-        reports: writes what `attn check` shows, or None.
-        explanations: writes what `attn explain` shows, or None.
-        worksheets: writes what `attn worksheet` does, or None.
-        binary: True if the bytes are no text.
-        is_page: True if it is for reading, and may show a part of each step.
-    """
-
-    suffixes: tuple[str, ...]
-    meaning: str
-    traces: Write
-    reports: Write | None = None
-    explanations: Write | None = None
-    worksheets: Write | None = None
-    binary: bool = False
-    is_page: bool = True
+    suffixes: tuple[str, ...]  # which file names mean the format
+    meaning: str  # what it is for
+    traces: Write  # writes what `attn compute` shows
+    reports: Write | None = None  # writes what `attn check` shows
+    explanations: Write | None = None  # writes what `attn explain` shows
+    worksheets: Write | None = None  # writes what `attn worksheet` does
+    binary: bool = False  # whether the bytes are no text
+    is_page: bool = True  # whether it is for reading, and may show a part of each step
 
 
 FORMATS: dict[str, Format] = {

@@ -21,8 +21,8 @@ from attncli.text.numbers import every_digit
 UNREADABLE = "unreadable"
 
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
-POINTS = ("points", "of")
-WORDS = ("said", "comment")
+POINT_COLUMNS = ("points", "of")
+SAID_COLUMNS = ("said", "comment")
 
 
 def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
@@ -41,7 +41,9 @@ def as_csv(
 ) -> Iterator[bytes]:
     """Yield the grade book, with points where there are any."""
     steps = [f"points_{name}" for name in selection.points]
-    yield csv_text([[*COLUMNS, *steps, *(POINTS if steps else ()), *WORDS]], delimiter).encode()
+    yield csv_text(
+        [[*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]], delimiter
+    ).encode()
     for one in graded:
         row = [*grade(one), *_points(one, selection.points)]
         row += (
@@ -57,7 +59,7 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
     if not steps:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
-        return [""] * (len(steps) + len(POINTS))
+        return [""] * (len(steps) + len(POINT_COLUMNS))
     earned = graded.points
     by_step = [short(earned[name]) if name in earned else "" for name in steps]
     return [*by_step, short(graded.total), short(graded.marking.possible)]

@@ -115,7 +115,7 @@ class _Writer:
         """Yield the pieces of the article."""
         yield from self.top()
         if not self.index:
-            yield f'<p class="hint">{fields.HINT if self.page.asked else HINT}</p>\n'
+            yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
         yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
         if self.reveal:  # the script shows the button
             yield '<p class="folds"><button type="button" hidden="hidden"></button></p>\n'

@@ -26,7 +26,7 @@ from attncli.rendering.provenance import Source
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
-KEY = 0x5A
+MASK_BYTE = 0x5A
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
 CONSTANTS = {
@@ -59,7 +59,7 @@ def page_data(
     for trace, shown in problems:
         steps = {name: trace[name] for name, _ in shown}
         which = {name: number for number, name in enumerate(steps, count)}
-        for (name, place), number in shown.items():
+        for (name, place), number in sorted(shown.items(), key=lambda item: which[item[0][0]]):
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         judged.append(_judged_by(trace, steps))
@@ -68,7 +68,7 @@ def page_data(
 
 def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    return {"sealed": base64.b64encode(bytes(byte ^ KEY for byte in plain)).decode()}
+    return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
 
 
 def _judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:

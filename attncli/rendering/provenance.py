@@ -15,17 +15,17 @@ from attncli.tape.walk import evaluate
 Source = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
-NUMBERED = np.dtype("V8")
-"""Eight bytes that NumPy moves, but refuses to calculate with."""
+CELL = np.dtype([("step", np.int32), ("place", np.int64)])
+"""Number of a step, from 1, and place of a cell in its flat array. NumPy moves such records, but
+refuses to calculate with them."""
 
 
 class Provenance:
     """From row and column of a shown matrix to the cell whose number is shown there.
 
-    The operand `part` is evaluated with the number of each cell in place of its value, as
-    `NUMBERED` bytes: operations that only move cells (transpose, cut, repeat) carry them along,
-    and one that calculates raises a TypeError. `on_page` cuts the matrix out of that array; of it,
-    only the `rows` and `columns` that are shown are kept (None stands for those left out).
+    The operand `part` is evaluated with `CELL` records in place of numbers, which its operations
+    may move (transpose, cut, repeat) but not calculate with. `on_page` cuts the matrix out of the
+    result; only the `rows` and `columns` that are shown are kept, without those that are None.
     """
 
     def __init__(
@@ -42,33 +42,30 @@ class Provenance:
             for places in (rows, columns)
         )
         self.steps: list[Step] = []
-        self.starts = [1]  # the number of the first cell of each step, and of the next step
 
     def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
-        if self._numbers is None:
+        if self._cells is None:
             return None
-        number = int(self._numbers[self.rows[row], self.columns[column]])
-        if number == 0:
-            return None  # the operation filled it in
-        which = int(np.searchsorted(self.starts, number, side="right")) - 1
-        step = self.steps[which]
-        at = np.unravel_index(number - self.starts[which], step.array.shape)
+        number, place = self._cells[self.rows[row], self.columns[column]].item()
+        if number == 0:  # the operation filled it in
+            return None
+        step = self.steps[number - 1]
+        at = np.unravel_index(place, step.array.shape)
         return step.name, place_of(step, tuple(int(i) for i in at))
 
     @cached_property
-    def _numbers(self) -> Array | None:
-        """The numbers of the cells that are shown; None if they are calculated, not moved."""
+    def _cells(self) -> Array | None:
+        """The cells that are shown; None if their numbers are calculated."""
         try:
             moved = evaluate(self.part, self._numbered)
         except TypeError:
             return None
-        shown = self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
-        return np.ascontiguousarray(shown).view(np.int64)
+        return self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
 
     def _numbered(self, step: Step) -> Array:
-        """Return the numbers of a step's cells, which follow those of the steps before it."""
-        start, end = self.starts[-1], self.starts[-1] + step.array.size
         self.steps.append(step)
-        self.starts.append(end)
-        return np.arange(start, end, dtype=np.int64).view(NUMBERED).reshape(step.array.shape)
+        cells = np.empty(step.array.shape, CELL)
+        cells["step"] = len(self.steps)
+        cells["place"] = np.arange(step.array.size).reshape(step.array.shape)
+        return cells

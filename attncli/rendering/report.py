@@ -37,24 +37,17 @@ MARKS = {
 }
 """The mark after a written number that is not right, and its style, by the number's status."""
 
-STATUS_SIGNS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
+SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
 """The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
 
 
 class Comparison(Record):
-    """A matrix with a number that is not right; `words` say which head or batch of a step it is.
+    """A matrix of a step that has a number which is not right."""
 
-    Attributes:
-        yours: what the student wrote, with a mark at each number that is not right.
-        others: what follows from the student's earlier numbers, where it looks different, and the
-            right matrix.
-        is_wrong: True if a number is wrong, not only carried forward or rounded otherwise.
-    """
-
-    words: str
-    yours: Matrix
-    others: tuple[Matrix, ...]
-    is_wrong: bool
+    words: str  # which head or batch it is, or ""
+    yours: Matrix  # what the student wrote, with a mark at each number that is not right
+    others: tuple[Matrix, ...]  # what follows from earlier numbers, if it differs; what is right
+    is_wrong: bool  # whether a number is wrong, not only carried forward or rounded otherwise
 
 
 class WrongCell(Record):
@@ -74,31 +67,19 @@ class Sentence(Record):
 
 
 class Remark(Record):
-    """What is shown of a step that the student gave.
-
-    Attributes:
-        sign: ✗ for a wrong step, ≈ for one that is right but for rounding, → for one that follows
-            from earlier numbers, or ✓.
-        status: the status of its worst cell.
-        aside: that a wrong step does not count, or "".
-        follows: what the numbers follow from: "your numbers" or "your rounded numbers".
-        finding: the mistake, where one is known.
-        unexplained: sentences on wrong numbers that no known mistake explains.
-        early: which rounding makes numbers right, or that it makes them wrong; or "".
-        last_digits: sentences on the numbers that are off in their last digit.
-    """
+    """What is shown of a step that the student gave; a text is "" where there is none."""
 
     step: Step
-    sign: str
-    status: str
-    aside: str
-    follows: str
+    sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
+    status: str  # of the worst cell
+    aside: str  # that a wrong step does not count
+    follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
-    finding: Finding | None
-    unexplained: tuple[str, ...]
-    early: str
-    last_digits: tuple[str, ...]
+    finding: Finding | None  # the mistake, where one is known
+    unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
+    early: str  # which rounding makes numbers right, or that it makes them wrong
+    last_digits: tuple[str, ...]  # sentences on numbers that are off in their last digit
 
     @property
     def first_wrong(self) -> str:
@@ -127,24 +108,17 @@ class Remark(Record):
 
 
 class ReportPage(Record):
-    """What is shown of the report on a student, `name`, who worked the problem `title`.
+    """What is shown of the report on a student; a text is "" where there is none."""
 
-    Attributes:
-        verdict: the whole report in one line, which is written after its sign.
-        said: a sentence for each thing that was done otherwise, and right.
-        remarks: by the name of the step, for each that has a number.
-        missing: sentences on the cells and the steps that were left out, and on skipped keys.
-    """
-
-    name: str
-    title: str
+    name: str  # of the student
+    title: str  # of the problem
     sign: str
-    verdict: str
+    verdict: str  # the whole report in one line, which is written after its sign
     points: str
-    comment: tuple[str, ...]
-    said: tuple[str, ...]
-    remarks: Mapping[str, Remark]
-    missing: tuple[str, ...]
+    comment: tuple[str, ...]  # the lines of what the student said
+    said: tuple[str, ...]  # a sentence for each thing that was done otherwise, and right
+    remarks: Mapping[str, Remark]  # by the name of the step, for each that has a number
+    missing: tuple[str, ...]  # sentences on what was left out, and on skipped keys
 
     @property
     def summary(self) -> list[str]:
@@ -170,7 +144,7 @@ def report_page(report: Report, selection: PageSelection, solution: bool = True)
 
 def sign_of(report: Report, judged: Judged) -> str:
     """Return the sign of a step that was given."""
-    return "✗" if report.is_wrong(judged) else STATUS_SIGNS.get(judged.status, "✓")
+    return "✗" if report.is_wrong(judged) else SIGN_OF_STATUS.get(judged.status, "✓")
 
 
 def _remark(report: Report, judged: Judged, selection: PageSelection, solution: bool) -> Remark:

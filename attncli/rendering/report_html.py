@@ -12,7 +12,7 @@ from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import Tally
 
-STYLES = {"✗": "wrong", "≈": "near"}
+REMARK_STYLES = {"✗": "wrong", "≈": "near"}
 """The style of a remark by its sign; that of the others is `right`."""
 
 
@@ -61,7 +61,7 @@ def comment(page: ReportPage) -> str:
 
 def remark(shown: Remark) -> str:
     """Return what is said of a step, with the student's numbers."""
-    parts = [f'<div class="remark {STYLES.get(shown.sign, "right")}">']
+    parts = [f'<div class="remark {REMARK_STYLES.get(shown.sign, "right")}">']
     parts += [f"<p>({shown.aside})</p>"] if shown.aside else []
     parts += [f"<p>{shown.outcome}</p>"] if shown.outcome else []
     for comparison in shown.comparisons:

@@ -19,7 +19,7 @@ from attncli.text.widths import cell_width
 HANGING = "    "
 """The indentation of a student's further lines."""
 
-STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "…": "near", "✗": "wrong"}
+SIGN_STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "…": "near", "✗": "wrong"}
 """The style of a line by its sign."""
 
 
@@ -63,7 +63,7 @@ def _page(page: ReportPage, layout: Layout) -> Iterator[Line]:
     if page.missing:
         yield from _prose(page.missing, layout, "faint")
         yield []
-    yield from _prose([page.verdict], layout, STYLES[page.sign])
+    yield from _prose([page.verdict], layout, SIGN_STYLES[page.sign])
     yield from _prose(filter(None, [page.points]), layout)
 
 
@@ -75,7 +75,7 @@ def _prose(lines: Iterable[str], layout: Layout, style: str = "") -> Iterator[Li
 def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     """Yield a step with its marked cells."""
     aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
-    yield [(f"{remark.sign} ", STYLES[remark.sign]), *heading_line(remark.step), *aside]
+    yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
     if any(comparison.yours.is_cut for comparison in wrong):
         for cell in remark.cells[:MOST_CELLS]:
@@ -156,8 +156,8 @@ def _said_of(one: Graded) -> Line:
     sign = VERDICT_SIGNS[one.verdict]
     finding = one.findings.get(one.first_wrong_step or "")
     mistake = [(f"  {visible(finding.message)}", "")] if finding else []
-    style = "" if sign == "✓" else STYLES[sign]
-    return [(f"{sign} ", STYLES[sign]), (f"  {verdict(one)}", style), *mistake]
+    style = "" if sign == "✓" else SIGN_STYLES[sign]
+    return [(f"{sign} ", SIGN_STYLES[sign]), (f"  {verdict(one)}", style), *mistake]
 
 
 def _padded(words: Sequence[str]) -> list[str]:

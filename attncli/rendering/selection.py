@@ -14,16 +14,10 @@ if TYPE_CHECKING:
 
 
 class PageSelection(Record):
-    """What every kind of page asks.
+    """What every kind of page asks."""
 
-    Attributes:
-        decimals: digits after the point; None for every digit in files for programs, and for
-            `DEFAULT_DECIMALS` on pages.
-        full: True if pages show large matrices whole.
-    """
-
-    decimals: int | None = None
-    full: bool = False
+    decimals: int | None = None  # digits after the point; None for the default of the format
+    full: bool = False  # whether pages show large matrices whole
 
     @property
     def digits(self) -> int:
@@ -32,33 +26,22 @@ class PageSelection(Record):
 
 
 class ExplanationSelection(PageSelection):
-    """What of explanations is written; with `why`, the sentence why a step is done."""
+    """What of explanations is written."""
 
-    why: bool = False
+    why: bool = False  # whether each step says in a sentence why it is done
 
 
 class Selection(PageSelection):
-    """What of a trace is written.
+    """What of a trace is written."""
 
-    Attributes:
-        only: the names or symbols of the steps, or patterns such as `d_*`; all by default.
-        quiet: True if pages leave out the title and the warnings.
-        why: True if each step says in a sentence why it is done; pages of HTML always do.
-        exact: True if closed forms are written beside the numbers.
-        standalone: True if LaTeX is a complete document.
-        reveal: True if the steps of an HTML page are folded until they are opened.
-        heads: the heads that pages show, such as `1,3-5`; "" for all.
-        rows: the rows of queries that pages show, by labels or numbers; "" for all.
-    """
-
-    only: tuple[str, ...] = ()
-    quiet: bool = False
-    why: bool = False
-    exact: bool = False
-    standalone: bool = False
-    reveal: bool = False
-    heads: str = ""
-    rows: str = ""
+    only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
+    quiet: bool = False  # whether pages leave out the title and the warnings
+    why: bool = False  # whether each step says why it is done; pages of HTML always do
+    exact: bool = False  # whether closed forms are written beside the numbers
+    standalone: bool = False  # whether LaTeX is a complete document
+    reveal: bool = False  # whether the steps of an HTML page are folded until they are opened
+    heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
+    rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
 
     is_worksheet = False
 
@@ -72,33 +55,21 @@ class Selection(PageSelection):
 
 
 class WorksheetSelection(Selection):
-    """What of a trace is written with room in the place of the numbers of some steps.
+    """What of a trace is written with room in the place of the numbers of some steps."""
 
-    Attributes:
-        blank: the names or symbols of these steps; by default all that are worked by hand.
-        give: those that are shown solved nevertheless.
-    """
-
-    blank: tuple[str, ...] = ()
-    give: tuple[str, ...] = ()
+    blank: tuple[str, ...] = ()  # names or symbols of these steps; () for all that are worked out
+    give: tuple[str, ...] = ()  # those that are shown solved nevertheless
 
     is_worksheet = True
 
 
 class ReportSelection(PageSelection):
-    """What of reports is written.
+    """What of reports is written."""
 
-    Attributes:
-        quiet: True if only the verdict is.
-        solution: True if what students read may hold the right numbers.
-        points: the steps that have points in some problem, each a column of a grade book.
-        only: the steps that the page of HTML shows; all by default.
-    """
-
-    quiet: bool = False
-    solution: bool = False
-    points: tuple[str, ...] = ()
-    only: tuple[str, ...] = ()
+    quiet: bool = False  # whether only the verdict is
+    solution: bool = False  # whether what students read may hold the right numbers
+    points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
+    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
 
     @property
     def of_trace(self) -> Selection:
