@@ -200,7 +200,7 @@ class Files:
         from attncli.rendering.problem_file import problem_file
 
         above = self._above(variant, student)
-        return problem_file(variant.problem, above=above, is_start=False)
+        return problem_file(variant.problem, above=above)
 
     def _sheet(self, variant: "Variant", student: str) -> bytes:
         from attncli.rendering.answer_sheet import answer_sheet

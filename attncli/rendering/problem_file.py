@@ -34,24 +34,21 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 """Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
-def problem_file(
-    problem: Problem, blank: bool = False, above: str = "", is_start: bool = True
-) -> bytes:
+def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
     """Return a problem as commented YAML.
 
     Args:
         problem: made of lists and text, not of arrays.
         blank: True for a `?` in the place of each number of a matrix, except a mask's.
-        above: a comment for the first line.
-        is_start: True to suggest options below the problem.
+        above: a comment for the first line; options are suggested where there is none.
     """
     keys = [key for key in KEYS if key in problem.given]
     first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
     first[:0] = [f"# {above}"] if above else []
     blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
-    if is_start and (options := [*_options(problem)]):
-        above = "# Without the # before it, each of these is an option that may be used:"
-        blocks.append([above, *options])
+    if not above and (options := [*_options(problem)]):
+        title = "# Without the # before it, each of these is an option that may be used:"
+        blocks.append([title, *options])
     texts = ("".join(f"{line}\n" for line in block) for block in blocks)
     return "\n".join(filter(None, texts)).encode()
 

@@ -197,5 +197,5 @@ def rounded_like(value: float, unit: float) -> str:
 
 
 def written_texts(judged: Given) -> Array:
-    """Return what was written, as it stands on paper; `_` for a cell that was left out."""
+    """Return what was written, as on paper; `_` for a cell that was left out."""
     return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))
