@@ -110,7 +110,6 @@ def lines(
 
 
 def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
-    """Yield the pieces of an explanation on as many lines as they need."""
     name, *rest = pieces
     line: Line = [(indent, ""), (name, "label")]
     used = cell_width(indent + name)

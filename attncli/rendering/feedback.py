@@ -102,7 +102,6 @@ class StudentRow(Record):
 
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
-    """Return what the class page shows of a student."""
     reports = [one for one in graded if isinstance(one, Report)]
     if len(reports) == 1:
         points = points_of(reports[0])

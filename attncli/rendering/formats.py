@@ -102,7 +102,6 @@ FORMATS: dict[str, Format] = {
 
 
 def formats_of(kind: Kind) -> Mapping[str, Format]:
-    """Return the formats that have a writer of a kind."""
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) not in (None, nothing)}
 
 

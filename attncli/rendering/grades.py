@@ -78,7 +78,6 @@ def grade(graded: Graded) -> list[str]:
 
 
 def report_record(graded: Graded) -> dict[str, Any]:
-    """Return a report as a plain mapping."""
     if isinstance(graded, Unread):
         named = {"name": graded.name, "problem": graded.title}
         return named | {"verdict": UNREADABLE, "message": str(graded.error)}

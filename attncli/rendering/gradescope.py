@@ -70,7 +70,6 @@ def _verdict(one: Graded) -> str:
 
 
 def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:
-    """Yield the tests of one problem."""
     title = visible(one.title) or f"problem {number}"
     if isinstance(one, Unread):
         yield _test(0.0, 1.0, title, number, [_verdict(one)], [], verdict="unreadable")

@@ -32,7 +32,6 @@ MANY_CUT_OFF = 4
 
 
 def places(chosen: Array) -> list[Index]:
-    """Return where an array of truth values is true."""
     return [tuple(place) for place in np.argwhere(chosen).tolist()]
 
 

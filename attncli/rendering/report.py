@@ -143,7 +143,6 @@ def report_page(report: Report, selection: PageSelection, solution: bool = True)
 
 
 def sign_of(report: Report, judged: Judged) -> str:
-    """Return the sign of a step that was given."""
     return "✗" if report.is_wrong(judged) else SIGN_OF_STATUS.get(judged.status, "✓")
 
 

@@ -55,12 +55,10 @@ def paragraphs(lines: Iterable[str]) -> str:
 
 
 def comment(page: ReportPage) -> str:
-    """Return what the student said."""
     return "".join(f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in page.comment)
 
 
 def remark(shown: Remark) -> str:
-    """Return what is said of a step, with the student's numbers."""
     parts = [f'<div class="remark {REMARK_STYLES.get(shown.sign, "right")}">']
     parts += [f"<p>({shown.aside})</p>"] if shown.aside else []
     parts += [f"<p>{shown.outcome}</p>"] if shown.outcome else []

@@ -73,7 +73,6 @@ def _prose(lines: Iterable[str], layout: Layout, style: str = "") -> Iterator[Li
 
 
 def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
-    """Yield a step with its marked cells."""
     aside = [(f"   ({remark.aside})", "faint")] if remark.aside else []
     yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
@@ -118,7 +117,6 @@ def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
 
 
 def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
-    """Yield a line per student, then the summary."""
     tally, comments = Tally(), list[str]()
     cells: list[tuple[str, str, str]] = []
     said: list[Line] = []

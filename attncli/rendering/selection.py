@@ -73,7 +73,6 @@ class ReportSelection(PageSelection):
 
     @property
     def of_trace(self) -> Selection:
-        """What is written of the right calculation."""
         return Selection(self.decimals, self.full, self.only, self.quiet)
 
 

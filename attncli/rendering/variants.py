@@ -46,7 +46,6 @@ class VariantRow(Record):
 
 
 def row_of(variant: Variant, student: str, file: str) -> VariantRow:
-    """Return what is kept of a variant."""
     about = (variant.hidden, variant.faint, variant.alike, variant.flaws, variant.shown)
     return VariantRow(variant.number, student, file, *about, variant.work, variant.form)
 
@@ -59,7 +58,6 @@ class Summary(Record):
 
     @property
     def form(self) -> Form:
-        """What all variants have in common."""
         return self.rows[0].form
 
     @property

@@ -75,7 +75,6 @@ def notes(graded: Graded) -> Iterator[str]:
 
 
 def comment_lines(report: Report) -> tuple[str, ...]:
-    """Return the lines of what the student said, safe to show."""
     return tuple(visible(line) for line in lines_of(report.comment) if line.strip())
 
 
@@ -156,7 +155,6 @@ class Tally:
             self.add(one)
 
     def add(self, one: Graded) -> None:
-        """Count the answers of a student to one problem."""
         if isinstance(one, Unread):
             self.verdicts["could not be read"] += 1
             return
