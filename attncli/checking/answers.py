@@ -20,7 +20,7 @@ from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import cell_words, sizes
 from attncli.forms.matrix_texts import labelled_texts
 from attncli.mechanisms.trace import Trace
-from attncli.notation.blocks import DECIMAL_COMMA
+from attncli.notation.commas import DECIMAL_COMMA
 from attncli.notation.last_place import decimal_of, number_of, numbers_of
 from attncli.notation.parser import NumberError
 from attncli.notation.printed_floats import dtype_of_texts, is_rounded

@@ -8,7 +8,7 @@ from typing import Any
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Options, Raw, assign, error_at
-from attncli.notation.grid import Labels, is_word, sides, undecorated
+from attncli.notation.grid import Labels, edges, is_word, undecorated
 from attncli.records import replace
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
@@ -218,15 +218,9 @@ def _without_labels(block: CsvBlock) -> Any:
     rows = [row.cells for row in block.rows]
     if not rows:
         return []
-    has_corner = len(rows[0]) > 1 and rows[0][0] == ""
-    block.top, block.left = (True, len(rows) > 1) if has_corner else sides(rows, is_parted=True)
-    numbers = [row[block.left :] for row in rows[block.top :]]
-    words = [row[0] for row in rows[block.top :]] if block.left else None
-    columns = rows[0] if block.top else None
-    if columns and block.left and (has_corner or len(columns) > max(map(len, numbers))):
-        block.corner, *columns = columns
-    block.labels = (words, columns)
-    return numbers
+    found = edges(rows, is_csv=True)
+    block.top, block.left, block.labels, block.corner = (getattr(found, f) for f in found.fields)
+    return [row[found.left :] for row in rows[found.top :]]
 
 
 def _is_header(row: Row) -> bool:

@@ -15,10 +15,11 @@ from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document, error_at
-from attncli.notation.from_tex import without_tex
+from attncli.notation.commas import Words, pieces_of
+from attncli.notation.from_tex import cells_of, without_tex
 from attncli.notation.grid import Labels, undecorated
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import grid_of
+from attncli.notation.pasted import grid_of, table_rows
 from attncli.notation.written import CELL, SEVERAL
 from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
@@ -35,7 +36,6 @@ MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """What stands before an answer, as it is in a file."""
 
 COMMENT = re.compile(r"(?<!\\)%[^\n]*")
-RULE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*")
 TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
 FENCE = re.compile(r"\s*```math[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ARRAY = re.compile(
@@ -44,10 +44,6 @@ ARRAY = re.compile(
     re.DOTALL,
 )
 """A matrix; the labels of a `block` stand in a column before it."""
-ROOM = re.compile(r"\\attnroom(?![a-zA-Z])|\\q?quad(?![a-zA-Z])")
-WRAPPED = re.compile(r"^[\s$`*]+|[\s$`*]+$")
-"""What may stand around a number in a table."""
-
 ENTRY = rf"(?:{CELL}|n/a|idk|[-–—]|=[^\s,;]+)"
 """What may stand in the place of a number in a row."""
 MATRIX = re.compile(
@@ -87,15 +83,12 @@ WAY_OUT = (
 NO_MATRIX = "there is no matrix below the mark of {}"
 KEEP = "keep the table or matrix as it was, with a number in the place of each blank"
 
-Cell = tuple[int, str]
-"""Where in the text a cell stands, and what it says."""
-
 
 class Answer(Record):
     """One matrix of a sheet: where its mark or it itself starts, its cells, the words beside it."""
 
     at: int
-    rows: list[list[Cell]]
+    rows: list[Words]
     labels: Labels = (None, None)
 
 
@@ -244,34 +237,23 @@ def _student(text: str, is_tex: bool) -> str:
     return re.sub(r"[_\\\s]+", " ", unescape(plain)).strip()
 
 
-def _of_markdown(text: str, start: int) -> list[list[Cell]] | None:
-    """Return the rows of the table, or of the mathematics, that stands next; None for neither."""
+def _of_markdown(text: str, start: int) -> list[Words] | None:
+    """Return the cells of the table, or of the mathematics, that comes next; None for neither.
+
+    The first row is that of the heads; if its first cell is blank, the first column is of labels.
+    """
     if fence := FENCE.match(text, start):
         return _of_array(text, fence.start(1), fence.end(1))
     table = TABLE.match(text, start)
     if table is None:
         return None
-    lines, at = [], table.start(1)
-    for line in table[1].splitlines(keepends=True):
-        lines.append((at, line))
-        at += len(line)
-    rows = [_cells(at, line) for at, line in lines if not RULE.fullmatch(line.rstrip())]
-    head, *rest = rows
+    head, *rest = table_rows(pieces_of(table[1].removesuffix("\n"), "\n", table.start(1)))
     lead = 1 if head and not head[0][1] else 0
-    return [row[lead:] for row in rest]
+    return [[(at, without_tex(unescape(cell)).strip()) for at, cell in row[lead:]] for row in rest]
 
 
-def _cells(start: int, line: str) -> list[Cell]:
-    """Return the cells of a line of a table."""
-    found = []
-    for piece in re.finditer(r"(?<=\|)(?:\\.|[^|\\\n])*(?=\|)", line):
-        cell = WRAPPED.sub("", unescape(piece[0]).replace("\xa0", " "))
-        found.append((start + piece.start() + _margin(piece[0]), _plain(cell)))
-    return found
-
-
-def _of_latex(text: str, start: int) -> list[list[Cell]] | None:
-    """Return the rows of the matrix in the braces that are open; None for none."""
+def _of_latex(text: str, start: int) -> list[Words] | None:
+    """Return the cells of the matrix in the braces that are open; None for none."""
     depth, end = 1, start
     while depth and end < len(text):
         sign = text[end]
@@ -280,39 +262,14 @@ def _of_latex(text: str, start: int) -> list[list[Cell]] | None:
     return _of_array(text, start, end)
 
 
-def _of_array(text: str, start: int, end: int) -> list[list[Cell]] | None:
-    """Return the rows of the last matrix between two places; one before it holds its labels."""
+def _of_array(text: str, start: int, end: int) -> list[Words] | None:
+    """Return the cells of the last matrix between two offsets; one before it holds its labels."""
     arrays = list(ARRAY.finditer(text, start, end))
     if not arrays:
         return None
     last = arrays[-1]
-    lead = 1 if last["lead"] else 0
     group = 1 if last["block"] is None else "block"
-    first, body = last.start(group), last[group]
-    rows = []
-    for at, line in _parted(body, r"\\\\(?:\[[^\]]*\])?"):
-        if line.strip():
-            pieces = _parted(line, r"(?<!\\)&")
-            cells = [(first + at + start + _margin(cell), cell) for start, cell in pieces]
-            rows.append([(place, _plain(ROOM.sub("", cell))) for place, cell in cells][lead:])
-    return rows
-
-
-def _parted(text: str, sign: str) -> list[Cell]:
-    """Return the pieces of a text between some signs, a pattern, each with where it starts."""
-    starts = [0, *(match.end() for match in re.finditer(sign, text))]
-    ends = [*(match.start() for match in re.finditer(sign, text)), len(text)]
-    return [(start, text[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-def _margin(cell: str) -> int:
-    return len(cell) - len(cell.lstrip())
-
-
-def _plain(cell: str) -> str:
-    """Return a cell without TeX."""
-    cell = cell.strip()
-    return without_tex(cell).strip() if "\\" in cell or "{" in cell else cell
+    return [row[bool(last["lead"]) :] for row in cells_of(last[group], last.start(group))]
 
 
 def _locate(text: str, name: str, answers: dict[str, Answer], path: KeyPath) -> Place:

@@ -126,30 +126,6 @@ def _hundredth(text: str) -> str:
     return f"{sign}{whole[:-2]}.{whole[-2:]}{decimals}"
 
 
-def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
-    """Return the numbers of a line, parted by blanks or commas, each with where it starts.
-
-    With no sign, blanks alone part. Inside parentheses nothing parts: `sqrt( 4 )` is one number.
-    Where they do not match, they hold nothing together, so that each piece is judged, and refused,
-    by itself.
-
-    >>> words_of("1, sqrt( 4 ) 1/2")
-    [(0, '1'), (3, 'sqrt( 4 )'), (13, '1/2')]
-    """
-    if "(" not in line and ")" not in line:
-        return [(word.start(), word[0]) for word in re.finditer(rf"[^\s{re.escape(sign)}]+", line)]
-    whole = line.count("(") == line.count(")")
-    words, depth, start = [], 0, 0
-    for index, character in enumerate(line + " "):
-        if whole and character in "()":
-            depth += 1 if character == "(" else -1
-        elif depth <= 0 and (character.isspace() or character == sign):
-            if index > start:
-                words.append((start, line[start:index]))
-            start = index + 1
-    return words
-
-
 def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float:
     """Return the value of a written number, or of an expression with values for its names.
 
