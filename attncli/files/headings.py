@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.errors import Place, fail, located
-from attncli.files.csv_cells import delimiter_of, rows_of
+from attncli.files.csv_cells import CsvText
 from attncli.files.document import Headings, error_at
 from attncli.files.read import read, read_text
 from attncli.text.escapes import visible
@@ -43,8 +43,7 @@ def _of_file(name: str) -> list[tuple[str, str]]:
         raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=SUCH_AS)
     if Path(name).suffix.lower() in (".csv", ".tsv"):
         text = read_text(name)
-        delimiter, skip = delimiter_of(text)
-        rows = rows_of(text, name, delimiter, skip)
+        rows = CsvText(text, name).rows
         if wrong := [row.line for row in rows if len(row.cells) != 2]:
             message = "a line of a map has two cells: the heading and what it means"
             raise error_at(Place(name, wrong[0]), message, 'quote a comma: "weights[1,1]"')
