@@ -45,12 +45,13 @@ class CsvText:
         self.text, self.name = text, name
         self.delimiter, skipped = _delimiter(text)
         pairs = self._lines_of_words() if self.delimiter == " " else self._lines_of_cells()
+        has_escapes = "'" in text
         self.rows = []
         for line, cells in pairs:
             while cells and not cells[-1]:
                 cells.pop()
             if cells and line > skipped:
-                self.rows.append(CsvRow(line, list(map(of_cell, cells))))
+                self.rows.append(CsvRow(line, list(map(of_cell, cells)) if has_escapes else cells))
 
     def _lines_of_words(self) -> list[tuple[int, list[str]]]:
         lines = enumerate(map(str.strip, lines_of(self.text)), 1)

@@ -16,17 +16,10 @@ Words: TypeAlias = list[tuple[int, str]]
 SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
 DECIMAL_COMMA = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
 """A number with a decimal comma."""
-THOUSANDS = re.compile(rf"{SIGN}[1-9]\d{{0,2}}(,\d{{3}})+(\.\d*)?\s*%?")
-"""A number whose thousands are separated by commas, such as 1,202,604.28."""
-POINT_AND_COMMA = re.compile(rf"{SIGN}[1-9]\d{{0,2}}(\.\d{{3}})+,\d+\s*%?")
-OTHER_THOUSANDS = (
-    (POINT_AND_COMMA, "."),
-    (re.compile(rf"{SIGN}[1-9]\d{{0,2}}(\.\d{{3}}){{2,}}\s*%?"), "."),
-    (re.compile(rf"{SIGN}[1-9]\d{{0,2}}([ \u00a0\u2009\u202f]\d{{3}})+([.,]\d*)?\s*%?"), "\\s"),
-    (re.compile(rf"{SIGN}[1-9]\d{{0,2}}(['’]\d{{3}})+([.,]\d*)?\s*%?"), "'’"),
+GROUPED = re.compile(
+    rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*((?!\1)(?:\.\d*|,\d+))?\s*%?"
 )
-"""Numbers with points, blanks or apostrophes between thousands, and these separators."""
-
+"""A number whose thousands are separated by points, commas, apostrophes or blanks."""
 THIN_SPACE = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
 """Digits with a thin space between them, which separates thousands and not numbers."""
 
@@ -42,8 +35,10 @@ def words_of(line: str, sign: str = ",") -> Words:
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
     """
     one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
-    masked = _without_groups(line) if "(" in line else line
-    return [(word.start(), line[slice(*word.span())]) for word in re.finditer(one, masked)]
+    if "(" not in line:
+        return [(word.start(), word[0]) for word in re.finditer(one, line)]
+    words = re.finditer(one, _without_groups(line))
+    return [(word.start(), line[word.start() : word.end()]) for word in words]
 
 
 def _without_groups(line: str) -> str:
@@ -98,12 +93,10 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
     words = [word for row in pieces for _, word in row]
     commas = [word for word in words if "," in word and "(" not in word]
     for word in commas:
-        if POINT_AND_COMMA.fullmatch(word):
+        if _separator(word) == ".":
             message = f"{visible(word)} may mean several numbers; write {whole_number(word)}"
             raise NumberError(message)
-    doubtful = [
-        word for word in commas if DECIMAL_COMMA.fullmatch(word) or THOUSANDS.fullmatch(word)
-    ]
+    doubtful = [w for w in commas if DECIMAL_COMMA.fullmatch(w) or _separator(w) == ","]
     if not doubtful:
         return separated
     readings: dict[str, list[Words]] = {}
@@ -112,7 +105,7 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
         readings["separated"] = separated
     if _is_even(pieces) and all(map(DECIMAL_COMMA.fullmatch, commas)):
         readings["decimal"] = _rewritten(pieces, ".")
-    if _is_even(pieces) and all(map(THOUSANDS.fullmatch, commas)):
+    if _is_even(pieces) and all(_separator(word) == "," for word in commas):
         readings["thousands"] = _rewritten(pieces, "")
     if len(readings) > 1:
         one_in_each = len(words) == len(commas) and all(len(row) != 1 for row in pieces)
@@ -138,16 +131,23 @@ def whole_number(text: str) -> str:
     >>> whole_number("0,14"), whole_number("1,202,604.28"), whole_number("1/2")
     ('0.14', '1202604.28', '1/2')
     """
-    if THOUSANDS.fullmatch(text):
-        if text.count(",") == 1 and "." not in text:
-            raise ambiguous(text, ("decimal", "thousands"))
-        return text.replace(",", "")
-    if DECIMAL_COMMA.fullmatch(text):
-        return text.replace(",", ".")
-    for form, separators in OTHER_THOUSANDS:
-        if form.fullmatch(text):
-            return re.sub(rf"(?<=\d)[{separators}](?=\d{{3}})", "", text).replace(",", ".")
-    return text
+    separator = _separator(text)
+    if separator == "," and DECIMAL_COMMA.fullmatch(text):
+        raise ambiguous(text, ("decimal", "thousands"))
+    if separator:
+        text = re.sub(rf"(?<=\d){re.escape(separator)}(?=\d{{3}})", "", text)
+    return text.replace(",", ".") if separator or DECIMAL_COMMA.fullmatch(text) else text
+
+
+def _separator(text: str) -> str:
+    """Return the sign between the thousands of a number, "" for a number without one.
+
+    A single point, as in 1.202, is a decimal point.
+    """
+    found = GROUPED.fullmatch(text)
+    if found is None or (found[1] == "." and not found[2] and not found[3]):
+        return ""
+    return found[1]
 
 
 def _is_even(rows: Sequence[Words]) -> bool:

@@ -15,9 +15,6 @@ from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL
 from attncli.text.escapes import visible
 
-PLAIN_BLOCK = r"[0-9.eE+\-, \n]*"
-"""A block of nothing but decimal numbers, which needs none of the rewriting."""
-LINE_END = r"\r?\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]"
 KEYBOARD_SIGNS = str.maketrans("⎡⎢⎣⎛⎜⎝⎤⎥⎦⎞⎟⎠│┃║─━═┌┬┐├┼┤└┴┘", "[[[[[[]]]]]]|||---+++++++++")
 """Signs of a keyboard for brackets over several lines and for lines of boxes."""
 LONG_BRACKETS = "⎡⎢⎣⎛⎜⎝"
@@ -46,8 +43,6 @@ def grid_of(text: str) -> LabelledGrid:
     >>> grid_of("| am | 1 | 0 |")
     LabelledGrid(rows=[[(7, '1'), (11, '0')]], labels=(['am'], None))
     """
-    if re.fullmatch(PLAIN_BLOCK, text):
-        return LabelledGrid(_numbers(_lines(text)))
     if re.search(ELLIPSIS, text):
         raise NumberError(NUMBERS_MISSING)
     text = _without_name(text)
@@ -57,10 +52,9 @@ def grid_of(text: str) -> LabelledGrid:
         if from_tex.is_matrix(text):
             return _of_cells(from_tex.matrix_rows(text))
         text = from_tex.without_tex(text)
-    lines = _lines(_without_brackets(text))
-    if ";" in text:
-        lines = _rows_at_semicolons(lines)
-    if "|" in text.translate(KEYBOARD_SIGNS):
+    text = _without_brackets(text)
+    lines = _rows_at_semicolons(_lines(text)) if ";" in text else _lines(text)
+    if "|" in text:
         return _of_table(lines)
     rows = [_cells(line, "\t") for line in lines] if "\t" in text else []
     return _of_cells(rows) if _is_spreadsheet(rows) else _of_words(lines)
@@ -68,7 +62,12 @@ def grid_of(text: str) -> LabelledGrid:
 
 def _lines(text: str) -> Words:
     """Return the lines that are not blank."""
-    return [(at, line) for at, line in pieces_of(text, LINE_END) if line.strip()]
+    found, at = [], 0
+    for line in text.splitlines(keepends=True):
+        if line.strip():
+            found.append((at, line.rstrip("\r\n")))
+        at += len(line)
+    return found
 
 
 def _without_name(text: str) -> str:
@@ -81,8 +80,8 @@ def _without_brackets(text: str) -> str:
     """Return rows in brackets, such as [[1, 0], [0, 1]] and [1 0; 0 1], as lines."""
     if re.fullmatch(ROUND, text):
         text = text.translate(str.maketrans("()", "[]"))
-    is_drawn = any(sign in text for sign in LONG_BRACKETS)
-    text = text.translate(KEYBOARD_SIGNS)
+    is_drawn = not text.isascii() and any(sign in text for sign in LONG_BRACKETS)
+    text = text if text.isascii() else text.translate(KEYBOARD_SIGNS)
     if is_drawn:
         if any(line.count("[") > 1 for line in text.splitlines()):
             raise NumberError(SEVERAL_MATRICES.format("each under its own key"))
