@@ -17,7 +17,8 @@ SIGN = rf"[{ABOUT}]?\s*[-+−–]?\s*"
 DECIMAL_COMMA = re.compile(rf"{SIGN}\d+,\d+([eE][+-]?\d+)?\s*%?")
 """A number with a decimal comma."""
 GROUPED = re.compile(
-    rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*((?!\1)(?:\.\d*|,\d+))?\s*%?"
+    rf"{SIGN}[1-9]\d{{0,2}}([.,'’ \u00a0\u2009\u202f])\d{{3}}(\1\d{{3}})*"
+    r"((?!\1)(?:\.\d*|,\d+))?\s*%?"
 )
 """A number whose thousands are separated by points, commas, apostrophes or blanks."""
 THIN_SPACE = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
