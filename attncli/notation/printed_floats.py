@@ -7,7 +7,7 @@ from math import log2
 
 import numpy as np
 
-from attncli.notation.last_place import decimal_of
+from attncli.notation.written import decimal_of
 
 HAND_DIGITS = {"float16": 3, "float32": 5}
 """Maximum number of significant digits of an array's floats that whoever wrote them rounded."""

@@ -18,6 +18,8 @@ from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+"""A decimal number; its groups are the decimals and the power of ten."""
 NOT_ZERO = re.compile(r"(?<![\d.])[\d.]*[1-9][\d.]*(?:[eE][+-]?\d+)?", re.ASCII)
 SMALL_POWER, MANY_ZEROS = re.compile(r"-(?<=[eE]-)\d{3}"), "0" * 200
 """Every decimal number that is too small for a float (the least is 5e-324) has one of these."""
@@ -61,23 +63,38 @@ class NumberAsWritten(float):
 
 
 def number(text: str) -> float:
-    """Return the value of a written number; one that is an expression knows its formula.
+    """Return the value of a written number; an expression is returned with its formula.
 
     Raises:
-        NumberError: if it is none.
+        NumberError: for any other text.
 
     >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
     """
-    stripped = text.strip()
-    if not PLAIN_NUMBER.fullmatch(stripped):
-        text = stripped = normalized(text).strip()
-    if PLAIN_NUMBER.fullmatch(stripped):
-        value = float(stripped)
-        if math.isfinite(value) and (value or not vanishes(stripped)):
-            return value
-    formula = parse(text)
+    plain = text.strip()
+    decimal = decimal_of(plain) or decimal_of(plain := normalized(text))
+    if decimal:
+        return decimal[0]
+    formula = parse(plain)
     return NumberAsWritten(evaluate(formula), formula)
+
+
+def decimal_of(text: str) -> tuple[float, float] | None:
+    """Return the value of a decimal number and one unit in its last place; None for other texts.
+
+    >>> decimal_of("0.50"), decimal_of("-1.5e3"), decimal_of("1/3"), decimal_of("-")
+    ((0.5, 0.01), (-1500.0, 100.0), None, None)
+    """
+    text = text.replace("−", "-")
+    match = DECIMAL.fullmatch(text)
+    if match is None:
+        return None
+    decimals, power = match.groups()
+    try:
+        value, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
+    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
+        return None
+    return (value, unit) if math.isfinite(value) and (value or not vanishes(text)) else None
 
 
 def vanishes(text: str) -> bool:
