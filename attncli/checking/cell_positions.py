@@ -1,4 +1,4 @@
-"""Which cell of a step each written number is: by its key, its shape, and the labels beside it."""
+"""Find the cell of a step for each written number, by its key, its shape and its labels."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ def labels_of_cells(
 
     Args:
         shape: of what was written.
-        labels: of each matrix of a stack by its place, from 0; () stands for all others.
+        labels: of each matrix of a stack by its place, from 0; those at () are of all others.
     """
     if not labels or len(shape) < 2:
         return None
@@ -78,14 +78,14 @@ def labels_of_cells(
 
 
 def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return the written cells where they belong on paper; None if the shape is a wrong one.
+    """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
 
-    Axes of size 1 may be left out, or stand elsewhere; heads may stand side by side or one above
-    the other. Labels tell the order of rows and columns, and which of them are left out.
+    Axes of size 1 may be left out or be in another place; heads may be side by side or one above
+    the other. Labels give the order of rows and columns, and show which of them are left out.
 
     Args:
-        step: what was written.
-        matrix: what stands under one key.
+        step: which was written.
+        matrix: of one key.
         wanted: the shape of the cells that the key means.
 
     Raises:
@@ -94,7 +94,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
     is_one = texts.size == 1 == prod(wanted)
     if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
-        return texts.reshape(wanted)  # as nearly all are
+        return texts.reshape(wanted)  # the usual case
     if BLANK_CELLS.issuperset(texts.flat):  # a worksheet may have any shape
         return np.full(wanted, "", object)
     cells = np.arange(texts.size).reshape(texts.shape)
@@ -115,7 +115,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
 
 
 def _layouts(step: Step, cells: Array, wanted: tuple[int, ...]) -> list[Array]:
-    """Return a matrix in each shape of a step that may have been written so, the usual first."""
+    """Return a matrix in each layout of the step that has its shape, the usual one first."""
     own = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
     has_heads = "head" in step.leading and len(step.trailing) == 2
@@ -145,7 +145,7 @@ def _nearness(step: Step, texts: Array) -> float:
 
 
 def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return a matrix that lacks a row with a blank one, where its numbers tell which; or None."""
+    """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
     if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
         return None
@@ -162,7 +162,7 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
 
 
 def _are_transposed(step: Step, labels: Array) -> bool:
-    """Return True if a matrix was written with rows for columns, as its labels tell."""
+    """Return True if the labels of a matrix show that it was written transposed."""
     if len(step.trailing) != 2:
         return False
     (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
@@ -173,7 +173,7 @@ def _are_transposed(step: Step, labels: Array) -> bool:
 
 
 def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
-    """Return 1 where words are labels of an axis, 0 where nothing tells, −1 where they are not."""
+    """Return 1 if words are labels of an axis, −1 if they are not, 0 if they may be numbers."""
     own = step.labels.get(axis, ())
     if not own or words[0] is None or all(str(word).isdecimal() for word in words):
         return 0
@@ -187,10 +187,10 @@ def _ordered(
     layouts: Sequence[Array],
     wanted: tuple[int, ...],
 ) -> list[Array]:
-    """Return the cells in each layout, in the order that their labels tell.
+    """Return the cells in each layout, in the order of their labels.
 
     Raises:
-        InputError: if the labels tell none in any layout.
+        InputError: if the labels do not fit in any layout.
     """
     found, errors = [], list[InputError]()
     for cells in layouts:
@@ -211,7 +211,7 @@ def _ordered(
 
 
 def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Array | None:
-    """Return the place of each cell among all cells of the step; None where no labels tell it."""
+    """Return the place of each cell among all cells of the step; None without labels."""
     found = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)
     for lead in np.ndindex(wanted[:-2]):

@@ -1,9 +1,9 @@
-"""The answers of a class in one CSV table: a row a student, or a row a number.
+"""The answers of a class in one CSV table: one row per student, or one row per number.
 
-Wide: `name, "scores[1,1]", "scores[1,2]", …`, whose header names cells as attn prints them; or has
-other words, and a mapping says which cell each is. With several problems, `2: scores[1,1]` is a
-cell of the second. Long: `student, problem, step, head, row, column, value`, in any order;
-`hidden` is the third place of a cell that has one.
+A wide table begins with `name, "scores[1,1]", "scores[1,2]", …`: its header has the names of cells
+as attn prints them, or other words, and a mapping gives the cell of each. With several problems,
+`2: scores[1,1]` is a cell of the second. A long table has the columns `student, problem, step,
+head, row, column, value` in any order, and `hidden` for the third index of a cell.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ OTHERWISE = (
     "email",
     "e-mail",
 )
-"""What names a student where no column is called Name or Student, the first of them first."""
+"""Headings of the students' names, the first of them first, if no column is Name or Student."""
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
     **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
     **dict.fromkeys(("column", "col"), "column"),
     **dict.fromkeys(("number", "answer", "given"), "value"),
 }
-"""What the columns of a long table may be called."""
+"""The meanings of the headings of a long table."""
 
 NEEDED = {"step", "row", "value"}
 CELL = re.compile(r"\w.*\[.*\]")
@@ -67,9 +67,9 @@ class CellEntry(Record):
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns of a table that hold a name, or the parts of it in their order.
+    """Return the columns with the name of a student, or with its parts in their order.
 
-    `words` are the headings in small letters.
+    `words` are the headings in lower case.
     """
     for names in ((word,) for word in STUDENT):
         if names[0] in words:
@@ -80,19 +80,19 @@ def name_columns(words: Sequence[str]) -> list[int]:
 
 
 def plain(heading: str) -> str:
-    """Return a heading without what does not tell it from another: capitals and blanks."""
+    """Return a heading in lower case and with single blanks, as headings are compared."""
     return " ".join(heading.casefold().split())
 
 
 def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
-    What is wrong with a line is the error of its submission.
+    The error of a submission says what is wrong with its lines.
 
     Args:
-        text: what is in the file.
-        name: the name of the file.
-        folder: where it lies.
+        text: of the file.
+        name: of the file.
+        folder: of the file.
         meanings: what columns of a wide table hold, by their headings: the name of a cell or a
             step, `name` or `comment`.
 
@@ -171,10 +171,13 @@ def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Plac
 def _wide(
     names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
 ) -> Iterator[CellEntry]:
-    """Yield the cells of a row of a table, a student's; columns that are no cells are passed over.
+    """Yield the cells of one student's row of a wide table.
 
-    The exports of forms begin with such as the time and an address. The columns are keys by number,
-    those of the name apart; there are so many headings.
+    Args:
+        names: the columns of the student's name.
+        columns: the keys of columns with cells; others, such as the time of a form, are skipped.
+        headings: the number of headings.
+        row: of the student.
     """
     padded = [*row.cells, *[""] * (headings - len(row.cells))]
     student = " ".join(" ".join(padded[index] for index in names).split())
@@ -188,7 +191,7 @@ def _wide(
 
 
 def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
-    """Yield the cells of a table with a row a number."""
+    """Yield the cells of a table with one row per number."""
     lines = []
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
@@ -213,7 +216,7 @@ def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
-    """Return the name of the cell that a line of a long table is about."""
+    """Return the name of the cell of a line of a long table."""
     key = own["step"]
     for axis in ("batch", "head"):
         if place := own.get(axis, ""):
@@ -225,12 +228,12 @@ def _cell_of(own: Mapping[str, str]) -> str:
 
 
 def _quoted(label: str) -> str:
-    """Return a label as it stands in the name of a cell."""
+    """Return a label as it is written in the name of a cell."""
     return f'"{label}"' if set(label) & set(",[]") and '"' not in label else label
 
 
 def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header, with names such as `scores[1,1]` that no quotes kept whole."""
+    """Return the cells of a header, with names such as `scores[1,1]` joined that had no quotes."""
     found: list[str] = []
     for cell in cells:
         if found and found[-1].count("[") > found[-1].count("]"):

@@ -14,7 +14,7 @@ from attncli.text.escapes import visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
-"""A line with this word alone: what follows are results, not the problem."""
+"""A line with this word alone separates the results from the problem."""
 
 
 class CsvBlock:
@@ -42,7 +42,7 @@ class Table:
     """One problem of a CSV text.
 
     Attributes:
-        values: what stands under each key.
+        values: of each key.
         labels: the labels of each matrix by its key; `W_q[2]` is the second of a stack.
         blocks: the matrices by their paths, such as ("W_q", 1).
         remarks: comments and titles, each by the key that it would be.

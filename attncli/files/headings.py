@@ -1,4 +1,4 @@
-"""What the columns of a class's table mean, as the flag `--map` says: pairs, or files of them."""
+"""Read the meanings of the columns of a class's table: the flag `--map`, pairs or files of them."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SUCH_AS = "write such as 'Question 1=weights[1,1]', or name a file of such pairs
 
 
 def read_headings(flags: Sequence[str]) -> Headings:
-    """Return what each heading means: the name of a cell or a step, `name` or `comment`.
+    """Return the meaning of each heading: the name of a cell or a step, `name` or `comment`.
 
     Args:
         flags: each a pair `HEADING=CELL`, or a file: a mapping in YAML or JSON, or CSV with two
             columns.
 
     Raises:
-        InputError: for what is neither, a file that cannot be read, and a heading of two meanings.
+        InputError: for any other flag, an unreadable file, and a heading with two meanings.
     """
     found: dict[str, str] = {}
     for flag in flags:

@@ -1,4 +1,4 @@
-"""Matrices of LaTeX as rows of cells, every number where it was written."""
+"""Matrices of LaTeX as rows of cells, with the offset of every cell."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ PLAIN_SIGNS = (
 
 
 def is_matrix(text: str) -> bool:
-    """Return True if a text is a matrix of LaTeX, False if it may only have numbers of LaTeX."""
+    """Return True if a text is a matrix of LaTeX, not only a text with numbers of LaTeX."""
     return "\\\\" in text or "&" in text or "\\begin" in text
 
 
