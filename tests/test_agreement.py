@@ -12,7 +12,8 @@ from attncli.checking.agreement import agrees, is_exact, is_same, reach
 from attncli.checking.digits import roundings_of
 from attncli.checking.rounding import CUT, EVEN, Rounding, with_sum
 from attncli.checking.thresholds import CUT_OFF
-from attncli.notation.last_place import decimal_of, significant
+from attncli.notation.last_place import significant
+from attncli.notation.written import decimal_of
 
 INF = np.inf
 

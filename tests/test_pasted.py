@@ -196,6 +196,7 @@ def test_there_are_at_least_sixty_forms() -> None:
         ("| - | - |\n| 1 | 2 |", "- ends too early"),
         ("| 1 | 2 |\n| -- | -- |\n| 3 | 4 |", "-- ends too early"),
         ("1 2 | 3 4\n5 6 | 7 8", "| is not a number"),
+        ("| 1/2 1/3 | 1/4 1/5 |\n| 4 | 5 |", "| is not a number"),
         ("  1.0e+03 *\n\n  1 2\n  3 4", "* is not a number"),
         ("     0    1\n0  0.5  1.5\n1  2.5  3.5", "row 2 of X has 3 numbers, but row 1 has 2"),
         ("I [1 0]\nam [0 1]", "is not a number"),

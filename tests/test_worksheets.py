@@ -141,6 +141,17 @@ def test_numbers_may_be_written_as_latex_and_markdown_have_them(tmp_path: Path) 
         assert values == pytest.approx([0.5, 0.14, 0.5, 2**0.5])
 
 
+def test_every_row_of_a_table_keeps_its_place_however_it_is_filled_in(tmp_path: Path) -> None:
+    problem = attncli.Problem(X=[[1, 0], [0, 1], [1, 1]], score="dot", tokens=["a", "b", "c"])
+    head, rule = "|  | a | b | c |", "| :-- | --: | --: | --: |"
+    rows = ["| a | 1 | 0 | 1 |", "| | - | - | - |", "| c | 1 | 1 | 2"]  # the last bar is missing
+    path = tmp_path / "sheet.md"
+    path.write_text("\n".join(["<!-- answer: scores -->", "", head, rule, *rows, ""]))
+    (found,) = attncli.load_answers(path)
+    assert found.matrices["scores"] == [["1", "0", "1"], ["-", "-", "-"], ["1", "1", "2"]]
+    assert attncli.check(problem, found).steps["scores"].counts["correct"] == 6
+
+
 def test_which_steps_are_open(attn: Attn) -> None:
     problem = SAMPLES / "integers_scaled.yaml"
 

@@ -20,11 +20,11 @@ from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import cell_words, sizes
 from attncli.forms.matrix_texts import labelled_texts
 from attncli.mechanisms.trace import Trace
-from attncli.notation.blocks import DECIMAL_COMMA
-from attncli.notation.last_place import decimal_of, number_of, numbers_of
+from attncli.notation.commas import DECIMAL_COMMA
+from attncli.notation.last_place import number_of, numbers_of
 from attncli.notation.parser import NumberError
 from attncli.notation.printed_floats import dtype_of_texts, is_rounded
-from attncli.notation.written import BLANK_CELLS
+from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.text.escapes import visible

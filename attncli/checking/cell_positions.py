@@ -1,26 +1,33 @@
-"""Which cell of a step each written number is: by its key, its shape, and the labels beside it."""
+"""Find the cell of a step for each written number, by its key, its shape and its labels."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.names import At
 from attncli.checking.thresholds import FLOAT_ERROR
-from attncli.errors import InputError, fail
-from attncli.notation.grid import LabelError, Labels, order_of, places_of
+from attncli.errors import InputError, KeyPath, fail
 from attncli.notation.last_place import numbers_of
 from attncli.notation.written import BLANK_CELLS
 from attncli.records import Record
 from attncli.tape.step import Step
-from attncli.text.escapes import visible
+from attncli.text.escapes import label_text, visible
+
+if TYPE_CHECKING:
+    from attncli.notation.grid import Labels
 
 NEAR = 0.02
-"""Maximum relative error of a number that still tells in which row of its step it stands."""
+"""Maximum relative error of a number that still shows to which row of its step it belongs."""
+
+MAX_LISTED = 12
+"""Maximum number of labels that a message lists."""
 
 
 class KeyedMatrix(Record, eq=False):
@@ -56,7 +63,7 @@ def labels_of_cells(
 
     Args:
         shape: of what was written.
-        labels: of each matrix of a stack by its place, from 0; () stands for all others.
+        labels: of each matrix of a stack by its place, from 0; those at () are of all others.
     """
     if not labels or len(shape) < 2:
         return None
@@ -71,14 +78,14 @@ def labels_of_cells(
 
 
 def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return the written cells where they belong on paper; None if the shape is a wrong one.
+    """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
 
-    Axes of size 1 may be left out, or stand elsewhere; heads may stand side by side or one above
-    the other. Labels tell the order of rows and columns, and which of them are left out.
+    Axes of size 1 may be left out or be in another place; heads may be side by side or one above
+    the other. Labels give the order of rows and columns, and show which of them are left out.
 
     Args:
-        step: what was written.
-        matrix: what stands under one key.
+        step: which was written.
+        matrix: of one key.
         wanted: the shape of the cells that the key means.
 
     Raises:
@@ -87,7 +94,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
     is_one = texts.size == 1 == prod(wanted)
     if labels is None and (texts.shape == wanted or is_one) and not matrix.is_transposed:
-        return texts.reshape(wanted)  # as nearly all are
+        return texts.reshape(wanted)  # the usual case
     if BLANK_CELLS.issuperset(texts.flat):  # a worksheet may have any shape
         return np.full(wanted, "", object)
     cells = np.arange(texts.size).reshape(texts.shape)
@@ -108,7 +115,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
 
 
 def _layouts(step: Step, cells: Array, wanted: tuple[int, ...]) -> list[Array]:
-    """Return a matrix in each shape of a step that may have been written so, the usual first."""
+    """Return a matrix in each layout of the step that has its shape, the usual one first."""
     own = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
     has_heads = "head" in step.leading and len(step.trailing) == 2
@@ -138,7 +145,7 @@ def _nearness(step: Step, texts: Array) -> float:
 
 
 def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return a matrix that lacks a row with a blank one, where its numbers tell which; or None."""
+    """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
     if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
         return None
@@ -155,7 +162,7 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
 
 
 def _are_transposed(step: Step, labels: Array) -> bool:
-    """Return True if a matrix was written with rows for columns, as its labels tell."""
+    """Return True if the labels of a matrix show that it was written transposed."""
     if len(step.trailing) != 2:
         return False
     (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
@@ -166,7 +173,7 @@ def _are_transposed(step: Step, labels: Array) -> bool:
 
 
 def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
-    """Return 1 where words are labels of an axis, 0 where nothing tells, −1 where they are not."""
+    """Return 1 if words are labels of an axis, −1 if they are not, 0 if they may be numbers."""
     own = step.labels.get(axis, ())
     if not own or words[0] is None or all(str(word).isdecimal() for word in words):
         return 0
@@ -180,10 +187,10 @@ def _ordered(
     layouts: Sequence[Array],
     wanted: tuple[int, ...],
 ) -> list[Array]:
-    """Return the cells in each layout, in the order that their labels tell.
+    """Return the cells in each layout, in the order of their labels.
 
     Raises:
-        InputError: if the labels tell none in any layout.
+        InputError: if the labels do not fit in any layout.
     """
     found, errors = [], list[InputError]()
     for cells in layouts:
@@ -204,25 +211,88 @@ def _ordered(
 
 
 def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Array | None:
-    """Return the place of each cell among all cells of the step; None where no labels tell."""
-    name = step.name if visible(key) == step.name else f"{visible(key)}: {step.name}"
+    """Return the place of each cell among all cells of the step; None without labels."""
     found = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)
     for lead in np.ndindex(wanted[:-2]):
-        orders = []
-        for axis, size in zip((-2, -1), wanted[-2:], strict=True):
-            words = _labels_along(axis, *(side[lead] for side in labels))
-            own = step.labels.get(step.axes[axis], ())
-            try:
-                orders.append(order_of(words, own, size, step.axes[axis], name))
-            except LabelError as error:
-                inside = (error.index,) if axis == -2 else ()
-                raise fail(str(error), key, *lead, *inside, hint=error.hint) from None
-        rows, columns = orders
+        sides = [side[lead] for side in labels]
+        rows = _order(step, -2, wanted[-2], _labels_along(-2, *sides), (key, *lead))
+        columns = _order(step, -1, wanted[-1], _labels_along(-1, *sides), (key, *lead))
         if rows is None or columns is None:
             return None
         found[lead] = every[lead][np.ix_(rows, columns)]
     return found
+
+
+def _order(
+    step: Step, axis: int, size: int, words: Sequence[str | None], path: KeyPath
+) -> list[int] | None:
+    """Return the place along an axis of each row, or column, of a matrix.
+
+    Args:
+        step: which was written.
+        axis: −2 or −1.
+        size: the number of places of the axis.
+        words: the labels that are written; None where there is none.
+        path: the key of the matrix and its place in a stack.
+
+    Returns:
+        The places in the order of the labels, or in their own order without labels; None where
+        there are no labels, and more or fewer rows than places.
+
+    Raises:
+        InputError: for a word that is no label of the axis, or that is written twice.
+    """
+    noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
+    known = [word for word in words if word is not None]
+    is_usual = [*map(_folded, known)] == [*map(_folded, labels)]
+    is_counted = all(word.isdecimal() and 1 <= int(word) <= size for word in known)
+    if len(known) < len(words) or is_usual or not (labels or is_counted):
+        return list(range(size)) if len(words) == size else None
+    paths = [(*path, index) if axis == -2 else path for index in range(len(known))]
+    if is_counted and not (labels and all(places_of(word, labels) for word in known)):
+        found = [int(word) - 1 for word in known]
+    else:
+        found = [_place(step, noun, word, at) for word, at in zip(known, paths, strict=True)]
+    place, count = Counter(found).most_common(1)[0]
+    if count > 1:
+        last = len(found) - 1 - found[::-1].index(place)
+        raise fail(f"the {noun} {visible(known[last])} stands twice", *paths[last])
+    return found
+
+
+def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
+    """Return the place of one label along an axis."""
+    labels = step.labels[axis]
+    places = places_of(word, labels)
+    if len(places) == 1:
+        return places[0]
+    more = ", …" if len(labels) > MAX_LISTED else ""
+    listed = ", ".join(map(visible, labels[:MAX_LISTED])) + more
+    if places:
+        at = " and ".join(str(place + 1) for place in places)
+        message = f"{visible(word)} is the {axis} at {at}, so it does not tell which"
+        hint = f"label the rows 1 to {len(labels)}, or keep the order {listed}"
+    else:
+        from attncli.text.suggestions import near_words
+
+        key = visible(str(path[0]))
+        name = step.name if key == step.name else f"{key}: {step.name}"
+        message = f"{name} has no {axis} {visible(word) or 'without a word'}"
+        near = near_words(word, labels)
+        hint = f"did you mean {visible(near[0])}? " if near else ""
+        hint += f"there are {listed}, or the numbers 1 to {len(labels)}"
+    raise fail(message, *path, hint=hint)
+
+
+def places_of(word: str, labels: Sequence[str]) -> list[int]:
+    """Return the places of a label: of the same word, or of one in other letters or blanks."""
+    exact = [i for i, own in enumerate(labels) if word in (own, visible(own), label_text(own))]
+    return exact or [i for i, own in enumerate(labels) if _folded(own) == _folded(word)]
+
+
+def _folded(label: str) -> str:
+    return " ".join(visible(label).casefold().split())
 
 
 def _labels_along(axis: int, rows: Array, columns: Array) -> list[str | None]:

@@ -1,20 +1,22 @@
-"""The answers of a class in one CSV table: a row a student, or a row a number.
+"""The answers of a class in one CSV table: one row per student, or one row per number.
 
-Wide: `name, "scores[1,1]", "scores[1,2]", …`, whose header names cells as attn prints them; or has
-other words, and a mapping says which cell each is. With several problems, `2: scores[1,1]` is a
-cell of the second. Long: `student, problem, step, head, row, column, value`, in any order;
-`hidden` is the third place of a cell that has one.
+A wide table begins with `name, "scores[1,1]", "scores[1,2]", …`: its header has the names of cells
+as attn prints them, or other words, and a mapping gives the cell of each. With several problems,
+`2: scores[1,1]` is a cell of the second. A long table has the columns `student, problem, step,
+head, row, column, value` in any order, and `hidden` for the third index of a cell.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
 
 from attncli.checking.submission import COMMENTS, NAMES, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
-from attncli.files.document import Raw, error_at
+from attncli.files.csv_cells import CsvRow, CsvText
+from attncli.files.document import Document, Headings
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -31,38 +33,29 @@ OTHERWISE = (
     "email",
     "e-mail",
 )
-"""What names a student where no column is called Name or Student, the first of them first."""
+"""Headings of the students' names, the first of them first, if no column is Name or Student."""
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
     **{word: word for word in ("problem", "step", "batch", "head", "row", "hidden", "value")},
     **dict.fromkeys(("column", "col"), "column"),
     **dict.fromkeys(("number", "answer", "given"), "value"),
 }
-"""What the columns of a long table may be called."""
+"""The meanings of the headings of a long table."""
 
 NEEDED = {"step", "row", "value"}
 CELL = re.compile(r"\w.*\[.*\]")
 
 
-class Sheet(Record):
-    """The answers of one student: numbers by the names of their cells, and their places.
+class CellEntry(Record):
+    """One cell of a table.
 
     Attributes:
-        heading: gives the place of a heading, where the cells are named in a first line.
-        error: what is wrong with the lines of this student.
-    """
-
-    values: dict[str, Raw]
-    locate: Callable[[KeyPath], Place]
-    heading: Callable[[KeyPath], Place] | None = None
-    error: InputError | None = None
-
-
-class Entry(Record):
-    """One cell of a table: whose it is, the name of the cell of a step, and what is written.
-
-    Entries of the same group are of the same sheet. The line counts from 1, the column from 0.
-    With a fault, the entry stands for a line that is no answer.
+        group: equal for all cells of one submission.
+        key: the name of the cell of a step, or what else the cell holds, such as `student`.
+        written: the text of the cell.
+        line: its line, from 1.
+        column: its place in the line, from 0.
+        fault: why the cell, or its line, is no answer.
     """
 
     group: object
@@ -74,9 +67,9 @@ class Entry(Record):
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns of a table that hold a name, or the parts of it in their order.
+    """Return the columns with the name of a student, or with its parts in their order.
 
-    `words` are the headings in small letters.
+    `words` are the headings in lower case.
     """
     for names in ((word,) for word in STUDENT):
         if names[0] in words:
@@ -87,36 +80,37 @@ def name_columns(words: Sequence[str]) -> list[int]:
 
 
 def plain(heading: str) -> str:
-    """Return a heading without what does not tell it from another: capitals and blanks."""
+    """Return a heading in lower case and with single blanks, as headings are compared."""
     return " ".join(heading.casefold().split())
 
 
-def sheets(text: str, name: str, meanings: Mapping[str, str] = EMPTY) -> Iterator[Sheet]:
-    """Yield the sheets of a table of a class; none where the CSV text of a file is no such table.
+def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> Iterator[Document]:
+    """Yield the submissions of a table of a class; none if the CSV text is no such table.
+
+    The error of a submission says what is wrong with its lines.
 
     Args:
-        text: what stands in the file.
-        name: the name of the file.
+        text: of the file.
+        name: of the file.
+        folder: of the file.
         meanings: what columns of a wide table hold, by their headings: the name of a cell or a
             step, `name` or `comment`.
 
     Raises:
-        InputError: for a heading that stands twice, or a meaning of one that does not stand there.
-            What is wrong with a line stands in its sheet.
+        InputError: for a heading that is there twice, or a meaning of one that is not there.
     """
-    delimiter, skip = delimiter_of(text)
-    header, *rest = rows_of(text, name, delimiter, skip) or [Row(1, [])]
+    table = CsvText(text, name)
+    header, *rows = table.rows or [CsvRow(1, [])]
     mapped = {plain(heading): cell for heading, cell in meanings.items()}
     cells = _whole(header.cells)
     if unknown := [word for word in meanings if plain(word) not in map(plain, cells)]:
-        message = f"no column is headed {visible(unknown[0])}"
         hint = did_you_mean(unknown[0], map(visible, cells))
-        raise error_at(place_of(text, name, header.line), message, hint)
+        raise table.error(header.line, f"no column is headed {visible(unknown[0])}", hint)
     cells = [mapped.get(plain(cell), cell) for cell in cells]
     words = list(map(plain, cells))
     meant = [LONG.get(word, "") for word in words]
     if set(meant) >= NEEDED:
-        yield from _sheets(_long(meant, rest), text, name)
+        yield from _documents(_long(meant, rows), table, folder)
         return
     names = name_columns(words)
     is_cell = [cell in meanings.values() or CELL.fullmatch(cell) for cell in cells]
@@ -127,82 +121,77 @@ def sheets(text: str, name: str, meanings: Mapping[str, str] = EMPTY) -> Iterato
         for index, (cell, word) in enumerate(zip(cells, words, strict=True))
         if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
     }
-    headings = {key: Entry(None, key, "", header.line, i) for i, key in columns.items()}
-    if twice := [i for i, key in columns.items() if headings[key].column != i]:
-        heading = Entry(None, "", "", header.line, twice[0])
+    headings = {key: index for index, key in columns.items()}
+    if twice := [index for index, key in columns.items() if headings[key] != index]:
         message = f"the heading {visible(columns[twice[0]])} stands twice"
-        raise error_at(_place(text, name, heading), message, "keep one of them")
+        raise table.error(header.line, message, "keep one of them", twice[0])
 
     def place(path: KeyPath) -> Place:
-        heading = headings.get(str(path[0])) if path else None
-        return _place(text, name, heading) if heading else Place("")
+        column = headings.get(str(path[0])) if path else None
+        return Place("") if column is None else table.place(header.line, column)
 
-    for row in rest:  # so that no more is kept of a large class than the rows
-        for sheet in _sheets(_wide(names, columns, len(cells), row), text, name):
-            yield replace(sheet, heading=place)
+    for row in rows:  # one by one, so that a large class needs little memory
+        yield from _documents(_wide(names, columns, len(cells), row), table, folder, place)
 
 
-def _sheets(entries: Iterator[Entry], text: str, name: str) -> list[Sheet]:
-    found: dict[object, dict[str, Entry]] = {}
-    errors: dict[object, list[Fault]] = {}
+def _documents(
+    entries: Iterator[CellEntry],
+    table: CsvText,
+    folder: Path,
+    heading: Callable[[KeyPath], Place] | None = None,
+) -> Iterator[Document]:
+    """Yield a submission for each group of cells."""
+    found: dict[object, dict[str, CellEntry]] = {}
+    faults: dict[object, list[Fault]] = {}
     for entry in entries:
         own = found.setdefault(entry.group, {})
         fault = entry.fault
         if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
+            if entry.key in (*STUDENT, "problem"):
+                continue
             message = f"{visible(entry.key)} stands twice; it stood in line {known.line} already"
-            fault = (
-                None
-                if entry.key in (*STUDENT, "problem")
-                else Fault(message, hint="keep one of them")
-            )
+            fault = Fault(message, hint="keep one of them")
         if fault:
-            place = _place(text, name, entry)
-            errors.setdefault(entry.group, []).append(replace(fault, place=place))
-    return [
-        replace(_sheet(own, text, name), error=InputError(*errors[group]))
-        if group in errors
-        else _sheet(own, text, name)
-        for group, own in found.items()
-    ]
+            place = table.place(entry.line, entry.column)
+            faults.setdefault(entry.group, []).append(replace(fault, place=place))
+    for group, own in found.items():
+        values = {key: entry.written for key, entry in own.items()}
+        error = InputError(*faults[group]) if group in faults else None
+        locate = partial(_locate, table, own)
+        yield Document(table.name, folder, values, locate, heading=heading, error=error)
 
 
-def _sheet(own: Mapping[str, Entry], text: str, name: str) -> Sheet:
-    def locate(path: KeyPath) -> Place:
-        if path and path[0] in own:
-            return _place(text, name, own[str(path[0])])
-        first = next(iter(own.values()), None)
-        return place_of(text, name, first.line if first else 1)
-
-    return Sheet({key: entry.written for key, entry in own.items()}, locate)
-
-
-def _place(text: str, name: str, entry: Entry) -> Place:
-    place = place_of(text, name, entry.line)
-    column = column_of(place.text, delimiter_of(text)[0], entry.column)
-    return place_of(text, name, entry.line, column)
+def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Place:
+    if path and (entry := own.get(str(path[0]))):
+        return table.place(entry.line, entry.column)
+    first = next(iter(own.values()), None)
+    return table.place(first.line if first else 1)
 
 
 def _wide(
-    names: Sequence[int], columns: Mapping[int, str], headings: int, row: Row
-) -> Iterator[Entry]:
-    """Yield the cells of a row of a table, a student's; columns that are no cells are passed over.
+    names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
+) -> Iterator[CellEntry]:
+    """Yield the cells of one student's row of a wide table.
 
-    The exports of forms begin with such as the time and an address. The columns are keys by number,
-    those of the name apart; there are so many headings.
+    Args:
+        names: the columns of the student's name.
+        columns: the keys of columns with cells; others, such as the time of a form, are skipped.
+        headings: the number of headings.
+        row: of the student.
     """
     padded = [*row.cells, *[""] * (headings - len(row.cells))]
     student = " ".join(" ".join(padded[index] for index in names).split())
-    yield Entry(row.line, "student", student, row.line, names[0])
+    yield CellEntry(row.line, "student", student, row.line, names[0])
     for index, key in columns.items():
-        yield Entry(row.line, key, padded[index], row.line, index)
+        yield CellEntry(row.line, key, padded[index], row.line, index)
     if len(row.cells) > headings:
         message = f"this row has {len(row.cells)} cells, the headings {headings}"
         fault = Fault(message, hint='quote numbers with a comma: "0,14"')
-        yield Entry(row.line, "", "", row.line, headings, fault)
+        yield CellEntry(row.line, "", "", row.line, headings, fault)
 
 
-def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
-    """Yield the cells of a table with a row a number."""
+def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
+    """Yield the cells of a table with one row per number."""
     lines = []
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
@@ -212,7 +201,7 @@ def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
         group = (own.get("student", ""), own.get("problem", ""))
         for word, said in zip(("student", "problem"), group, strict=True):
             if said:
-                yield Entry(group, word, said, row.line, meant.index(word))
+                yield CellEntry(group, word, said, row.line, meant.index(word))
         key, wrong = own["step"], None
         if not key:
             message = "this line does not tell of which step its number is"
@@ -221,13 +210,13 @@ def _long(meant: Sequence[str], rows: Sequence[Row]) -> Iterator[Entry]:
             message = f"this line tells the column of {visible(key)}, but no row"
             wrong = ("row", Fault(message, hint="write the row's number or label"))
         if wrong:
-            yield Entry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
+            yield CellEntry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
             continue
-        yield Entry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+        yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
-    """Return the name of the cell that a line of a long table is about."""
+    """Return the name of the cell of a line of a long table."""
     key = own["step"]
     for axis in ("batch", "head"):
         if place := own.get(axis, ""):
@@ -239,12 +228,12 @@ def _cell_of(own: Mapping[str, str]) -> str:
 
 
 def _quoted(label: str) -> str:
-    """Return a label as it stands in the name of a cell."""
+    """Return a label as it is written in the name of a cell."""
     return f'"{label}"' if set(label) & set(",[]") and '"' not in label else label
 
 
 def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header, with names such as `scores[1,1]` that no quotes kept whole."""
+    """Return the cells of a header, with names such as `scores[1,1]` joined that had no quotes."""
     found: list[str] = []
     for cell in cells:
         if found and found[-1].count("[") > found[-1].count("]"):

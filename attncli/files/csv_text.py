@@ -5,198 +5,205 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from attncli.errors import InputError, KeyPath, Place, fail
-from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
-from attncli.files.document import Options, Raw, assign, error_at
-from attncli.notation.grid import Labels, is_word, sides, undecorated
-from attncli.records import replace
+from attncli.errors import KeyPath, Place, fail
+from attncli.files.csv_cells import CsvRow, CsvText
+from attncli.files.document import Options, Raw, assign
+from attncli.notation.grid import Edges, Labels, edges, is_word, undecorated
 from attncli.tape.words import may_mean_step
 from attncli.text.escapes import visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
-"""A line with this word alone: what follows are results, not the problem."""
+"""A line with this word alone separates the results from the problem."""
 
 
 class CsvBlock:
-    """A matrix under its key, whose line is the header."""
+    """A matrix under its key.
+
+    Attributes:
+        header: the line of the key; 0 for a matrix without one.
+        rows: the lines of the matrix.
+        edges: which of its cells are labels, once all rows are known.
+    """
 
     def __init__(self, header: int) -> None:
         self.header = header
-        self.rows: list[Row] = []
-        self.labels: Labels = (None, None)
-        self.left = False  # whether the first cell of a line is a label
-        self.top = False  # whether the cells of the first line are labels
-        self.corner = ""  # the word where the labels of rows and of columns meet
+        self.rows: list[CsvRow] = []
+        self.edges = Edges(top=False, left=False, labels=(None, None))
+
+    def numbers(self) -> Any:
+        """Return the cells that are numbers."""
+        rows = [row.cells for row in self.rows]
+        self.edges = edges(rows, is_csv=True)
+        return [row[self.edges.left :] for row in rows[self.edges.top :]]
 
 
 class Table:
-    """One problem of a CSV file."""
+    """One problem of a CSV text.
 
-    def __init__(self) -> None:
+    Attributes:
+        values: of each key.
+        labels: the labels of each matrix by its key; `W_q[2]` is the second of a stack.
+        blocks: the matrices by their paths, such as ("W_q", 1).
+        remarks: comments and titles, each by the key that it would be.
+    """
+
+    def __init__(self, source: CsvText, rows: list[CsvRow], options: Options) -> None:
         self.values: dict[str, Raw] = {}
         self.labels: dict[str, Labels] = {}
         self.blocks: dict[KeyPath, CsvBlock] = {}
-        self.remarks: dict[str, str] = {}  # comments and titles, each by the key that it would be
-        self.lines: dict[str, int] = {}  # of the options
-        self._parts: dict[KeyPath | str, int] = {}  # where the first part of a key stands
+        self.remarks: dict[str, str] = {}
+        self._source, self._options = source, options
+        self._lines: dict[str, int] = {}  # of the options
+        self._parts: dict[KeyPath | str, int] = {}  # the line of the first part of a key
+        self._has_headers = any(_is_header(row) for row in rows)
+        self._key: KeyPath = ("X",)
+        self._block: CsvBlock | None = None
+        self._in_results = False
+        for row in rows:
+            self._take(row)
+        self._fill()
 
-    def note_title(self, row: Row, options: Options) -> None:
+    def locate(self, path: KeyPath) -> Place:
+        """Return the place of a key, a row or a cell."""
+        words, numbers = _split(path)
+        dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
+        for count in range(len(numbers), -1, -1):
+            if block := self.blocks.get((*dotted, *numbers[:count])):
+                return self._in_block(block, numbers[count:])
+        first = self._lines.get(words[0] if words else "", 1)
+        return self._source.place(self._lines.get(".".join(words), first))
+
+    def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
+        """Return the place of a block, or of a row or cell of it."""
+        if rest and rest[0] + block.edges.top < len(block.rows):
+            line = block.rows[rest[0] + block.edges.top].line
+            return self._source.place(line, (*rest, 0)[1] + block.edges.left)
+        if block.header:
+            return self._source.place(block.header, 0)
+        return self._source.place(block.rows[0].line if block.rows else 1)
+
+    def _take(self, row: CsvRow) -> None:
+        first, block = row.cells[0], self._block
+        if _is_comment(row, in_block=bool(block and block.rows)):
+            self.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
+        elif _is_header(row) and not (block and _is_empty_row(first, block.rows)):
+            self._begin_block(row)
+        elif block is not None and not (first in self._options and self._key[0] in self.remarks):
+            self.remarks.pop(str(self._key[0]), None)
+            block.rows.append(row)
+        elif self._is_option(row):
+            self._set_option(row)
+        elif self._has_headers:
+            hint = "write the key of the matrix, such as X, alone on the line before"
+            raise self._source.error(row.line, "these numbers belong to no matrix", hint)
+        else:
+            self._block = self.blocks[self._key] = CsvBlock(0)
+            self._block.rows.append(row)
+
+    def _begin_block(self, row: CsvRow) -> None:
+        header = row.cells[0]
+        if header == RESULTS and not self._in_results:
+            self._in_results, self._block = True, None
+            return
+        word, numbers = HEADER.findall(header)[0]
+        self._key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
+        if self._in_results:
+            self._key = (RESULTS, *self._key)
+        self._refuse_second(header, row.line, self._known(self._key))
+        self._note_title(row)
+        self._block = self.blocks[self._key] = CsvBlock(row.line)
+        self._note(self._key, row.line)
+
+    def _is_option(self, row: CsvRow) -> bool:
+        """Return True if a line before the first block sets an option, and is no row of X."""
+        if len(row.cells) < 2 or not is_word(row.cells[0]):
+            return False
+        key, options = row.cells[0], self._options
+        is_known = key.split(".")[0] in options
+        # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
+        may_set = is_known and (len(row.cells) == 2 or "." in key or options[key])
+        return self._has_headers or may_set
+
+    def _set_option(self, row: CsvRow) -> None:
+        key, *values = row.cells
+        self._refuse_second(key, row.line, self._lines.get(key, 0))
+        self._note_title(row)
+        is_list = len(values) > 1 or self._options.get(key, False)
+        assign(self.values, key, values if is_list else values[0])
+        self._lines[key] = row.line
+        self._note((key,), row.line)
+
+    def _note_title(self, row: CsvRow) -> None:
         """Note a line before the first numbers that may be a title, as it names no step."""
         first = row.cells[0]
-        is_option = not row.is_parted_by_blanks or first.split(".")[0] in options
+        may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
         has_begun = any(block.rows for block in self.blocks.values())
-        is_line = (len(row.cells) == 1 and first not in options) or not is_option
+        is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
         if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
 
-    def add(self, key: KeyPath, line: int) -> None:
-        """Note the line where a block or an option stands."""
+    def _note(self, key: KeyPath, line: int) -> None:
+        """Note the line of a block or an option, as that of all that it is a part of."""
         word = str(key[0])
         while word := word.rpartition(".")[0]:  # score.W is a part of score
             self._parts.setdefault(word, line)
         for count in range(1, len(key) + 1):
             self._parts.setdefault(key[:count], line)
 
-    def known(self, key: KeyPath) -> int:
-        """Return the line where a key, a slice of it, or a part of its mapping stands; 0 for none.
-
-        A slice stands where the whole matrix does, too.
-        """
+    def _known(self, key: KeyPath) -> int:
+        """Return the line of a key, of a part of it or of a matrix that holds it; 0 for none."""
         wholes = [self.blocks.get(key[:count]) for count in range(1, len(key))]
         lines = (whole.header for whole in wholes if whole is not None)
-        option = self.lines.get(str(key[0]), 0)
-        found = self._parts.get(key, 0) or next(lines, 0) or option
-        return found or self._parts.get(str(key[0]), 0)
+        word = str(key[0])
+        found = self._parts.get(key, 0) or next(lines, 0) or self._lines.get(word, 0)
+        return found or self._parts.get(word, 0)
+
+    def _refuse_second(self, word: str, line: int, known: int) -> None:
+        if known:
+            message = f"{visible(word)} stands twice; it stood in line {known} already"
+            raise self._source.error(line, message, cell=0)
+
+    def _fill(self) -> None:
+        """Set the values and the labels of all blocks, with slices put together."""
+        stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
+        for key, block in self.blocks.items():
+            words, numbers = _split(key)
+            stacks.setdefault(words, {})[numbers] = block.numbers()
+            place = "".join(f"[{number + 1}]" for number in numbers)
+            self.labels.setdefault(".".join(words), block.edges.labels)
+            self.labels[".".join(words) + place] = block.edges.labels
+        results: dict[str, Raw] = {}
+        for words, slices in stacks.items():
+            value = _stacked(slices, words[-1])
+            if words[0] == RESULTS and len(words) > 1:
+                results[words[1]] = value
+            else:
+                assign(self.values, words[0], value)
+        if self._in_results:
+            self.values[RESULTS] = results
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
-    """Return the problems of the CSV text of a file, parted by lines of `---`.
+    """Return the problems of the CSV text of a file, separated by lines of `---`.
 
     Raises:
-        InputError: for a block that stands twice, or slices of a matrix with gaps.
+        InputError: for a block that is there twice, or slices of a matrix with gaps.
     """
-    delimiter, lines = delimiter_of(text)
-    parts: list[list[Row]] = [[]]
-    for row in rows_of(text, name, delimiter, lines):
+    source = CsvText(text, name)
+    parts: list[list[CsvRow]] = [[]]
+    for row in source.rows:
         if row.cells == ["---"]:
             parts.append([])
         else:
             parts[-1].append(row)
-    return [_table(rows, name, text, options) for rows in parts if rows]
+    return [Table(source, rows, options) for rows in parts if rows]
 
 
-def locate(text: str, name: str, table: Table, path: KeyPath) -> Place:
-    """Return the place of a key, a row or a cell of a table that was read from the text."""
-    words, numbers = _parted(path)
-    dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
-    for count in range(len(numbers), -1, -1):
-        if block := table.blocks.get((*dotted, *numbers[:count])):
-            return _in_block(text, name, block, numbers[count:])
-    first = table.lines.get(words[0] if words else "", 1)
-    return place_of(text, name, table.lines.get(".".join(words), first))
-
-
-def _in_block(text: str, name: str, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-    """Return the place of a block, or of a row or cell of it."""
-    if rest and rest[0] + block.top < len(block.rows):
-        place = place_of(text, name, block.rows[rest[0] + block.top].line)
-        cell = (*rest, 0)[1] + block.left
-        return replace(place, column=column_of(place.text, delimiter_of(text)[0], cell))
-    if block.header:
-        return place_of(text, name, block.header, 1)
-    return place_of(text, name, block.rows[0].line if block.rows else 1)
-
-
-def _parted(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
+def _split(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
     """Return the words of a path, and its numbers."""
     words = tuple(part for part in path if isinstance(part, str))
     return words, tuple(part for part in path if isinstance(part, int))
-
-
-def _table(rows: list[Row], name: str, text: str, options: Options) -> Table:
-    table = Table()
-    has_headers = any(_is_header(row) for row in rows)
-    key: KeyPath = ("X",)
-    block: CsvBlock | None = None
-    in_results = False
-    for row in rows:
-        first = row.cells[0]
-        if _is_comment(row, in_block=bool(block and block.rows)):
-            table.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
-            continue
-        if _is_header(row) and not (block and _is_empty_row(first, block.rows)):
-            if first == RESULTS and not in_results:
-                in_results, block = True, None
-                continue
-            key = _key_of(first, in_results)
-            if known := table.known(key):
-                raise _twice(first, row.line, known, text, name)
-            table.note_title(row, options)
-            block = table.blocks[key] = CsvBlock(row.line)
-            table.add(key, row.line)
-        elif block is not None and not (first in options and table.remarks.keys() & {*key}):
-            table.remarks.pop(str(key[0]), None)
-            block.rows.append(row)
-        elif _is_option(row, has_headers, options):
-            if first in table.lines:
-                raise _twice(first, row.line, table.lines[first], text, name)
-            table.note_title(row, options)
-            is_list = len(row.cells) > 2 or options.get(first, False)
-            assign(table.values, first, list(row.cells[1:]) if is_list else row.cells[1])
-            table.lines[first] = row.line
-            table.add((first,), row.line)
-        elif has_headers:
-            hint = "write the key of the matrix, such as X, alone on the line before"
-            place = place_of(text, name, row.line)
-            raise error_at(place, "these numbers belong to no matrix", hint)
-        else:
-            block = table.blocks[key] = CsvBlock(0)
-            block.rows.append(row)
-    _finish(table, in_results)
-    return table
-
-
-def _key_of(header: str, in_results: bool) -> KeyPath:
-    """Return the key in a header, such as ("W_q", 0) for W_q[1]."""
-    word, numbers = HEADER.findall(header)[0]
-    key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
-    return (RESULTS, *key) if in_results else key
-
-
-def _is_option(row: Row, has_headers: bool, options: Options) -> bool:
-    """Whether a line before the first block sets an option, and is no row of X."""
-    if len(row.cells) < 2 or not is_word(row.cells[0]):
-        return False
-    key = row.cells[0]
-    known = key.split(".")[0] in options
-    # Several values fit only a list, so `kind,1,0` is a row with the label "kind".
-    return has_headers or (known and (len(row.cells) == 2 or "." in key or options[key]))
-
-
-def _twice(word: str, line: int, known: int, text: str, name: str) -> InputError:
-    message = f"{visible(word)} stands twice; it stood in line {known} already"
-    return error_at(place_of(text, name, line, 1), message)
-
-
-def _finish(table: Table, in_results: bool) -> None:
-    """Give every block its labels, put slices together, and fill the values."""
-    stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
-    for key, block in table.blocks.items():
-        words, numbers = _parted(key)
-        stacks.setdefault(words, {})[numbers] = _without_labels(block)
-        place = "".join(f"[{number + 1}]" for number in numbers)
-        table.labels.setdefault(".".join(words), block.labels)
-        table.labels[".".join(words) + place] = block.labels
-    results: dict[str, Raw] = {}
-    for words, slices in stacks.items():
-        value = _stacked(slices, words[-1])
-        if words[0] == RESULTS and len(words) > 1:
-            results[words[1]] = value
-        else:
-            assign(table.values, words[0], value)
-    if in_results:
-        table.values[RESULTS] = results
 
 
 def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
@@ -208,37 +215,20 @@ def _stacked(slices: dict[tuple[int, ...], Raw], key: str) -> Raw:
         parts.setdefault(place[0], {})[place[1:]] = raw
     count = len(parts)
     if parts.keys() != set(range(count)):
-        message = f"the matrices of {visible(key)} must be numbered [1] to [{count}]"
-        raise fail(message)
+        raise fail(f"the matrices of {visible(key)} must be numbered [1] to [{count}]")
     return [_stacked(parts[number], key) for number in range(count)]
 
 
-def _without_labels(block: CsvBlock) -> Any:
-    """Return the cells of a block that are numbers, and note which were labels."""
-    rows = [row.cells for row in block.rows]
-    if not rows:
-        return []
-    has_corner = len(rows[0]) > 1 and rows[0][0] == ""
-    block.top, block.left = (True, len(rows) > 1) if has_corner else sides(rows, is_parted=True)
-    numbers = [row[block.left :] for row in rows[block.top :]]
-    words = [row[0] for row in rows[block.top :]] if block.left else None
-    columns = rows[0] if block.top else None
-    if columns and block.left and (has_corner or len(columns) > max(map(len, numbers))):
-        block.corner, *columns = columns
-    block.labels = (words, columns)
-    return numbers
-
-
-def _is_header(row: Row) -> bool:
+def _is_header(row: CsvRow) -> bool:
     return len(row.cells) == 1 and is_word(row.cells[0])
 
 
-def _is_empty_row(word: str, rows: list[Row]) -> bool:
-    """Whether a word alone is the label of a row without numbers, as it is that of a column."""
+def _is_empty_row(word: str, rows: list[CsvRow]) -> bool:
+    """Return True if a word alone is the label of a row without numbers, as it is a column's."""
     return bool(rows) and word in rows[0].cells and len(rows) < len(rows[0].cells)
 
 
-def _is_comment(row: Row, in_block: bool) -> bool:
+def _is_comment(row: CsvRow, in_block: bool) -> bool:
     """Return True for a comment, and not for a name as `numpy.savetxt` writes it: # weights.
 
     Between the rows of a block a name is one word, and a comment may have commas.

@@ -1,4 +1,4 @@
-"""What the columns of a class's table mean, as the flag `--map` says: pairs, or files of them."""
+"""Read the meanings of the columns of a class's table: the flag `--map`, pairs or files of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.errors import Place, fail, located
-from attncli.files.csv_cells import delimiter_of, rows_of
+from attncli.files.csv_cells import CsvText
 from attncli.files.document import Headings, error_at
 from attncli.files.read import read, read_text
 from attncli.text.escapes import visible
@@ -16,14 +16,14 @@ SUCH_AS = "write such as 'Question 1=weights[1,1]', or name a file of such pairs
 
 
 def read_headings(flags: Sequence[str]) -> Headings:
-    """Return what each heading means: the name of a cell or a step, `name` or `comment`.
+    """Return the meaning of each heading: the name of a cell or a step, `name` or `comment`.
 
     Args:
         flags: each a pair `HEADING=CELL`, or a file: a mapping in YAML or JSON, or CSV with two
             columns.
 
     Raises:
-        InputError: for what is neither, a file that cannot be read, and a heading of two meanings.
+        InputError: for any other flag, an unreadable file, and a heading with two meanings.
     """
     found: dict[str, str] = {}
     for flag in flags:
@@ -43,8 +43,7 @@ def _of_file(name: str) -> list[tuple[str, str]]:
         raise fail(f"--map {visible(name)} is not of the form HEADING=CELL", hint=SUCH_AS)
     if Path(name).suffix.lower() in (".csv", ".tsv"):
         text = read_text(name)
-        delimiter, skip = delimiter_of(text)
-        rows = rows_of(text, name, delimiter, skip)
+        rows = CsvText(text, name).rows
         if wrong := [row.line for row in rows if len(row.cells) != 2]:
             message = "a line of a map has two cells: the heading and what it means"
             raise error_at(Place(name, wrong[0]), message, 'quote a comma: "weights[1,1]"')

@@ -185,11 +185,14 @@ def _of_text(
         return
     # What a column means can only be told from the whole of a table.
     whole = _joined(chain([first], parts))
-    found = iter(()) if of_class is None else _of_class(whole.text, name, folder, of_class)
-    if (table := next(found, None)) is not None:
-        yield table
-        yield from found
-        return
+    if of_class is not None:
+        from attncli.files.class_csv import sheets
+
+        found = sheets(whole.text, name, folder, of_class)
+        if (table := next(found, None)) is not None:
+            yield table
+            yield from found
+            return
     reader = partial(_csv, folder=folder, options=options, named=of_class is not None)
     yield from _documents_of(whole, reader, as_arrays)
 
@@ -379,12 +382,12 @@ def _document(
 
 def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> list[Document]:
     """Return the documents of CSV; a word in the corner of a matrix without a key may name it."""
-    from attncli.files.csv_text import Table, locate, tables
+    from attncli.files.csv_text import Table, tables
 
     text, name = chunk.text, chunk.name
 
     def document(table: Table) -> Document:
-        place = partial(locate, text, name, table)
+        place = table.locate
         if named and table.remarks:
             table.values = {k: raw for k, raw in table.values.items() if k not in table.remarks}
             said = table.values.get("comment", [])
@@ -392,24 +395,17 @@ def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> l
             table.values["comment"] = [*table.remarks.values(), *own]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
-        if block is None or not (bare and named and block.corner):
+        if block is None or not (bare and named and block.edges.corner):
             return Document(name, folder, table.values, place, table.labels, bare=bare)
-        key = block.corner
+        key = block.edges.corner
         values = {key if word == "X" else word: raw for word, raw in table.values.items()}
         return Document(
             *(name, folder, values),
             lambda path: place(("X", *path[1:]) if path[:1] == (key,) else path),
-            {key: block.labels},
+            {key: block.edges.labels},
         )
 
     return [document(table) for table in tables(text, name, options)]
-
-
-def _of_class(text: str, name: str, folder: Path, meanings: Headings) -> Iterator[Document]:
-    from attncli.files.class_csv import sheets
-
-    for one in sheets(text, name, meanings):
-        yield Document(name, folder, one.values, one.locate, heading=one.heading, error=one.error)
 
 
 def _looks_like_yaml(text: str) -> bool:

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from attncli.errors import Place
 from attncli.files.class_csv import STUDENT, name_columns, plain
-from attncli.files.csv_cells import delimiter_of, rows_of
+from attncli.files.csv_cells import CsvText
 from attncli.files.document import Source, error_at
 from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
@@ -42,13 +42,13 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
 
 
 def _names(text: str, name: str) -> Iterator[str]:
-    delimiter, skip = delimiter_of(text)
-    if delimiter == " ":  # nothing parts the lines, so each is a name
+    table = CsvText(text, name)
+    if table.delimiter == " ":  # nothing parts the lines, so each is a name
         lines = [" ".join(_unquoted(line.strip()).split()) for line in lines_of(text)]
         filled = list(filter(None, lines))
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
-    header, *rows = rows_of(text, name, delimiter, skip)
+    header, *rows = table.rows
     columns = name_columns(list(map(plain, header.cells)))
     if not columns:
         heads = ", ".join(map(visible, header.cells))

@@ -1,24 +1,26 @@
 """Answers in Markdown, LaTeX and plain text: filled-in worksheets, and matrices under names.
 
-In a worksheet the matrices that bear the mark of an answer are read. What stands around them is
-the worksheet's own. Rows and columns keep their places, so that the words beside them are passed
-over. In other documents each matrix is of the step that is named before it.
+In a worksheet only the matrices with the mark of an answer are read; their cells are where the
+worksheet has them, so the labels beside them are skipped. In other documents each matrix is of the
+step that is named before it.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from functools import partial
 from html import unescape
 from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import Document, error_at
-from attncli.notation.from_tex import without_tex
-from attncli.notation.grid import Labels, undecorated
+from attncli.notation.commas import Words, pieces_of
+from attncli.notation.from_tex import cells_of, without_tex
+from attncli.notation.grid import LabelledGrid, undecorated
 from attncli.notation.parser import NumberError
-from attncli.notation.pasted import grid_of
+from attncli.notation.pasted import grid_of, table_rows
 from attncli.notation.written import CELL, SEVERAL
 from attncli.records import Record, replace
 from attncli.tape.words import may_mean_step
@@ -29,13 +31,12 @@ MARKDOWN = re.compile(
     re.MULTILINE,
 )
 LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^{}]*)\}\{")
-"""What begins a sheet, the line for the student's name, and what stands before an answer."""
+"""The line for the student's name, which begins a worksheet, and the mark of an answer."""
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
-"""What stands before an answer, as it is in a file."""
+"""Marks of answers in the bytes of a file."""
 
 COMMENT = re.compile(r"(?<!\\)%[^\n]*")
-RULE = re.compile(r"[ \t]*\|?[ \t:|-]*-[ \t:|-]*")
 TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
 FENCE = re.compile(r"\s*```math[ \t]*\n(.*?)^```", re.DOTALL | re.MULTILINE)
 ARRAY = re.compile(
@@ -43,13 +44,9 @@ ARRAY = re.compile(
     r"|\\begin\{block\}\{(?P<lead>\w?)\[[^{}]*\}(?P<block>.*?)\\end\{block\}",
     re.DOTALL,
 )
-"""A matrix; the labels of a `block` stand in a column before it."""
-ROOM = re.compile(r"\\attnroom(?![a-zA-Z])|\\q?quad(?![a-zA-Z])")
-WRAPPED = re.compile(r"^[\s$`*]+|[\s$`*]+$")
-"""What may stand around a number in a table."""
-
+"""A matrix; the labels of a `block` are in a column before it."""
 ENTRY = rf"(?:{CELL}|n/a|idk|[-–—]|=[^\s,;]+)"
-"""What may stand in the place of a number in a row."""
+"""A number, or what a student writes in its place."""
 MATRIX = re.compile(
     r"\\begin\s*\{(?P<kind>[a-zA-Z]*matrix|array|tabular)\*?\}.*?\\end\s*\{(?P=kind)\*?\}"
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
@@ -60,16 +57,16 @@ MATRIX = re.compile(
 )
 """A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers."""
 ASSIGNED = re.compile(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
-"""What stands before a matrix on its line: a name, and the start of what is around the matrix."""
+"""The text before a matrix on its line: a name, and the start of what encloses the matrix."""
 JOINED = re.compile(
     r"(?!.*\n[ \t\r]*\n)(?:\W|\\(?:right|cdot|times|quad)\b|T)*?(=?)[\s&$\\]*(?:left\W)?[(\[]*",
     re.DOTALL,
 )
-"""What stands between two matrices of one calculation; the group tells a result."""
-LONGEST = 200
+"""The text between two matrices of one calculation; the group is = before a result."""
+MAX_BETWEEN = 200
 """Maximum number of characters between matrices of one calculation, and of a line with a name."""
 AROUND = re.compile(r"\W*|```.*|\s*\\(?:begin|end|left|centering|hline|label)\b.*")
-"""A line between a name and its matrix that says nothing."""
+"""A line between a name and its matrix that is neither."""
 COMMAND = re.compile(
     r"\\(?:\w*section|paragraph|text\w+|math\w+|caption|item)\*?(?:\s*\{([^{}]*)\})?|\\"
 )
@@ -78,95 +75,150 @@ PLAIN_TEXT = re.compile(
     r"|[^\W\d][^\n:=\[]*\n+\[\[)",
     re.MULTILINE,
 )
-"""What stands in plain text with matrices under names, and in no YAML."""
-
-NO_SHEET = "this is not a worksheet: no answers are marked in it"
-WAY_OUT = (
-    "attn worksheet writes one; or write each matrix under its step's name, such as ## weights"
-)
-NO_MATRIX = "there is no matrix below the mark of {}"
-KEEP = "keep the table or matrix as it was, with a number in the place of each blank"
-
-Cell = tuple[int, str]
-"""Where in the text a cell stands, and what it says."""
+"""The beginnings of matrices under names in plain text; none is in YAML."""
 
 
-class Answer(Record):
-    """One matrix of a sheet: where its mark or it itself starts, its cells, the words beside it."""
+class FoundMatrix(Record):
+    """A matrix in a text.
 
-    at: int
-    rows: list[list[Cell]]
-    labels: Labels = (None, None)
-
-
-class Found(Record):
-    """A matrix that is yet to be read: its name, where its mark ends or it starts, and its end."""
+    Attributes:
+        name: of its step; "" if none is written.
+        at: the offset of its mark, or of the matrix if it has none.
+        start: the offset where the matrix, or what is before it, starts.
+        end: the offset where it ends; None for a marked one, whose form tells its end.
+    """
 
     name: str
     at: int
     start: int
-    end: int | None = None  # of a matrix without a mark
+    end: int | None = None
 
 
 def has_answers(path: Path) -> bool:
-    """Whether answers are marked in a file, or stand under names of steps, in any encoding."""
+    """Return True if a file, in any encoding, has marked answers or matrices under names."""
     try:
         data = path.read_bytes().replace(b"\0", b"")
     except OSError:
-        return True  # whoever reads it tells why it cannot be read
+        return True  # the reader of the file says why it cannot be read
     if any(mark in data for mark in MARKS):
         return True
     return any(_is_name(one.name) for one in _named(data.decode(errors="replace")) if one.name)
 
 
 def is_plain_text(start: bytes) -> bool:
-    """Whether a file without a telling name starts with a matrix under its name, as in prose."""
+    """Return True if a file starts with a matrix under a name, as in prose, by its first bytes."""
     text = start.decode(errors="replace").replace("\r\n", "\n")
     if "\t" in text.partition("\n")[0]:
-        return False  # a table, in whose title or notes anything may stand
+        return False  # a table, in whose title or notes anything may be
     return PLAIN_TEXT.search(text) is not None and any(one.name for one in _named(text))
 
 
 def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
-    """Yield the sheets of a document; one that cannot be read holds its error.
+    """Yield the submissions of a document; one that cannot be read holds its error.
 
     Args:
-        text: what the file holds.
+        text: of the file.
         name: the file's name as the user wrote it.
-        folder: where it lies.
-        suffix: how its name ends: `.tex`, or it is Markdown.
+        folder: of the file.
+        suffix: of its name; anything but `.tex` is Markdown.
     """
-    is_tex = suffix == ".tex"
-    if is_tex:
-        text = COMMENT.sub(lambda m: " " * len(m[0]), text)
-    found: list[tuple[str, list[Found]]] = []
-    for mark in (LATEX if is_tex else MARKDOWN).finditer(text):
+    page = _Page(text, name, folder, is_tex=suffix == ".tex")
+    found: list[tuple[str, list[FoundMatrix]]] = []
+    for mark in (LATEX if page.is_tex else MARKDOWN).finditer(page.text):
         if mark["name"] is None:
-            found.append((_student(mark["student"], is_tex), []))
+            found.append((_student(mark["student"], page.is_tex), []))
         else:
             found = found or [("", [])]
-            found[-1][1].append(Found(_key(mark["name"], is_tex), mark.start(), mark.end()))
+            key = _marked_name(mark["name"], page.is_tex)
+            found[-1][1].append(FoundMatrix(key, mark.start(), mark.end()))
     answered = [(student, marked) for student, marked in found if marked]
-    if not answered and (named := _named(text)):
+    if not answered and (named := _named(page.text)):
         answered = [(next((student for student, _ in found if student), ""), named)]
     if not answered:
-        error = error_at(Place(name), NO_SHEET, WAY_OUT)
+        message = "this is not a worksheet: no answers are marked in it"
+        hint = "attn worksheet writes one; or write each matrix under its step's name"
+        error = error_at(Place(name), message, f"{hint}, such as ## weights")
         yield Document(name, folder, {}, lambda _: Place(name), error=error)
     for student, matrices in answered:
-        yield _document(text, name, folder, student, matrices, is_tex)
+        yield page.document(student, matrices)
 
 
-def _named(text: str) -> list[Found]:
-    """Return the matrices of a text, each under the name before it, or else that of its line.
+class _Page:
+    """The text of a document, and what its offsets mean."""
 
-    Of a calculation, Q = X W = …, the result bears the name.
+    def __init__(self, text: str, name: str, folder: Path, is_tex: bool) -> None:
+        self.text = COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text
+        self.name, self.folder, self.is_tex = name, folder, is_tex
+
+    def document(self, student: str, matrices: Iterable[FoundMatrix]) -> Document:
+        """Return the matrices of one student."""
+        grids: dict[str, LabelledGrid] = {}
+        marks: dict[str, int] = {}
+        error: InputError | None = None
+        for one in matrices:
+            place = self._place(one.at)
+            key = one.name or f"line {place.line}, column {place.column}"
+            try:
+                grid = self._grid(one)
+            except NumberError as fault:
+                error = error or error_at(place, str(fault))
+                continue
+            if key in grids:
+                error = error or error_at(place, f"{visible(key)} stands twice", "leave one out")
+            elif grid is None:
+                message = f"there is no matrix below the mark of {visible(key)}"
+                hint = (
+                    "keep the table or matrix as it was, with a number in the place of each blank"
+                )
+                error = error or error_at(place, message, hint)
+            else:
+                grids[key], marks[key] = grid, one.at
+        values = {k: [[cell for _, cell in row] for row in grid.rows] for k, grid in grids.items()}
+        labels = {f"answers.{key}": one.labels for key, one in grids.items() if any(one.labels)}
+        about = {"student": student} if student else {}
+        locate = partial(self._locate, grids, marks)
+        document = {**about, "answers": values}
+        return Document(self.name, self.folder, document, locate, labels, error=error)
+
+    def _grid(self, found: FoundMatrix) -> LabelledGrid | None:
+        """Return the cells of a matrix with their offsets; None if there is no matrix."""
+        if found.end is None:
+            marked = _of_latex if self.is_tex else _of_markdown
+            rows = marked(self.text, found.start)
+            return None if rows is None else LabelledGrid(rows)
+        grid = grid_of(self.text[found.start : found.end])
+        return replace(grid, rows=[[(found.start + at, w) for at, w in row] for row in grid.rows])
+
+    def _locate(
+        self, grids: Mapping[str, LabelledGrid], marks: Mapping[str, int], path: KeyPath
+    ) -> Place:
+        """Return the place of an answer, or of a row or cell of it."""
+        key, *rest = [part for part in path if part != "answers"] or [""]
+        if key not in grids:
+            return Place(self.name)
+        row, column = (*(part for part in rest if isinstance(part, int)), None, None)[:2]
+        rows = grids[str(key)].rows
+        if row is None or row >= len(rows) or not rows[row]:
+            return self._place(marks[str(key)])
+        return self._place(rows[row][min(column or 0, len(rows[row]) - 1)][0])
+
+    def _place(self, at: int) -> Place:
+        before = lines_of(self.text[:at])
+        line = lines_of(self.text)[len(before) - 1]
+        return Place(self.name, len(before), len(before[-1]) + 1, line)
+
+
+def _named(text: str) -> list[FoundMatrix]:
+    """Return the matrices of a text, each with the name before it.
+
+    Of a calculation, Q = X W = …, only the result is returned, with the first name.
     """
-    found: list[Found] = []
+    found: list[FoundMatrix] = []
     end = first = 0
     for matrix in MATRIX.finditer(text):
         before, start = text[end : matrix.start()], matrix.start()
-        joined = JOINED.fullmatch(before) if found and len(before) < LONGEST else None
-        one = Found(_name_before(before), start, start, matrix.end())
+        joined = JOINED.fullmatch(before) if found and len(before) < MAX_BETWEEN else None
+        one = FoundMatrix(_name_before(before), start, start, matrix.end())
         if joined and joined[1]:
             found[first] = replace(one, name=found[first].name)
         else:
@@ -178,7 +230,7 @@ def _named(text: str) -> list[Found]:
 
 def _name_before(text: str) -> str:
     """Return the name before a matrix, on its line or the nearest line above; "" for none."""
-    *above, line = (one if len(one) < LONGEST else "" for one in text.split("\n"))
+    *above, line = (one if len(one) < MAX_BETWEEN else "" for one in text.split("\n"))
     assigned = ASSIGNED.fullmatch(line)
     lines = [assigned[1]] if assigned and assigned[1].strip() else above[::-1]
     heads = (
@@ -189,89 +241,41 @@ def _name_before(text: str) -> str:
 
 
 def _is_name(words: str) -> bool:
-    """Whether words may mean a step of some problem, a head of it, or a cell."""
+    """Return True if words may mean a step of some problem, a head of it, or a cell."""
     return may_mean_step(re.split(r"\s*\[|\s+head\b", words)[0], ())
 
 
-def _answer(text: str, found: Found, is_tex: bool) -> Answer | None:
-    if found.end is None:
-        rows = (_of_latex if is_tex else _of_markdown)(text, found.start)
-        return None if rows is None else Answer(found.at, rows)
-    block = grid_of(text[found.start : found.end])
-    rows = [[(found.start + at, word) for at, word in row] for row in block.rows]
-    return Answer(found.at, rows, block.labels)
-
-
-def _document(
-    text: str, name: str, folder: Path, student: str, matrices: Iterable[Found], is_tex: bool
-) -> Document:
-    answers: dict[str, Answer] = {}
-    error: InputError | None = None
-    for one in matrices:
-        place = _place(text, name, one.at)
-        try:
-            answer = _answer(text, one, is_tex)
-        except NumberError as fault:
-            error = error or error_at(place, str(fault))
-            continue
-        key = one.name or f"line {place.line}, column {place.column}"
-        if key in answers:
-            error = error or error_at(place, f"{visible(key)} stands twice", "leave one out")
-        elif answer is None:
-            error = error or error_at(place, NO_MATRIX.format(visible(key)), KEEP)
-        else:
-            answers[key] = answer
-    values = {key: [[cell for _, cell in row] for row in one.rows] for key, one in answers.items()}
-    labels = {f"answers.{key}": one.labels for key, one in answers.items() if any(one.labels)}
-    about = {"student": student} if student else {}
-    locate = partial(_locate, text, name, answers)
-    return Document(name, folder, {**about, "answers": values}, locate, labels, error=error)
-
-
-def _key(name: str, is_tex: bool) -> str:
-    """Return the name of an answer; a mark cannot hold every sign."""
+def _marked_name(name: str, is_tex: bool) -> str:
+    """Return the name in a mark, which holds other characters for some."""
     if is_tex:
         return re.sub(r"!([0-9A-F]{2,5})!", lambda m: chr(int(m[1], 16)), name)
     return unescape(name)
 
 
 def _student(text: str, is_tex: bool) -> str:
-    """Return what was written on the line for the name."""
-    try:
-        plain = without_tex(text) if is_tex and "\\" in text else text
-    except NumberError:
-        plain = text
-    return re.sub(r"[_\\\s]+", " ", unescape(plain)).strip()
+    """Return the name that was written on its line."""
+    with suppress(NumberError):
+        text = without_tex(text) if is_tex else text
+    return re.sub(r"[_\\\s]+", " ", unescape(text)).strip()
 
 
-def _of_markdown(text: str, start: int) -> list[list[Cell]] | None:
-    """Return the rows of the table, or of the mathematics, that stands next; None for neither."""
+def _of_markdown(text: str, start: int) -> list[Words] | None:
+    """Return the cells of the table, or of the mathematics, that comes next; None for neither.
+
+    The first row is that of the heads; if its first cell is blank, the first column is of labels.
+    """
     if fence := FENCE.match(text, start):
         return _of_array(text, fence.start(1), fence.end(1))
     table = TABLE.match(text, start)
     if table is None:
         return None
-    lines, at = [], table.start(1)
-    for line in table[1].splitlines(keepends=True):
-        lines.append((at, line))
-        at += len(line)
-    rows = [_cells(at, line) for at, line in lines if not RULE.fullmatch(line.rstrip())]
-    head, *rest = rows
+    head, *rest = table_rows(pieces_of(table[1].removesuffix("\n"), "\n", table.start(1)))
     lead = 1 if head and not head[0][1] else 0
-    return [row[lead:] for row in rest]
+    return [[(at, without_tex(unescape(cell)).strip()) for at, cell in row[lead:]] for row in rest]
 
 
-def _cells(start: int, line: str) -> list[Cell]:
-    """Return the cells of a line of a table."""
-    found = []
-    for piece in re.finditer(r"(?<=\|)(?:\\.|[^|\\\n])*(?=\|)", line):
-        cell = WRAPPED.sub("", unescape(piece[0]).replace("\xa0", " "))
-        found.append((start + piece.start() + _margin(piece[0]), _plain(cell)))
-    return found
-
-
-def _of_latex(text: str, start: int) -> list[list[Cell]] | None:
-    """Return the rows of the matrix in the braces that are open; None for none."""
+def _of_latex(text: str, start: int) -> list[Words] | None:
+    """Return the cells of the matrix in the braces that are open; None for none."""
     depth, end = 1, start
     while depth and end < len(text):
         sign = text[end]
@@ -280,55 +284,11 @@ def _of_latex(text: str, start: int) -> list[list[Cell]] | None:
     return _of_array(text, start, end)
 
 
-def _of_array(text: str, start: int, end: int) -> list[list[Cell]] | None:
-    """Return the rows of the last matrix between two places; one before it holds its labels."""
+def _of_array(text: str, start: int, end: int) -> list[Words] | None:
+    """Return the cells of the last matrix between two offsets; one before it holds its labels."""
     arrays = list(ARRAY.finditer(text, start, end))
     if not arrays:
         return None
     last = arrays[-1]
-    lead = 1 if last["lead"] else 0
     group = 1 if last["block"] is None else "block"
-    first, body = last.start(group), last[group]
-    rows = []
-    for at, line in _parted(body, r"\\\\(?:\[[^\]]*\])?"):
-        if line.strip():
-            pieces = _parted(line, r"(?<!\\)&")
-            cells = [(first + at + start + _margin(cell), cell) for start, cell in pieces]
-            rows.append([(place, _plain(ROOM.sub("", cell))) for place, cell in cells][lead:])
-    return rows
-
-
-def _parted(text: str, sign: str) -> list[Cell]:
-    """Return the pieces of a text between some signs, a pattern, each with where it starts."""
-    starts = [0, *(match.end() for match in re.finditer(sign, text))]
-    ends = [*(match.start() for match in re.finditer(sign, text)), len(text)]
-    return [(start, text[start:end]) for start, end in zip(starts, ends, strict=True)]
-
-
-def _margin(cell: str) -> int:
-    return len(cell) - len(cell.lstrip())
-
-
-def _plain(cell: str) -> str:
-    """Return a cell without TeX."""
-    cell = cell.strip()
-    return without_tex(cell).strip() if "\\" in cell or "{" in cell else cell
-
-
-def _locate(text: str, name: str, answers: dict[str, Answer], path: KeyPath) -> Place:
-    """Return the place of an answer, or of a row or cell of it."""
-    keys = [part for part in path if part != "answers"]
-    if not keys or keys[0] not in answers:
-        return Place(name)
-    answer = answers[str(keys[0])]
-    row, column = (*(part for part in keys[1:] if isinstance(part, int)), None, None)[:2]
-    if row is None or row >= len(answer.rows) or not answer.rows[row]:
-        return _place(text, name, answer.at)
-    cells = answer.rows[row]
-    return _place(text, name, cells[min(column or 0, len(cells) - 1)][0])
-
-
-def _place(text: str, name: str, at: int) -> Place:
-    before = lines_of(text[:at])
-    line = lines_of(text)[len(before) - 1]
-    return Place(name, len(before), len(before[-1]) + 1, line)
+    return [row[bool(last["lead"]) :] for row in cells_of(last[group], last.start(group))]

@@ -15,7 +15,7 @@ import yaml
 
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw, error_at
-from attncli.notation.blocks import doubt
+from attncli.notation.commas import ambiguous
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import grid_of
 from attncli.text import escapes
@@ -195,7 +195,7 @@ class _Builder:
         text = self.chunk.text[done.start.start_mark.index : end.end_mark.index]
         if is_outer and ALL_PAIRS.fullmatch(text):
             (word,) = re.findall(rf"^[\[\s]*({PAIR})", text)
-            raise self._error(done.start, str(doubt(word, ("decimal", "parted"))))
+            raise self._error(done.start, str(ambiguous(word, ("decimal", "separated"))))
 
     def _alias(self, event: Any) -> None:
         if self.awaits_key() or event.anchor not in self.anchors:

@@ -1,9 +1,9 @@
-"""A matrix in any of its forms as an array of texts: what was written, cell by cell."""
+"""A matrix in any of its forms as an array of the texts of its cells."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -22,8 +22,8 @@ EXAMPLE = "write it as [[0.5, 0.5]]"
 
 DECIMALS = re.compile(r"-?\d+\.(\d+)")
 
-MOST_DECIMALS = 12
-"""Maximum number of decimals of floats that were rounded: with more they have all their digits."""
+MAX_PADDED = 12
+"""Maximum number of decimals of rounded floats; with more, floats have all their digits."""
 
 
 def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels]:
@@ -32,12 +32,12 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
     A single number has the shape (1, 1).
 
     Args:
-        raw: nested lists, an array, a text block with a row a line, or a number.
-        path: the key under which it stands, for messages.
-        ragged: whether a row may be shorter than others.
+        raw: nested lists, an array, a text block with one row per line, or a number.
+        path: its key, for messages.
+        ragged: whether rows may be shorter than others.
 
     Raises:
-        InputError: for what is no matrix, or has rows of several lengths.
+        InputError: for any other value, and for rows of several lengths.
     """
     block = as_block(raw)
     labels: Labels = (None, None)
@@ -68,7 +68,7 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
 
 
 def _whole_rows(raw: Any, ragged: bool) -> Any:
-    """Return nested lists with blank cells for the rows, or ends of rows, that are left out."""
+    """Return nested lists with blank cells for rows, or ends of rows, that are left out."""
     first = next((row for row in raw if isinstance(row, list) and row), None)
     if first and not isinstance(first[0], list):
         raw = [[""] * len(first) if row in ([], None, "", "~") else row for row in raw]
@@ -89,9 +89,9 @@ def _texts(cells: Iterable[Any], *_: Any) -> list[str]:
 
 
 def _text(cell: object) -> str:
-    """Return a cell as text; of a float that is whole, the whole number.
+    """Return a cell as text, without the .0 of a whole float.
 
-    Of a shorter float it is the shortest number that is this float: 0.84, not 0.8399999737739563.
+    A float of 32 bits is written in its fewest digits: 0.84, not 0.8399999737739563.
     """
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else str(cell).removesuffix(".0")
@@ -99,26 +99,25 @@ def _text(cell: object) -> str:
 
 
 def with_zeros(raw: Any) -> Any:
-    """Return nested lists with the zeros that a program does not write at the end of a float.
+    """Return nested lists with the trailing zeros that a program does not write.
 
-    3.7 beside 0.68 was rounded to two decimals, as 3.70 was.
+    3.7 beside 0.68 becomes 3.70, as both were rounded to two decimals.
     """
-    decimals = (DECIMALS.fullmatch(cell) for cell in _leaves(raw))
-    most = max((len(match[1]) for match in decimals if match), default=0)
-    return _with_decimals(raw, most) if 0 < most <= MOST_DECIMALS else raw
+    counts: list[int] = []
+    _mapped(raw, lambda cell: counts.append(_decimals(cell)))
+    most = max(counts, default=0)
+
+    def padded(cell: Any) -> Any:
+        return f"{cell}{'0' * (most - count)}" if (count := _decimals(cell)) else cell
+
+    return _mapped(raw, padded) if 0 < most <= MAX_PADDED else raw
 
 
-def _leaves(raw: Any) -> Iterator[str]:
-    """Yield the numbers of nested lists, as they are written."""
-    if isinstance(raw, list):
-        for item in raw:
-            yield from _leaves(item)
-    elif type(raw) in (str, float):
-        yield str(raw)
+def _mapped(raw: Any, change: Callable[[Any], Any]) -> Any:
+    """Return nested lists with another value for each item."""
+    return [_mapped(item, change) for item in raw] if isinstance(raw, list) else change(raw)
 
 
-def _with_decimals(raw: Any, most: int) -> Any:
-    if isinstance(raw, list):
-        return [_with_decimals(item, most) for item in raw]
-    match = DECIMALS.fullmatch(str(raw)) if type(raw) in (str, float) else None
-    return match[0] + "0" * (most - len(match[1])) if match else raw
+def _decimals(cell: Any) -> int:
+    match = DECIMALS.fullmatch(str(cell)) if type(cell) in (str, float) else None
+    return len(match[1]) if match else 0

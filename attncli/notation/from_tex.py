@@ -1,35 +1,34 @@
-"""Matrices of LaTeX as lines whose cells are parted by `&`, every number where it stood."""
+"""Matrices of LaTeX as rows of cells, with the offset of every cell."""
 
 from __future__ import annotations
 
 import re
 from functools import partial
 
+from attncli.notation.commas import Words, pieces_of, trimmed
 from attncli.notation.parser import MAX_DEPTH, NumberError
 
-NUMBER = r"\d+\.?\d*|\.\d+"
-BEGIN = r"\\begin\s*\{[a-zA-Z]*(?:matrix|array|tabular)"
-NOTHING = (
+PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"
+BEGIN = r"\\begin\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular)"
+LAYOUT = (
     r"\\(?:begin|end)\s*\{\s*[a-zA-Z]*(?:matrix|array|tabular|smallmatrix)\*?\s*\}"
     r"(?:\s*\[[a-z]*\])?(?:\s*\{[lcr|\s]*\})?"
     r"|\\(?:begin|end)\s*\{\s*(?:equation|align|displaymath|math|center|gather)\*?\s*\}"
     r"|\\(?:left|right|[bB]igg?[lr]?)\s*(?:\\[{}|]|[\[\]().|])"
-    r"|\\[hv]?phantom\s*\{[^{}]*\}|\\(?:hline|toprule|midrule|bottomrule|displaystyle|quad|qquad)\b"
-    r"|\\[,;:!\s\[\]()]|\$|\\notag\b"
+    r"|\\[hv]?phantom\s*\{[^{}]*\}"
+    r"|\\(?:hline|toprule|midrule|bottomrule|displaystyle|q?quad|notag|attnroom)(?![a-zA-Z])"
+    r"|\\[,;:!\s\[\]()]|\$"
 )
-"""What changes no number."""
-COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
+"""Commands that change no number; \\attnroom is the blank of a worksheet."""
+COMMENT_SIGN = re.compile(r"(?<!\\)((?:\\\\)*)%[ \t]*$", re.MULTILINE)
 """The sign of a comment at the end of a line; \\% is percent."""
-
-ENDS = (
+AFTER_MATRIX = (
     r"\\end\s*\{[^{}]*\}|\\right\s*(?:\\[}|]|[\])|.])|\\[bB]igg?r?\s*[\])|]"
     r"|\\tag\s*\{[^{}]*\}|\\[\])]|[\s$.,;]"
 )
-"""What may stand behind a matrix."""
-
+ROW_END = r"\\\\\*?(?:\s{0,9}\[[^\]\[&\\]{0,20}\])?"
 WORK_OUT = "write the matrix itself, worked out"
-
-SIGNS = (
+PLAIN_SIGNS = (
     (r"\\infty(?![a-zA-Z])", "inf"),
     (r"\\pi(?![a-zA-Z])", "pi"),
     (r"\\(?:cdot|times)(?![a-zA-Z])", "*"),
@@ -43,42 +42,55 @@ SIGNS = (
 
 
 def is_matrix(text: str) -> bool:
-    """Whether a text is a matrix of LaTeX; else it may have numbers of LaTeX in it."""
+    """Return True if a text is a matrix of LaTeX, not only a text with numbers of LaTeX."""
     return "\\\\" in text or "&" in text or "\\begin" in text
 
 
-def rows_in_lines(text: str) -> str:
-    r"""Return a matrix of LaTeX with the end of a line for each `\\\\`, and nowhere else.
+def matrix_rows(text: str) -> list[Words]:
+    """Return the cells of a matrix of LaTeX.
 
     Raises:
         NumberError: for several matrices, or one with more beside it than a name.
     """
-    text = re.sub(COMMENT, _no_comment, text)
+    text = re.sub(COMMENT_SIGN, _without_comment_sign, text)
     begins = re.findall(BEGIN, text)
     if len(begins) > 1:
         raise NumberError("the text holds several matrices; write each under its own key")
+    start = text.index(begins[0]) if begins else 0
     if begins:
-        start = text.index(begins[0])
         before = re.sub(r"\\left\s*(\\[{|]|[\[(|.])\s*\Z|[$\s]|\\[\[(]", "", text[:start])
-        behind = re.sub(ENDS, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
+        after = re.sub(AFTER_MATRIX, "", text[text.rfind(r"\end") :]) if r"\end" in text else ""
         if before and not re.fullmatch(r"(\\?\w|[\^{}])+:?=", before):
             raise NumberError(f"{before[:20]} stands before the matrix; {WORK_OUT}")
-        if behind:
-            raise NumberError(f"{behind[:20]} stands behind the matrix; {WORK_OUT}")
-        text = " " * start + text[start:]
+        if after:
+            raise NumberError(f"{after[:20]} stands behind the matrix; {WORK_OUT}")
+    end = re.search(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", text)
+    rows = cells_of(text[start : end.start() if end else None], start)
+    return [row for row in rows if len(row) > 1 or row[0][1]]
+
+
+def cells_of(text: str, start: int = 0) -> list[Words]:
+    r"""Return the cells of a text of LaTeX whose rows end with `\\`, separated by `&`.
+
+    >>> cells_of(r"1 & \frac{1}{2} \\ & 3")
+    [[(0, '1'), (4, '1/2')], [(19, ''), (21, '3')]]
+    """
     text = re.sub(r"[\r\n]", " ", text)
-    text = re.sub(r"(?<=\})(?:[\s$.,;]|\\[\])])+\Z", lambda m: " " * len(m[0]), text)
-    return re.sub(r"\\\\\*?(\s{0,9}\[[^\]\[&\\]{0,20}\])?", lambda m: "\n".ljust(len(m[0])), text)
+    rows = [row for row in pieces_of(text, ROW_END, start) if row[1].strip()]
+    lines = (pieces_of(row, r"(?<!\\)&", at) for at, row in rows)
+    return [[trimmed(at, without_tex(cell)) for at, cell in cells] for cells in lines]
 
 
 def without_tex(text: str) -> str:
-    r"""Return a text with the numbers of LaTeX in the signs that the parser knows.
+    r"""Return a text of the same length with the numbers of LaTeX in the signs of the parser.
 
     >>> without_tex(r"\frac{1}{2} & -\infty").split()
     ['1/2', '&', '-inf']
     """
-    text = re.sub(NOTHING, lambda m: " " * len(m[0]), text)
-    for sign, plain in SIGNS:
+    if "\\" not in text and "{" not in text and "$" not in text:
+        return text
+    text = re.sub(LAYOUT, lambda m: " " * len(m[0]), text)
+    for sign, plain in PLAIN_SIGNS:
         text = re.sub(sign, partial(_instead, plain), text)
     words = r"\\(?:text\w*|math\w+|operatorname)\s*\{([^{}]*)\}"
     text = re.sub(words, lambda m: m[1].rjust(len(m[0]) - 1).ljust(len(m[0])), text)
@@ -95,7 +107,7 @@ def without_tex(text: str) -> str:
     return text.replace("{", "(").replace("}", ")")
 
 
-def _no_comment(match: re.Match[str]) -> str:
+def _without_comment_sign(match: re.Match[str]) -> str:
     if match.string[: match.start()][-1:].isdigit() and not match[1]:
         raise NumberError(r"in LaTeX % begins a comment; write \% for percent")
     return match[1].ljust(len(match[0]))
@@ -107,18 +119,14 @@ def _instead(plain: str, match: re.Match[str]) -> str:
 
 def _fraction(match: re.Match[str]) -> str:
     above, below = match[1].strip(), match[2].strip()
-    if match.string[: match.start()][-1:].isdigit():
-        mixed = match.string[: match.start()].split()[-1]
-        raise NumberError(
-            rf"{mixed}\frac may be a mixed number or a product; write {above}/{below}"
-        )
-    behind = match.string[match.end() :].lstrip()[:1]
-    before = match.string[: match.start()].rstrip()[-1:]
-    if not (behind == "^" or before in ("/", "^")) and all(
-        re.fullmatch(NUMBER, part) for part in (above, below)
-    ):
-        return f"{above}/{below}".ljust(len(match[0]))
-    return f"(({above})/({below}))".ljust(len(match[0]))
+    before, after = match.string[: match.start()], match.string[match.end() :]
+    if before[-1:].isdigit():
+        mixed = rf"{before.split()[-1]}\frac may be a mixed number or a product"
+        raise NumberError(f"{mixed}; write {above}/{below}")
+    is_operand = after.lstrip()[:1] == "^" or before.rstrip()[-1:] in ("/", "^")
+    are_plain = all(re.fullmatch(PLAIN_DECIMAL, part) for part in (above, below))
+    plain = f"{above}/{below}" if are_plain and not is_operand else f"(({above})/({below}))"
+    return plain.ljust(len(match[0]))
 
 
 def _root(match: re.Match[str]) -> str:

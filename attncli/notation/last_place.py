@@ -1,11 +1,10 @@
-"""A written number as its value and one unit in its last place: 0.50 is 0.5, to 0.01."""
+"""Written numbers as values and units in the last place (ulp): 0.50 is 0.5, its ulp 0.01."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from itertools import chain
 from math import isfinite
 from typing import Any
@@ -13,52 +12,30 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.notation.blocks import whole_number
+from attncli.notation.commas import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
 from attncli.notation.written import (
     BLANK_CELLS,
     NumberAsWritten,
+    decimal_of,
     evaluate,
     normalized,
     number,
-    vanishes,
 )
 from attncli.text.escapes import visible
 
-DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
-"""A decimal number; its groups are the decimals and the power of ten."""
-
 NO_NUMBER = (np.nan, 0.0)
-"""The value and the unit of a cell that was left out, or that cannot be read."""
+"""The value and the unit of a cell that is blank or cannot be read."""
 
 INSTEAD = {
     **dict.fromkeys(("true", "false"), "a number, such as 1 or 0"),
     **dict.fromkeys(("-", "−", "–", "—"), "-inf, or ~ for a cell that is left out"),
 }
-"""What to write for what is no number; a dash may be a blocked cell, or one that is left out."""
+"""What to write in place of texts that are no numbers; a dash may be a blocked or a blank cell."""
 
 ROUGHLY = re.compile(r"\A(?:about|approx(?:\.|imately)?|ca\.?|circa|around|roughly)\s*(?=\S)", re.I)
-"""Words before a number that was rounded, as ≈ is."""
-
-
-@lru_cache(maxsize=16384)  # the submissions of a class are made of the same numbers
-def decimal_of(text: str) -> tuple[float, float] | None:
-    """Return a decimal number, and one unit in its last place; None for any other text.
-
-    >>> decimal_of("0.50"), decimal_of("-1.5e3"), decimal_of("1/3"), decimal_of("-")
-    ((0.5, 0.01), (-1500.0, 100.0), None, None)
-    """
-    text = text.replace("−", "-")
-    match = DECIMAL.fullmatch(text)
-    if match is None:
-        return None
-    decimals, power = match.groups()
-    try:
-        value, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
-    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
-        return None
-    return (value, unit) if isfinite(value) and (value or not vanishes(text)) else None
+"""Words with the meaning of ≈ before a number."""
 
 
 def significant(texts: Iterable[str]) -> int:
@@ -75,10 +52,10 @@ def significant(texts: Iterable[str]) -> int:
 
 
 def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
-    """Return the values of written numbers, one unit in the last place of each, and their texts.
+    """Return the values of written numbers, their units in the last place, and their texts.
 
-    Cells that are left out or cannot be read are nan. A text is what was written with the signs of
-    a plain decimal: 0.1361 for 13.61 %, 0.14 for ≈0,14. One that cannot be read stays as it is.
+    Cells that are blank or cannot be read are nan. The texts are those of plain decimals: 0.1361
+    for 13.61 %, 0.14 for ≈0,14. One that cannot be read is returned unchanged.
     """
     pairs: list[Any] = [decimal_of(text) for text in texts.ravel().tolist()]
     if not all(pairs):
@@ -94,10 +71,10 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
 
 
 def number_of(text: str) -> tuple[str, float, float]:
-    """Return a written number in the signs of a plain one, its value, and its last unit.
+    """Return a written number as a plain one, its value, and its unit in the last place.
 
     Raises:
-        NumberError: for what is no number; it tells why, and what to do.
+        NumberError: for what is no number; the message says why, and what to write.
 
     >>> number_of("ca. 0,5"), number_of("=1*1+3*1")
     (('0.5', 0.5, 0.1), ('1*1+3*1', 4.0, 0.0))
@@ -122,10 +99,10 @@ def number_of(text: str) -> tuple[str, float, float]:
 
 
 def _implied_unit(value: float) -> float:
-    """Return the width of an expression of rounded decimals: of 16/1.73, from 1.725 to 1.735.
+    """Return the width of the uncertainty interval of an expression of rounded decimals.
 
-    A decimal is good to half a unit in its last place. What is written without a point, as in 1/3
-    and 2·sqrt(2), is exact.
+    The 1.73 in 16/1.73 may be from 1.725 to 1.735. Numbers without a point, as in 1/3 and
+    2·sqrt(2), are exact.
     """
     if not isinstance(value, NumberAsWritten):
         return 0.0

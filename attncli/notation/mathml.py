@@ -1,4 +1,4 @@
-"""Formulas as MathML, which browsers set without a script or a font from elsewhere."""
+"""Formulas as MathML, which browsers show without a script."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attncli.notation.printer import ATOM, PRODUCT, Printer
 
 
 class MathML(Printer):
-    """Elements of MathML Core; in an exponent (`small`) a fraction stands in one line."""
+    """Elements of MathML Core; in an exponent (`small`) a fraction is written in one line."""
 
     def __init__(self, small: bool = False) -> None:
         self.small = small
@@ -77,7 +77,6 @@ class MathML(Printer):
         return f"<msup>{self.inside(node.base, ATOM)}{self.smaller()(node.exponent)}</msup>"
 
     def smaller(self) -> MathML:
-        """Return a printer for exponents."""
         return MathML(small=True)
 
     def transpose(self, node: tree.Transpose, first: bool) -> str:
@@ -88,13 +87,13 @@ class MathML(Printer):
 
 
 NARROW = '<mspace width="0.17em"/>'
-"""Between factors that no sign parts."""
+"""The space between factors without a sign."""
 
 
 def mathml(formula: tree.Formula, block: bool = False, small: bool = False) -> str:
-    """Return a formula as one `math` element; as a `block` fractions have their full size.
+    """Return a formula as one `math` element.
 
-    Where it is `small`, they stand in one line.
+    In a `block` fractions have their full size; in a `small` formula they are in one line.
 
     >>> mathml(tree.Name("W", "q"))
     '<math><msub><mi>W</mi><mi>q</mi></msub></math>'
@@ -104,7 +103,7 @@ def mathml(formula: tree.Formula, block: bool = False, small: bool = False) -> s
 
 
 def digits(number: tree.Number) -> str:
-    """Return the digits of a number, with a minus as long as that between numbers."""
+    """Return the digits of a number, with − for a hyphen."""
     return escape(number.text).replace("-", "−")
 
 

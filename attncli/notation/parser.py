@@ -1,4 +1,4 @@
-"""Written numbers read into formulas, by recursive descent; nothing is ever handed to `eval`."""
+"""Read written numbers into formulas by recursive descent, without `eval`."""
 
 from __future__ import annotations
 
@@ -16,17 +16,19 @@ TOKEN = (
     rf"(?P<number>{DIGITS})"
     r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
 )
-"""Compiled when there is more than a plain number to read; most files hold nothing else."""
+"""Compiled at its first use: most files have plain numbers only."""
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS = ("sqrt", "exp")
-NAN = "nan is not a number that a calculation can go on with"
+NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
 INFINITE = ("inf", "infinity", "∞")
 
 
 class NumberError(ValueError):
-    """What is wrong with a written number, and at which character of it (from 0).
+    """Raised for a text that is not a number.
 
-    `needs` is that of a `Fault`: empty where the signs tell it, one after the other.
+    Attributes:
+        column: the index of the character at fault.
+        needs: as for a `Fault`; "" if a pattern of characters can detect the error.
     """
 
     def __init__(self, message: str, column: int = 0, needs: str = "") -> None:
@@ -36,10 +38,10 @@ class NumberError(ValueError):
 
 
 def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
-    """Return the tree of an expression, in which the given names may stand for numbers.
+    """Return the tree of an expression, in which the given names are allowed.
 
     Raises:
-        NumberError: for what is no expression, or is longer or deeper than a person writes.
+        NumberError: for a text that is not an expression, or is too long or too deeply nested.
 
     >>> from attncli.notation.text import text as as_text
     >>> as_text(parse("1/sqrt(2*n)", ["n"]))
@@ -72,7 +74,6 @@ class _Parser:
         self.tokens.append(("end", "", len(text)))
 
     def whole(self) -> tree.Formula:
-        """Return the tree of the whole text."""
         if len(self.tokens) == 1:
             raise NumberError("there is no number")
         result = self._sum()
@@ -84,7 +85,7 @@ class _Parser:
             if kind == "name" and self.text[column - 1 : column].isdigit():
                 raise self._no_number(column)
             message = f"{self._shown()}: there is no sign between {before} and {text}"
-            # The root in 1/2√3 is doubtful for what stands before the 2, further back.
+            # In 1/2√3 the root is ambiguous because of the sign before the 2.
             raise NumberError(message, column, needs="text" if text == "√" else "")
         return result
 
@@ -112,7 +113,7 @@ class _Parser:
         return left
 
     def _before_root(self, before: str) -> str:
-        """Return the sign that 2√3 leaves out; in 1/2√3 it would be doubtful."""
+        """Return the sign that is omitted in 2√3; 1/2√3 would be ambiguous."""
         (kind, *_), (_, sign, _) = self.tokens[self.at - 1 : self.at + 1]
         return "*" if kind == "number" and sign == "√" and before != "/" else ""
 
@@ -153,7 +154,7 @@ class _Parser:
         if text.lower() in INFINITE:
             return tree.Number("∞")
         if text.lower() == "nan":
-            raise NumberError(NAN, column)
+            raise NumberError(NOT_A_NUMBER, column)
         if self.names:
             hint = did_you_mean(text, [*self.names, *FUNCTIONS, "e", "pi"])
             raise NumberError(f"unknown name {visible(text)}; {hint}", column)
@@ -167,7 +168,7 @@ class _Parser:
         return inside
 
     def _deeper(self, part: Callable[[], tree.Formula]) -> tree.Formula:
-        """Return what is read by a method, one level deeper."""
+        """Return the result of a method that reads a nested part."""
         self.depth += 1
         if self.depth > MAX_DEPTH:
             message = f"more than {MAX_DEPTH} levels of parentheses, powers or signs"
@@ -177,7 +178,7 @@ class _Parser:
         return found
 
     def _taken(self, *signs: str) -> str:
-        """Return the next token, and go past it, if it is one of some signs; else nothing."""
+        """Return the next token and skip it if it is one of some signs; else return ""."""
         kind, text, _ = self.tokens[self.at]
         if kind != "op" or text not in signs:
             return ""
@@ -192,7 +193,7 @@ class _Parser:
         text = self.text.strip()
         message = f"{self._shown()} is not a number"
         if text.lower() in (".nan", "nan"):
-            return NumberError(NAN, column)
+            return NumberError(NOT_A_NUMBER, column)
         if re.fullmatch(r"[+-]?\d+(_\d+)+(\.\d+)?", text):
             return NumberError(f"{message}; write {text.replace('_', '')}", column)
         if re.fullmatch(r"[+-]?\d+,\d+", text):

@@ -1,7 +1,7 @@
-"""Written numbers as one regular expression, of which a JSON Schema is made.
+"""The regular expression of written numbers, for the JSON Schema.
 
-It knows the signs, and which may follow which: not whether every bracket is closed, nor whether
-there is a value, such as of 1/0. It is read alike by Python and by the JavaScript of editors.
+It checks which signs may follow each other, not whether parentheses match or a value exists, as
+for 1/0. Python and the JavaScript of editors read it alike.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ def in_any_case(word: str) -> str:
 
 
 def expression(names: Collection[str] = (), minus: str = "−") -> str:
-    """Return the pattern of what `parse` reads, in which the given names stand for numbers.
+    """Return the pattern of an expression with the given names.
 
-    `minus` is what may stand for a minus beside the hyphen.
+    `minus` has the signs that are read as a hyphen.
     """
     functions = "|".join(FUNCTIONS)
     constants = "|".join(["e", "π", *map(in_any_case, ("pi", *INFINITE)), *names])
@@ -45,5 +45,5 @@ def of_number() -> str:
 
 
 def infinite(minus: str = "") -> str:
-    """Return the pattern of YAML's own way to write ∞."""
+    """Return the pattern of YAML's `.inf`."""
     return rf"[-+{minus}]*\.{in_any_case('inf')}"

@@ -1,4 +1,4 @@
-"""Which numbers are floats of 16 or 32 bits that a program printed, as their digits tell."""
+"""Recognise floats of 16 or 32 bits that a program printed, by their digits."""
 
 from __future__ import annotations
 
@@ -7,26 +7,28 @@ from math import log2
 
 import numpy as np
 
-from attncli.notation.last_place import decimal_of
+from attncli.notation.written import decimal_of
 
 HAND_DIGITS = {"float16": 3, "float32": 5}
-"""Maximum number of significant digits of an array's floats that whoever wrote them rounded."""
+"""Maximum number of significant digits, by type, of floats that were rounded before they were
+stored in an array."""
 
 LONG = 7
-"""Minimum number of significant digits of a number that a program may have printed."""
+"""Minimum number of significant digits of a number that counts as long."""
 
 ENOUGH = 4
-"""Minimum count of long numbers: one or two may be floats of a type by chance."""
+"""Minimum count of long numbers: one or two may agree with floats of a type by chance."""
 
 BITS = {"float16": 11, "float32": 24}
 """Bits of precision of a type."""
 
 SURE = 15.0
-"""Number of bits that the long numbers have beyond those of a type, together, for which all of them
-are hardly ever floats of that type by chance, however few they are."""
+"""Number of bits by which the long numbers together exceed the precision of a type that makes it
+unlikely, however few they are, that all of them are floats of that type by chance."""
 
 SURELY_PRINTED = {"float16": 7, "float32": 8}
-"""Number of digits with which a number is hardly a float of a type by chance; one must have it."""
+"""Minimum number of digits, by type, of the longest number: with these it is unlikely that a number
+is a float of that type by chance."""
 
 
 def is_rounded(texts: Iterable[str], dtype: str) -> bool:
@@ -42,7 +44,7 @@ def is_rounded(texts: Iterable[str], dtype: str) -> bool:
 
 
 def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
-    """Return float16 or float32 where every long number is one of these that a program printed.
+    """Return float16 or float32 if every long number is a printed float of that type, else "".
 
     >>> dtype_of_texts(["0.18634205", "0.5", "0.09003057", "0.24472848", "0.66524094"])
     'float32'
@@ -57,7 +59,7 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     long = [(text, count) for text, count in counted if count >= LONG]
     most = max((count for _, count in long), default=0)
     if 2 * len(long) < len(decimals):
-        return ""  # large numbers with as many decimals as small ones have many digits, too
+        return ""  # large numbers with a fixed number of decimals have many digits, too
     for dtype, least in SURELY_PRINTED.items():
         beyond = sum(count * log2(10) - BITS[dtype] for _, count in long)
         is_sure = most >= least and (len(long) >= enough or beyond >= SURE)
@@ -67,7 +69,7 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
 
 
 def _digits_of(text: str) -> int:
-    """Return the number of significant digits of a decimal, without the zeros at its end."""
+    """Return the number of significant digits of a decimal without its trailing zeros."""
     if not decimal_of(text):
         return 0
     mantissa = text.lower().partition("e")[0]
@@ -75,7 +77,7 @@ def _digits_of(text: str) -> int:
 
 
 def _is_printed(text: str, digits: int, dtype: str) -> bool:
-    """Return True if a number is a float of a type, with its digits or in the fewest."""
+    """Return True if a number is a float of a type, rounded to its digits or printed in full."""
     number = float(text.replace("−", "-"))
     with np.errstate(over="ignore"):
         single = np.dtype(dtype).type(number)

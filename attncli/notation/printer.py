@@ -1,4 +1,4 @@
-"""What every printer of formulas shares: a method a node, and parentheses where they are needed."""
+"""The base class of the printers of formulas: one method per node, and where parentheses go."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attncli.notation import tree
 from attncli.notation.tree import Formula, Minus, Number
 
 LOOSE, SUM, SIGNED, PRODUCT, POWER, ATOM = range(6)
-"""How tightly a node binds; where a tighter one must stand, it is put in parentheses."""
+"""How tightly a node binds; in the place of a tighter one it gets parentheses."""
 
 BINDS = {
     **dict.fromkeys(("Relation", "Listed", "Phrase"), LOOSE),
@@ -17,25 +17,24 @@ BINDS = {
     **dict.fromkeys(("Times", "Fraction"), PRODUCT),
     **dict.fromkeys(("Power", "Squared", "Transpose", "Root"), POWER),
 }
-"""By the name of the node; all others are atoms."""
+"""Levels by the names of node classes; all others are atoms."""
 
 
 class Printer:
-    """Prints formulas in one format: a method for each kind of node.
+    """Prints formulas in one format, with one method per class of nodes.
 
-    A method takes the node and whether it comes `first`, in the whole or after a parenthesis: a
-    number with a sign needs no parentheses there. A subclass has the signs of its format, and the
-    methods of the nodes that look different in it.
+    A method takes the node, and whether it is `first` in the formula or after a parenthesis: a
+    number with a sign needs no parentheses there. A subclass defines the signs of its format and
+    the methods of the nodes that differ in it.
     """
 
     fraction_is_atom = False
-    """Whether a fraction has a line of its own, and so needs no parentheses in a product."""
+    """True if a fraction is drawn with a line, and so needs no parentheses in a product."""
 
     derivative_is_atom = True
-    """Whether a derivative is written as a name, d_Q, and not as a fraction."""
+    """True if a derivative is written as a name, d_Q, and not as a fraction."""
 
     def __call__(self, formula: Formula, first: bool = True) -> str:
-        """Return a formula as text of the format."""
         text: str = getattr(self, type(formula).__name__.lower())(formula, first)
         return text
 
@@ -44,7 +43,7 @@ class Printer:
         raise NotImplementedError
 
     def pause(self, sign: str) -> str:
-        """Return what parts the items of a list: a comma, a semicolon, or nothing but a blank."""
+        """Return the separator of a list: a comma, a semicolon, or "" for only a blank."""
         raise NotImplementedError
 
     def fenced(self, pair: str, text: str) -> str:
@@ -52,11 +51,9 @@ class Printer:
         raise NotImplementedError
 
     def joined(self, parts: Iterable[str], between: str = "") -> str:
-        """Return texts as one."""
         return between.join(parts)
 
     def group(self, text: str) -> str:
-        """Return a text in parentheses."""
         return self.fenced("()", text)
 
     def inside(self, formula: Formula, binds: int, first: bool = False) -> str:
@@ -68,7 +65,6 @@ class Printer:
         return self.group(self(formula))
 
     def factors(self, node: tree.Times, first: bool) -> list[str]:
-        """Return the factors of a product."""
         return [
             self._factor(f, node.sign, first and not i, not i) for i, f in enumerate(node.factors)
         ]
@@ -84,10 +80,9 @@ class Printer:
         return self.group(self(formula)) if loose else self.inside(formula, PRODUCT, first)
 
     def place(self, word: str) -> str:
-        """Return a word or a number that names a place along an axis."""
         return self(Number(word) if word.isdecimal() else tree.Words(word))
 
-    # The nodes that the formats put together in the same way.
+    # Nodes that all formats compose in the same way.
 
     def omitted(self, node: tree.Omitted, first: bool) -> str:
         return self(tree.Words(f"… {node.words} …"))
@@ -102,7 +97,7 @@ class Printer:
         return self.joined(part for pair in self.signed(node) for part in pair if part)
 
     def signed(self, node: tree.Plus) -> Iterator[tuple[str, str]]:
-        """Yield the terms of a sum, each with the sign before it, which may be nothing."""
+        """Yield the sign before each term of a sum, or "", and the term."""
         for place, term in enumerate(node.terms):
             sign, inner = ("−", term.operand) if isinstance(term, Minus) else ("+", term)
             shown = self.sign(sign, prefix=not place) if place or sign == "−" else ""
@@ -142,7 +137,7 @@ class Printer:
 
 
 def binds_enough(formula: Formula, binds: int, first: bool) -> bool:
-    """Return whether an operand needs no parentheses where it must bind as tightly as `binds`."""
+    """Return True if an operand needs no parentheses where it must bind as tightly as `binds`."""
     own = level(formula)
     return own >= binds or (first and own == SIGNED)
 

@@ -1,4 +1,4 @@
-r"""Formulas as TeX. Only what LaTeX with amsmath, MathJax and KaTeX all know is written."""
+r"""Formulas as TeX, with commands that LaTeX with amsmath, MathJax and KaTeX all know."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attncli.notation import tree
 from attncli.notation.printer import ATOM, PRODUCT, Printer
 from attncli.text.escapes import visible
 
-SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
+TEX_SIGNS = {"−": "-", "·": r"\cdot", "×": r"\times", "⊙": r"\odot", "≈": r"\approx"}
 FENCES = {
     "()": (r"\left(", r"\right)"),
     "[]": (r"\left[", r"\right]"),
@@ -38,11 +38,11 @@ ESCAPES = {sign: f"\\{sign}" for sign in "{}$&#%_"} | {
     "`": r"\textasciigrave{}",
 }
 LIGATURE = re.compile(r"([-,])(?=\1)")
-"""Two of these would join to a dash or a low quotation mark."""
+"""Pairs that TeX joins to a dash or a low quotation mark."""
 
 
 def ascii_text(text: str) -> str:
-    r"""Return text with what TeX takes as commands escaped, made visible; other scripts are kept.
+    r"""Return text with TeX's special characters escaped and control characters made visible.
 
     >>> ascii_text("50% of $x_1$")
     '50\\% of \\$x\\_1\\$'
@@ -52,7 +52,7 @@ def ascii_text(text: str) -> str:
 
 
 def number(text: str) -> str:
-    """Return a number, or what stands in the place of one, in TeX's mathematics."""
+    """Return a number, ∞ or an ellipsis in TeX's mathematics."""
     if text in SPECIAL:
         return SPECIAL[text]
     mantissa, sign, exponent = text.partition("e")
@@ -70,10 +70,7 @@ def letters(name: str) -> str:
 
 
 class _TeX(Printer):
-    """Mathematics for TeX; `escape` writes the words in it.
-
-    In an exponent (`small`) there is no room for a fraction's line.
-    """
+    """TeX; in an exponent (`small`) a fraction is written without a line."""
 
     def __init__(self, escape: Callable[[str], str], small: bool = False) -> None:
         self.escape = escape
@@ -81,7 +78,7 @@ class _TeX(Printer):
         self.fraction_is_atom = not small
 
     def sign(self, sign: str, prefix: bool = False) -> str:
-        return "{-}" if prefix else f" {SIGNS.get(sign, sign)} "
+        return "{-}" if prefix else f" {TEX_SIGNS.get(sign, sign)} "
 
     def pause(self, sign: str) -> str:
         return f"{sign}\\ "

@@ -8,8 +8,6 @@ from attncli.text.escapes import label_text
 
 
 class _Text(Printer):
-    """One line of text."""
-
     def sign(self, sign: str, prefix: bool = False) -> str:
         return sign if prefix else f" {sign} "
 
@@ -69,7 +67,7 @@ class _Text(Printer):
 
 
 class _Broken(_Text):
-    """Text with a mark before each sign at which a line may break; no name or label holds it."""
+    """Text with a newline before each sign where a line may break; names and labels have none."""
 
     def sign(self, sign: str, prefix: bool = False) -> str:
         return sign if prefix else f"{BREAK}{sign} "
@@ -90,7 +88,7 @@ def text(formula: tree.Formula) -> str:
 
 
 def pieces(formula: tree.Formula) -> list[str]:
-    """Return a formula as text in pieces: a line may break before each =, + and − between two.
+    """Return a formula as text in pieces, split before each =, + and −, where a line may break.
 
     >>> pieces(tree.Relation((tree.Name("z"), tree.Plus((tree.Number("1"), tree.Number("-2"))))))
     ['z', '= 1', '+ (-2)']

@@ -1,8 +1,8 @@
 """Formulas as trees.
 
-Operations give them (`Operation.notation`), numbers that people write are read into them
-(`written`), and worked explanations turn into them; `text`, `tex` and `mathml` print them. A tree
-has no parentheses but those that belong to it: a printer puts them where the meaning needs them.
+Trees come from operations (`Operation.notation`), from written numbers (`parser`) and from worked
+explanations; `text`, `tex` and `mathml` print them. Printers add the parentheses that the meaning
+requires; only a `Fence` is in the tree itself.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from attncli.records import Record, replace
 
 
 class Formula(Record):
-    """A node of a formula: a base for all of them."""
+    """The base class of all nodes."""
 
 
 class Name(Formula):
@@ -24,12 +24,12 @@ class Name(Formula):
 
 
 class Number(Formula):
-    """A number with its digits as written; ∞ too.
+    """A number with its digits as written, or ∞.
 
     Attributes:
         text: its digits.
         source: the cell that it was taken from, as the name of a step or an input and an index
-            into its `value`; None for one that is no cell's.
+            into its `value`; None for any other number.
     """
 
     text: str
@@ -43,17 +43,16 @@ class Words(Formula):
 
 
 class Dots(Formula):
-    """What stands for values that are left out."""
+    """An ellipsis for values that are left out."""
 
 
 class Omitted(Formula):
-    """What stands for so many terms of a sum."""
+    """An ellipsis for terms of a sum that are left out."""
 
     count: int
 
     @property
     def words(self) -> str:
-        """How many there are, in words."""
         return f"{self.count} more term{'' if self.count == 1 else 's'}"
 
 
@@ -85,7 +84,7 @@ class Minus(Formula):
 
 
 class Plus(Formula):
-    """Terms added up."""
+    """A sum."""
 
     terms: tuple[Formula, ...]
 
@@ -104,7 +103,7 @@ class Times(Formula):
 
 
 class Fraction(Formula):
-    """One over the other; `tight` is written without blanks, as 1/3."""
+    """A quotient; a `tight` one is written without blanks, as in 1/3."""
 
     over: Formula
     under: Formula
@@ -112,7 +111,7 @@ class Fraction(Formula):
 
 
 class Power(Formula):
-    """A base to the power of an exponent."""
+    """A power."""
 
     base: Formula
     exponent: Formula
@@ -125,7 +124,7 @@ class Squared(Formula):
 
 
 class Transpose(Formula):
-    """A matrix with rows and columns changed about."""
+    """A transposed matrix."""
 
     operand: Formula
 
@@ -150,25 +149,25 @@ class Norm(Formula):
 
 
 class Stack(Formula):
-    """Values put together, [a; b]."""
+    """Concatenated values, [a; b]."""
 
     parts: tuple[Formula, ...]
 
 
 class Fence(Formula):
-    """Something in parentheses that belong to it."""
+    """A formula in parentheses that are always written."""
 
     inner: Formula
 
 
 class Value(Formula):
-    """A formula that stands for one number, such as a closed form; its minus is that of numbers."""
+    """A formula of one number, such as a closed form; in text its minus is a hyphen."""
 
     inner: Formula
 
 
 class Relation(Formula):
-    """Parts with a sign of equality between them (or ≈, once, before the last)."""
+    """Parts with = between them, or another sign before the last."""
 
     parts: tuple[Formula, ...]
     last: str = "="
@@ -182,13 +181,13 @@ class Listed(Formula):
 
 
 class Phrase(Formula):
-    """Mathematics and words in turn, with blanks between them."""
+    """Mathematics and words, with blanks between them."""
 
     parts: tuple[Formula, ...]
 
 
 def named(text: str) -> Name:
-    """Return the name of a value: what follows the first underscore is the subscript.
+    """Return the name of a value; its subscript follows the first underscore.
 
     >>> named("W_q")
     Name(base='W', below='q')
@@ -198,11 +197,11 @@ def named(text: str) -> Name:
 
 
 SIZES = ("k", "v", "q", "model")
-"""d with one of these below is a size; with anything else it is the derivative of a loss."""
+"""Subscripts with which d is a size; with any other it is the derivative of a loss."""
 
 
 def derived(name: Name) -> Name | None:
-    """Return what a loss is derived by in d_W_q; None for a name that is no derivative.
+    """Return the name by which a loss is differentiated in d_W_q; None for other names.
 
     >>> derived(named("d_W_q")), derived(named("d_k"))
     (Name(base='W', below='q'), None)
@@ -212,25 +211,24 @@ def derived(name: Name) -> Name | None:
 
 
 def plus(left: Formula, right: Formula) -> Plus:
-    """Return left + right, each of which may be a sum already."""
+    """Return left + right as one sum."""
     sides = (side.terms if isinstance(side, Plus) else (side,) for side in (left, right))
     return Plus(tuple(term for terms in sides for term in terms))
 
 
 def minus(left: Formula, right: Formula) -> Plus:
-    """Return left − right."""
     return plus(left, Minus(right))
 
 
 def parts(formula: Formula) -> list[Formula]:
-    """Return the nodes that a node is made of, in order."""
+    """Return the children of a node, in order."""
     values = (getattr(formula, name) for name in formula.fields)
     listed = (value if isinstance(value, tuple) else (value,) for value in values)
     return [part for several in listed for part in several if isinstance(part, Formula)]
 
 
 def substituted(formula: Formula, rule: Callable[[Formula], Formula | None]) -> Formula:
-    """Return a formula with nodes replaced for which a rule gives another one."""
+    """Return a formula in which the nodes are replaced for which a rule returns another one."""
     other = rule(formula)
     if other is not None:
         return other

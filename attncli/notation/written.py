@@ -1,7 +1,6 @@
 """Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1).
 
-The formula that `parser` makes of a text keeps the written digits, so that it can be evaluated
-exactly too.
+Formulas keep the written digits, so that they can be evaluated exactly, too.
 """
 
 from __future__ import annotations
@@ -18,70 +17,82 @@ from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 PLAIN_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+DECIMAL = re.compile(r"[+-]?\d*(?:\.(\d*))?(?:[eE]([+-]?\d+))?")
+"""A decimal number; its groups are the decimals and the power of ten."""
 NOT_ZERO = re.compile(r"(?<![\d.])[\d.]*[1-9][\d.]*(?:[eE][+-]?\d+)?", re.ASCII)
 SMALL_POWER, MANY_ZEROS = re.compile(r"-(?<=[eE]-)\d{3}"), "0" * 200
-"""Every decimal number that is too small for a float (the least is 5e-324) has one of these."""
+"""Parts of every decimal number that is too small for a float (the smallest is 5e-324)."""
 ABOUT = "≈≃≅∼~"
-"""Signs before a number that is rounded, which every written number may be."""
+"""Signs before a rounded number; they are ignored."""
 DASHES = "−–‒‐‑"
 HYPHENS = str.maketrans(DASHES, "-" * len(DASHES))
 BLANK_CELLS = frozenset(("", "~", "_", "?", "null", "Null", "NULL", "None"))
-"""Ways to write that a cell is left blank."""
+"""Texts of a blank cell."""
 PERCENT = re.compile(r"([^%]*[^%\s])\s*%")
 MONTH = r"(jan|feb|mar|mär|apr|mai|may|jun|jul|aug|sep|okt|oct|nov|dez|dec)\w*"
 DAY = r"(?:19|20)\d\d-\d{1,2}-\d{1,2}(?:[T ].*)?|\d{1,2}[./]\d{1,2}[./](?:19|20)\d\d"  # in digits
 DATE = re.compile(
     rf"{DAY}|\d{{1,2}}[-. ]{{0,2}}{MONTH}|{MONTH}[-. ]{{0,2}}\d{{1,4}}", re.IGNORECASE
 )
-"""What spreadsheets make of 1/2 and of 1-2."""
+"""Dates, which spreadsheets make of 1/2 and 1-2."""
 CELL = r"(?:[-+−≈~]?\.?\d(?:[^\s,;()\[\]]*[\w.%])?|[~?_])"
 SEVERAL = rf"{CELL}(?:[\s,;]+{CELL})+"
-"""The pattern of several numbers, or cells left out, with no sign of a calculation between them."""
-CONSTANTS = {"e": math.e, "π": math.pi}
+"""The pattern of several numbers or blank cells, without operators between them."""
+CONSTANT_VALUES = {"e": math.e, "π": math.pi}
 
 
 class NumberAsWritten(float):
-    """A float that knows the formula that it was written as, such as 1/3 or √3.
-
-    Attributes:
-        formula: as written.
-    """
+    """A float with the formula as which it was written, such as 1/3 or √3."""
 
     formula: tree.Formula
 
     def __new__(cls, value: float, formula: tree.Formula) -> NumberAsWritten:
-        """Return the float of a value."""
         number = super().__new__(cls, value)
         number.formula = formula
         return number
 
     def __getnewargs__(self) -> tuple[float, tree.Formula]:  # type: ignore[override]
-        """What pickle and copy make it of."""
+        """Return the arguments with which copy and pickle create it again."""
         return float(self), self.formula
 
 
 def number(text: str) -> float:
-    """Return the value of a written number; one that is an expression knows its formula.
+    """Return the value of a written number; an expression is returned with its formula.
 
     Raises:
-        NumberError: if it is none.
+        NumberError: for any other text.
 
     >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
     """
-    stripped = text.strip()
-    if not PLAIN_NUMBER.fullmatch(stripped):
-        text = stripped = normalized(text).strip()
-    if PLAIN_NUMBER.fullmatch(stripped):
-        value = float(stripped)
-        if math.isfinite(value) and (value or not vanishes(stripped)):
-            return value
-    formula = parse(text)
+    plain = text.strip()
+    decimal = decimal_of(plain) or decimal_of(plain := normalized(text))
+    if decimal:
+        return decimal[0]
+    formula = parse(plain)
     return NumberAsWritten(evaluate(formula), formula)
 
 
+def decimal_of(text: str) -> tuple[float, float] | None:
+    """Return the value of a decimal number and one unit in its last place; None for other texts.
+
+    >>> decimal_of("0.50"), decimal_of("-1.5e3"), decimal_of("1/3"), decimal_of("-")
+    ((0.5, 0.01), (-1500.0, 100.0), None, None)
+    """
+    text = text.replace("−", "-")
+    match = DECIMAL.fullmatch(text)
+    if match is None:
+        return None
+    decimals, power = match.groups()
+    try:
+        value, unit = float(text), 10.0 ** (int(power or 0) - len(decimals or ""))
+    except (ValueError, OverflowError):  # a lone sign is no number, 1e400 is too large for one
+        return None
+    return (value, unit) if math.isfinite(value) and (value or not vanishes(text)) else None
+
+
 def vanishes(text: str) -> bool:
-    """Return whether one of some decimal numbers is not 0, and becomes 0 as a float.
+    """Return True if one of the decimal numbers in a text is not 0 but becomes 0 as a float.
 
     >>> vanishes("1 -2e-400"), vanishes("0e-400 1e-300")
     (True, False)
@@ -91,13 +102,12 @@ def vanishes(text: str) -> bool:
 
 
 def normalized(text: str) -> str:
-    """Return a written number in the signs that the parser knows, with its digits.
+    """Return a written number in the characters of the parser, with its digits.
 
-    It goes without ≈ before it, with a hyphen for any dash, and a percentage is the decimal that
-    it is.
+    A sign ≈ is dropped, a dash becomes a hyphen, a percentage a decimal.
 
     Raises:
-        NumberError: for a date, which would be a subtraction; for two decimal points.
+        NumberError: for a date, which would be a subtraction, and for two decimal points.
 
     >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo")
     ('0.1361', '-0.50', '-inf')
@@ -117,37 +127,13 @@ def normalized(text: str) -> str:
 
 
 def _hundredth(text: str) -> str:
-    """Return a written number over 100, of a decimal with all its digits."""
+    """Return a hundredth of a written number; a decimal keeps all its digits."""
     if not re.fullmatch(r"[-+]?(\d+\.?\d*|\.\d+)", text, re.ASCII):
         return f"({text})/100"
     sign = text[0] if text[0] in "+-" else ""
     whole, _, decimals = text.removeprefix(sign).partition(".")
     whole = whole.zfill(3)
     return f"{sign}{whole[:-2]}.{whole[-2:]}{decimals}"
-
-
-def words_of(line: str, sign: str = ",") -> list[tuple[int, str]]:
-    """Return the numbers of a line, parted by blanks or commas, each with where it starts.
-
-    With no sign, blanks alone part. Inside parentheses nothing parts: `sqrt( 4 )` is one number.
-    Where they do not match, they hold nothing together, so that each piece is judged, and refused,
-    by itself.
-
-    >>> words_of("1, sqrt( 4 ) 1/2")
-    [(0, '1'), (3, 'sqrt( 4 )'), (13, '1/2')]
-    """
-    if "(" not in line and ")" not in line:
-        return [(word.start(), word[0]) for word in re.finditer(rf"[^\s{re.escape(sign)}]+", line)]
-    whole = line.count("(") == line.count(")")
-    words, depth, start = [], 0, 0
-    for index, character in enumerate(line + " "):
-        if whole and character in "()":
-            depth += 1 if character == "(" else -1
-        elif depth <= 0 and (character.isspace() or character == sign):
-            if index > start:
-                words.append((start, line[start:index]))
-            start = index + 1
-    return words
 
 
 def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float:
@@ -174,7 +160,7 @@ def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float
 
 
 def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Formula:
-    """Return an expression with whole numbers put in for names."""
+    """Return an expression with whole numbers in place of names."""
 
     def rule(node: tree.Formula) -> tree.Formula | None:
         word = as_text(node) if isinstance(node, tree.Name) else ""
@@ -184,7 +170,7 @@ def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Form
 
 
 def operation_of(formula: tree.Formula) -> str:
-    """Return what a node of a written number does with its parts: + * / ^ or a function's name."""
+    """Return the operation of a node of a written number: + * / ^ or a function's name."""
     return formula.function if isinstance(formula, tree.Call) else OPERATIONS[type(formula)]
 
 
@@ -195,8 +181,8 @@ def _value(formula: tree.Formula, names: Mapping[str, float]) -> float:
         word = as_text(formula)
         if word in names:
             return names[word]
-        if word in CONSTANTS:
-            return CONSTANTS[word]
+        if word in CONSTANT_VALUES:
+            return CONSTANT_VALUES[word]
         raise NumberError(f"{word} has no value here")
     work = WORK[operation_of(formula)]
     result, *others = (_value(part, names) for part in tree.parts(formula))

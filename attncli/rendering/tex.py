@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from attncli.notation.tex import SIGNS, letters, tex
+from attncli.notation.tex import TEX_SIGNS, letters, tex
 from attncli.rendering.blocks import Matrix
 from attncli.tape.step import Step
 
@@ -20,7 +20,7 @@ def sign(text: str) -> str:
     name = text.removesuffix("(")
     if name != text:
         return rf"{letters(name)}\Bigl("
-    return r"\Bigr)" if text == ")" else f" {SIGNS.get(text, text)} "
+    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
 
 
 def column_style(matrix: Matrix) -> str:
