@@ -26,7 +26,7 @@ from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, KeyPath
 from attncli.files.load import csv_options, load_each
 from attncli.files.read import read
-from attncli.problem.aliases import ALIASES, key_of
+from attncli.problem.key_names import key_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLES, Attn
@@ -231,6 +231,7 @@ OWN: Mapping[str, st.SearchStrategy[Any]] = {
     "output_activation": st.sampled_from(["tanh", "none", "x"]),
     "update": st.sampled_from([*UPDATES, "x"]),
 }
+ALIASES = [alias for row in KEYS.values() for alias in row.aliases]
 NAMES = st.sampled_from([*KEYS, *ALIASES, "Wq", "W^K", "$b_{q}$", "x y"])
 READ = [
     document.values

@@ -111,7 +111,7 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
-    from attncli.problem.aliases import key_of
+    from attncli.problem.key_names import key_of
     from attncli.rendering.formats import FORMATS
     from attncli.rendering.selection import Selection
 

@@ -195,7 +195,7 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     Raises:
         InputError: for another form, standard input, or a name that is given twice.
     """
-    from attncli.problem.aliases import key_of
+    from attncli.problem.key_names import key_of
 
     pairs: dict[str, str] = {}
     for text in matrices:

@@ -15,7 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import OPERATORS, Array, filled
+from attncli.arithmetic.elements import Array, filled
+from attncli.arithmetic.operators import OPERATORS
 from attncli.errors import fail
 from attncli.explaining import terms
 from attncli.forms.matrices import SHORT

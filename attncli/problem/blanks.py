@@ -7,7 +7,8 @@ from contextlib import suppress
 from typing import Any
 
 from attncli.errors import Fault, InputError, KeyPath
-from attncli.forms.matrices import block_rows, dotted, is_open, name_of
+from attncli.forms.matrices import block_rows
+from attncli.forms.numbers import dotted, is_open, name_of
 
 NAMED = 6
 """As many open cells are named one by one; of more, it is told how many each matrix has."""

@@ -12,7 +12,8 @@ from typing import Any
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
-from attncli.problem.keys import KEYS, array_form, stacked, turns
+from attncli.forms.numbers import sizes as shape_words
+from attncli.problem.keys import PROJECTIONS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
 
@@ -56,7 +57,7 @@ class Sizes:
         before = len(self.faults)
         by_head = self._bind_stack(key, shape, len(letters))
         own = shape[len(shape) - len(letters) :]
-        turned_fits = key in WEIGHTS and all(
+        turned_fits = key in PROJECTIONS and all(
             self.size(letter, by_head) in (None, size)
             for letter, size in zip(letters, own[::-1], strict=True)
         )
@@ -68,12 +69,14 @@ class Sizes:
             for letter, size in zip(letters, own, strict=True)
         )
         if fitting != own:
-            flips = self.columns and turns(key)
+            flips = self.columns and is_transposed(key)
             own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
-            hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
+            hint = f"{key} is {shape_words(own)}; {shape_words(fitting)} would fit"
             if turned_fits:
                 stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
-                hint = f"{key} is {_times(own)}; its transpose would fit: is it stored {stored}?"
+                hint = (
+                    f"{key} is {shape_words(own)}; its transpose would fit: is it stored {stored}?"
+                )
             self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
 
     def size(self, letter: str, by_head: bool = False) -> int | None:
@@ -139,7 +142,7 @@ class Sizes:
             message = f"{key} has {len(shape)} axes, but at most {limit} fit"
             self._fault(key, message, "", needs="")
             return False
-        sizes = dict(zip(stacked(key, len(shape), self.heads), shape, strict=False))
+        sizes = dict(zip(leading_axes(key, len(shape), self.heads), shape, strict=False))
         batch, extra = sizes.get("batch"), sizes.get("head")
         if batch is not None and not (batch == 1 and form.broadcasts):
             self.bind("batch", batch, key, "batch elements")
@@ -156,7 +159,7 @@ class Sizes:
     def _noun(self, key: str, place: int, axes: int) -> str:
         if axes == 1:
             return "numbers"
-        flipped = self.columns and turns(key)
+        flipped = self.columns and is_transposed(key)
         return "columns" if (place == 1) != flipped else "rows"
 
     def _why(self, letter: str, key: str, other: str) -> str:
@@ -171,14 +174,6 @@ class Sizes:
         related = tuple(other.split(".")) if other else ()
         fault = Fault(message, tuple(key.split(".")), hint, related, needs=needs)
         self.faults.append(fault)
-
-
-WEIGHTS = ("W_q", "W_k", "W_v", "W_o")
-"""What other tools store the other way round."""
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"
 
 
 def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, int]:
@@ -237,10 +232,11 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
         fault = Fault(message, ("kv_heads",), related=("heads",), needs="sizes")
         sizes.faults.append(fault)
         return sizes
-    shapes = shapes_of(kind, values)
+    shapes = _of_given(shapes_of(kind, values), given)
     late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
-    for key in (key for key in shapes if key in given and key not in late):
-        sizes.bind_matrix(key, given[key], shapes[key])
+    for key in shapes:
+        if key not in late:
+            sizes.bind_matrix(key, given[key], shapes[key])
     if not sizes.faults:
         for implied in kind.implied:
             if not any(key in given for key in implied.unless):
@@ -250,7 +246,7 @@ def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) ->
     if kind.single is not None:
         letter, key = kind.single
         sizes.bind(letter, 1, key, "rows")
-    for key in (key for key in late if key in given):
+    for key in late:
         sizes.bind_matrix(key, given[key], shapes[key])
     for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
         if values[key] and letter in sizes:
@@ -287,19 +283,23 @@ def _refuse_two_readings(
 
 
 def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
-    """Return the letters of every matrix that a problem may have."""
-    shapes: Shapes = {}
-    for key, letters in kind.shapes.items():
-        parts = KEYS[key].form.parts().items()
-        names = [f"{key}.{part}" for part, form in parts if isinstance(form, ArrayForm)]
-        shapes |= dict.fromkeys(names or [key], letters)
-    if values["W_c"] is not None:  # it makes the last step, with which a target is compared
-        shapes |= {key: ("n", "d_c") for key in shapes if key.startswith("gradient")}
+    """Return the letters of every matrix that a problem may have; parts of a key share its own."""
+    shapes = dict(kind.shapes)
+    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
+        shapes["gradient"] = ("n", "d_c")
     if kind.variants is not None:
         option, variants = kind.variants
         shapes |= variants[values[option]]
     parameters = SCORES[values["score"]["name"]].parameters
     return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+
+
+def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
+    """Return the letters of the matrices that were given, in the order of the letters."""
+    ranks = {key: rank for rank, key in enumerate(shapes)}
+    keys = {key: key if key in shapes else key.partition(".")[0] for key in given}
+    found = [key for key in given if isinstance(form_of(key), ArrayForm)]
+    return {key: shapes[keys[key]] for key in sorted(found, key=lambda key: ranks[keys[key]])}
 
 
 def _compare(sizes: Sizes, name: str) -> None:

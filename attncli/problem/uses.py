@@ -7,9 +7,9 @@ from typing import Any
 
 from attncli.attention.masks import MASKS
 from attncli.errors import Fault
-from attncli.problem.elsewhere import reciprocal
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
+from attncli.problem.scale import reciprocal
 
 REPLACES = {
     "Q": ("W_q", "b_q"),
