@@ -39,7 +39,7 @@ class Key(Record, eq=False):
     def help(self) -> str:
         """The help of its flags."""
         text = f"{self.meaning}: {self.example}" if self.example else self.meaning
-        return f"{text[0].upper()}{text[1:]}."
+        return f"{text[0].upper()}{text[1:]}{'' if text.endswith('…') else '.'}"
 
 
 ACTIVATION = forms.choice(("tanh", "none"))
@@ -120,6 +120,7 @@ KEYS: dict[str, Key] = {
     "score": Key(
         SCORE,
         "the score function: a name, or {name: …} with its parameters",
+        example="see attn scores",
         as_written=True,
         instead={
             "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"
@@ -130,16 +131,15 @@ KEYS: dict[str, Key] = {
         "what scores are multiplied by: a number, or such as 1/sqrt(d_k)",
         instead={"write scale: 1/sqrt(d_k), which is the default": "scaling scale_factor scaled"},
     ),
-    "softcap": Key(forms.number(), "c: scores become c·tanh(s/c)"),
+    "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
     "bias": Key(
         forms.matrix("either", broadcasts=True, infinite=True),
         "added to the scores; −inf blocks a cell",
     ),
     "mask": Key(
         MASK,
-        "causal, a 0/1 matrix, or a mapping of the forms",
+        "what may be attended to: causal, a 0/1 matrix, or a mapping such as {window: [2, 0]}",
         {},
-        example="causal, or {window: [2, 0]}",
         instead={
             "write mask: causal where the future is blocked, else leave it out": (
                 "causal is_causal causal_mask use_causal_mask"
@@ -168,7 +168,7 @@ KEYS: dict[str, Key] = {
         },
     ),
     "tokens_as": Key(
-        forms.choice(("rows", "columns")), "whether a token is a row or a column", "rows"
+        forms.choice(("rows", "columns")), "whether tokens are rows or columns", "rows"
     ),
     "round": Key(
         ROUND,
@@ -184,17 +184,25 @@ KEYS: dict[str, Key] = {
     "u": Key(forms.vector(), "pooling: the context vector, the query"),
     "h_0": Key(forms.vector(), "recurrent: the first state, zeros by default"),
     "c_0": Key(forms.vector(), "recurrent: the first context, zeros by default"),
-    "update": Key(forms.choice(UPDATES), "recurrent: what makes the next state", "input_context"),
-    "activation": Key(ACTIVATION, "pooling: of the hidden layer", example="tanh or none"),
-    "output_activation": Key(ACTIVATION, "pooling: of the output", example="tanh or none"),
-    "enhance": Key(forms.TRUTH, "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
+    "update": Key(
+        forms.choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
+    ),
+    "activation": Key(
+        ACTIVATION, "the activation of the hidden layer, in kind pooling", example="tanh or none"
+    ),
+    "output_activation": Key(
+        ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
+    ),
+    "enhance": Key(forms.TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]"),
     "gradient": Key(
         GRADIENT,
         "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
         {},
         instead={"write gradient: {loss: mean_squared_error, target: [[…]]}": "loss target"},
     ),
-    "learning_rate": Key(forms.number(), "of one step of gradient descent, for every weight"),
+    "learning_rate": Key(
+        forms.number(), "the rate of one step of gradient descent, for every weight"
+    ),
     "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
     "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),
 }
