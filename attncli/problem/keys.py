@@ -119,7 +119,7 @@ KEYS: dict[str, Key] = {
     ),
     "score": Key(
         SCORE,
-        "the score function: a name, or {name: …} with its parameters",
+        "the score function, by name or as {name: …} with its parameters",
         example="see attn scores",
         as_written=True,
         instead={
