@@ -1,7 +1,7 @@
 """A problem: everything that a calculation needs, checked when it is made.
 
-A `Problem` knows keys and shapes, not files: what is wrong is told by key, and `load` adds
-where in the file that key stands.
+A `Problem` knows keys and shapes, but no files: faults name a key, and `load` adds the place of
+that key in the file.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
-from attncli.errors import MOST_TOLD, Fault, KeyPath, Place, collected, needing, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, plain
-from attncli.problem.blanks import told_together
+from attncli.problem.blanks import with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
@@ -41,16 +41,16 @@ class Problem:
 
     Matrices may be given as nested lists, text, or arrays of any library, also inside `score` and
     `mask`; every other key as in a file. A key that was left out, or given as None, is None or its
-    default. What is wrong is told all at once. A problem is pickled without `source`.
+    default. An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
         given: the keys that were given.
         sizes: the letters of all shapes, such as n and d_k, and their sizes.
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
-        warnings: for each key that other programs read in another way, how it was read here.
-        source: gives the place of a key in the file that the problem is from.
-        number: its place, from 1, among the problems of one command; None where it is the only one.
+        warnings: how keys were read that other programs read in another way.
+        source: returns the place of a key in the file that the problem is from.
+        number: its number, from 1, among the problems of one command; None if it is the only one.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -147,10 +147,10 @@ class Problem:
         held["warnings"] = tuple(mask_warnings(self.mask, raw.get("mask"), n, m))
 
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
-        """Return the same problem with another marking; a mapping changes only what it names.
+        """Return the same problem with another marking; a mapping changes only its own keys.
 
         Raises:
-            InputError: for a key that a marking has not, or a value that is none of it.
+            InputError: for an unknown key or a value that cannot be read.
         """
         read = read_marking(marking, ("marking",))
         given = [*Marking.fields]
@@ -159,14 +159,14 @@ class Problem:
             read = replace(self.marking, **{key: getattr(read, key) for key in given})
 
         def source(path: KeyPath) -> Place:
-            """Return no place of what stands in no file."""
+            """Return no place for what is in no file."""
             is_given = path[:1] == ("marking",) and (*path, "")[1] in given
             return Place("") if is_given else self.source(path)
 
         return self._with(marking=read, source=source)
 
     def numbered(self, number: int) -> Problem:
-        """Return the same problem at a place among others."""
+        """Return the same problem with a number."""
         return self._with(number=number)
 
     def _with(self, **attributes: object) -> Problem:
@@ -178,27 +178,26 @@ class Problem:
         raise AttributeError("a problem does not change; make a new one")
 
     def __getstate__(self) -> dict[str, object]:
-        """Everything but the file: a copy in another process has none to point at."""
+        """Return everything but the file, which a copy in another process does not have."""
         return self.__dict__ | {"source": nowhere}
 
     def __repr__(self) -> str:
-        """Which keys were given."""
         return f"<Problem {self.kind}: {', '.join(self.given)}>"
 
     @property
     def columns(self) -> bool:
-        """Whether a token is a column."""
+        """True if a token is a column."""
         return self.tokens_as == "columns"
 
     @property
     def is_half(self) -> bool:
-        """Whether every number but those of the mask was given in float16."""
+        """True if all numbers but those of the mask were given in float16."""
         given = {a.dtype for key, a in self.matrices().items() if not key.startswith("mask.")}
         return given == {np.dtype(np.float16)}
 
     @property
     def keys_are_tokens(self) -> bool:
-        """Whether the words of `tokens` name the keys too."""
+        """True if the words of `tokens` also name the keys."""
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return KINDS[self.kind].source == "X" and same
 
@@ -211,14 +210,11 @@ class Problem:
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def laid_out(self, key: str, array: Array) -> Array:
-        """Return numbers that stand as a key was given, of any dtype, as operations take them.
+        """Return an array as operations take it: (batch, head, row, column), tokens in rows.
 
         Args:
             key: a key of a matrix or vector, or a part such as `score.W`.
-            array: of the shape of the key's own array.
-
-        Returns:
-            (batch, head, row, column), tokens in rows, with 1 for an axis that there is not.
+            array: of any dtype, with the axes of the key's own array; missing ones get size 1.
         """
         names = leading_axes(key, array.ndim, self.heads)
         array = self._in_rows(key, array)
@@ -227,7 +223,7 @@ class Problem:
         return array[tuple(slice(None) if name in names else None for name in LEADING)]
 
     def leading(self, key: str) -> tuple[str, ...]:
-        """Return which of the axes "batch" and "head" a matrix has."""
+        """Return the axes "batch" and "head" that a matrix has."""
         names = leading_axes(key, self._as_held(key).ndim, self.heads)
         return tuple(name for name in names if name != "head" or self.heads > 1)
 
@@ -312,20 +308,21 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
     faults: list[Fault] = []
     for key, given in named.items():
         if key not in KEYS:
-            hint = hint_for(key) if len(faults) < MOST_TOLD else ""
+            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
         with collected(faults):
             raw[key] = plain(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
     if faults:
-        refuse(told_together(faults, raw))
+        refuse(with_open_cells_together(faults, raw))
     return raw, values
 
 
 def _with_defaults(read: Mapping[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {key: row.default for key, row in KEYS.items()} | read
+    defaults = {key: row.default for key, row in KEYS.items()}
+    values = {k: dict(d) if isinstance(d, dict) else d for k, d in defaults.items()} | read
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
