@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import pytest
 
@@ -33,7 +34,8 @@ def shade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("shade")
 def test_a_row_makes_a_flag_and_its_help() -> None:
-    (flag,) = (p for p in commands._built("compute").params if p.name == "shade")
+    params: list[Any] = commands._built("compute").params
+    (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
     assert flag.help == "How dark the page is: light or dark."
 

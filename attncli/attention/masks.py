@@ -28,7 +28,7 @@ from attncli.forms.form import (
     whole_number,
 )
 from attncli.forms.matrices import to_array, to_vector
-from attncli.forms.numbers import dotted, to_count
+from attncli.forms.scalars import dotted, to_count
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import EMPTY, Record
 from attncli.tape.derivatives import passed

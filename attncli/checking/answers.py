@@ -18,7 +18,7 @@ from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrix_texts import labelled_texts
-from attncli.forms.numbers import cell_words, sizes
+from attncli.forms.scalars import cell_words, sizes
 from attncli.mechanisms.trace import Trace
 from attncli.notation.blocks import DECIMAL_COMMA
 from attncli.notation.last_place import decimal_of, number_of, numbers_of

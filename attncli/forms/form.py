@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 from attncli.errors import Fault, KeyPath, collected, fail, refuse
-from attncli.forms.numbers import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
+from attncli.forms.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
 from attncli.notation.pattern import in_any_case, of_number
 from attncli.notation.written import SEVERAL
 from attncli.records import Record
@@ -131,8 +131,8 @@ def number_above(above: int, most: int | None = None) -> Schema:
 
 NOTHING: Schema = {"type": "null"}
 STRING: Schema = {"type": "string"}
-WORD: Schema = {"type": ["string", "number", "boolean"]}
-WORDS: Schema = {"type": "array", "items": or_nothing(WORD)}
+ANY_WORD: Schema = {"type": ["string", "number", "boolean"]}
+LIST_OF_WORDS: Schema = {"type": "array", "items": or_nothing(ANY_WORD)}
 TEXT_OR_NUMBER: Schema = {"type": ["string", "number"]}  # a matrix of one number at least
 
 NUMBER: Schema = {"$ref": "#/$defs/number"}
@@ -222,7 +222,7 @@ def as_text(raw: object, path: KeyPath) -> str:
 
 def _labels(raw: Any, path: KeyPath) -> tuple[str, ...]:
     words = raw.replace(",", " ").split() if isinstance(raw, str) else raw
-    words = words.tolist() if _is_array(words) else words
+    words = raw.tolist() if _is_array(raw) else words
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of words", *path)
     return tuple(as_text(item, (*path, index)) for index, item in enumerate(words))
@@ -235,8 +235,8 @@ def _truth(raw: object, path: KeyPath) -> bool:
     return word in YES
 
 
-TEXT = Form(as_text, (WORD,))
-LABELS = Form(_labels, (WORDS, WORD))
+TEXT = Form(as_text, (ANY_WORD,))
+LABELS = Form(_labels, (LIST_OF_WORDS, ANY_WORD))
 TRUTH = Form(_truth, ({"$ref": "#/$defs/truth"},))
 
 OTHER_WORDS = {

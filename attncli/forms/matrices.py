@@ -18,7 +18,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import KeyPath, fail, needing
-from attncli.forms.numbers import (
+from attncli.forms.scalars import (
     TRUTHS,
     cell_value,
     cell_words,
@@ -46,7 +46,7 @@ CellsReader: TypeAlias = Callable[[Sequence[Any], tuple[int, ...], KeyPath], lis
 ONLY_LISTS, ONLY_TEXTS = {list}, {str}
 
 MAX_AXES = 4
-MAX_DEPTH = 64
+MAX_NESTED_LISTS = 64
 
 
 def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
@@ -59,8 +59,8 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
     Raises:
         InputError: for an array that NumPy cannot read, and lists that contain themselves.
     """
-    if depth > MAX_DEPTH:
-        message = f"{dotted(path[:1])} has more than {MAX_DEPTH} lists inside each other"
+    if depth > MAX_NESTED_LISTS:
+        message = f"{dotted(path[:1])} has more than {MAX_NESTED_LISTS} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
         refuse_masked(raw, path)
@@ -134,7 +134,7 @@ def _to_array(raw: Any, path: KeyPath, infinite: bool, truths: bool) -> Array:
     if truths:
         raw = _without_truths(raw)
     if (axes := _axes(raw)) > MAX_AXES:
-        message = f"{name_of(path)} has {'more' if axes > MAX_DEPTH else axes} axes"
+        message = f"{name_of(path)} has {'more' if axes > MAX_NESTED_LISTS else axes} axes"
         raise fail(f"{message}; {MAX_AXES} is the most", *path)
     may_be_true = truths or not infinite  # among numbers that are added, true is meant for a mask
     array = _from_numpy(raw, path, may_be_true) if hasattr(raw, "dtype") else _from_lists(raw, path)
@@ -288,11 +288,11 @@ def _is_list(item: object) -> bool:
 
 
 def _axes(raw: Any) -> int:
-    """Return how many lists or axes the first number of a matrix is in, at most MAX_DEPTH + 1."""
+    """Return how many lists or axes the first number of a matrix is in, at most MAX_NESTED_LISTS + 1."""
     if isinstance(raw, np.ndarray):
         return raw.ndim
     count = 0
-    while _is_list(raw) and len(raw) and count <= MAX_DEPTH:
+    while _is_list(raw) and len(raw) and count <= MAX_NESTED_LISTS:
         raw = raw[0]
         count += 1
     return count

@@ -11,7 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import KeyPath, fail
 from attncli.forms.matrices import as_block, flattened, grid_in, plain
-from attncli.forms.numbers import name_of
+from attncli.forms.scalars import name_of
 
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels

@@ -18,7 +18,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, collected, fail, refuse
 from attncli.forms.form import choice
-from attncli.forms.numbers import to_count
+from attncli.forms.scalars import to_count
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
 from attncli.mechanisms.trace import Trace

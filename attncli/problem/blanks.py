@@ -8,7 +8,7 @@ from typing import Any
 
 from attncli.errors import Fault, InputError, KeyPath
 from attncli.forms.matrices import block_rows
-from attncli.forms.numbers import dotted, is_open, name_of
+from attncli.forms.scalars import dotted, is_open, name_of
 
 MAX_NAMED_CELLS = 6
 """Maximum number of open cells that are named one by one; of more, each matrix is counted."""

@@ -30,7 +30,7 @@ from attncli.forms.form import (
     schema_of,
     whole_number,
 )
-from attncli.forms.numbers import dotted
+from attncli.forms.scalars import dotted
 from attncli.notation.pattern import in_any_case
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
@@ -64,8 +64,8 @@ def _masks() -> Mapping[str, MaskForm]:
 class NamedRow(Form):
     """The form of a row of a table: its name alone, or {name: …} with its parameters."""
 
-    table: Callable[[], Table]
-    default: str  # the row where only parameters are given
+    table: Callable[[], Table] = dict
+    default: str = ""  # the row where only parameters are given
     settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
 
     def schema(self) -> Schema:

@@ -8,9 +8,9 @@ from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
 from attncli.forms.form import (
+    ANY_WORD,
+    LIST_OF_WORDS,
     STRING,
-    WORD,
-    WORDS,
     WRITTEN,
     Form,
     Schema,
@@ -23,7 +23,7 @@ from attncli.forms.form import (
     read_parts,
     whole_number,
 )
-from attncli.forms.numbers import dotted, to_count, to_number
+from attncli.forms.scalars import dotted, to_count, to_number
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
@@ -152,29 +152,29 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     if not isinstance(raw, Mapping):
         hint = "write such as {decimals: 2, ask: [weights, output]}"
         raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    parts: dict[str, Any] = read_parts(known_parts(raw, path, PARTS), path, PARTS)
+    parts: dict[str, Any] = read_parts(known_parts(raw, path, MARKING_PARTS), path, MARKING_PARTS)
     return Marking(**parts)
 
 
 POSITIVE = number()
 BLANK: Schema = STRING | {"pattern": r"^\s*$"}
-STEPS: tuple[Schema, ...] = (
-    WORDS | {"maxItems": 0},
-    WORDS | {"contains": {"not": BLANK}},
-    WORD | {"pattern": r"[^\s,]"},
+ASKED_STEPS: tuple[Schema, ...] = (
+    LIST_OF_WORDS | {"maxItems": 0},
+    LIST_OF_WORDS | {"contains": {"not": BLANK}},
+    ANY_WORD | {"pattern": r"[^\s,]"},
 )
-POINTS: tuple[Schema, ...] = (
+POINTS_OF_STEPS: tuple[Schema, ...] = (
     {"type": "object", "additionalProperties": or_nothing(number_above(0, MAX_POINTS))},
     STRING,
 )
-SHARE = Form(_share, (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),))
+SHARE_OF_POINTS = Form(_share, (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),))
 
-PARTS: dict[str, Form] = {
+MARKING_PARTS: dict[str, Form] = {
     "decimals": Form(_decimals, (whole_number(0, MAX_DIGITS_OF_FLOATS),)),
     "tolerance": POSITIVE,
-    "ask": Form(_ask, STEPS),
-    "points": Form(_points, POINTS),
-    "follow": SHARE,
-    "few_digits": SHARE,
+    "ask": Form(_ask, ASKED_STEPS),
+    "points": Form(_points, POINTS_OF_STEPS),
+    "follow": SHARE_OF_POINTS,
+    "few_digits": SHARE_OF_POINTS,
 }
-MARKING = Form(read_marking, parts=lambda: PARTS)
+MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)

@@ -319,10 +319,13 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
     return raw, values
 
 
-def _with_defaults(read: Mapping[str, Any]) -> dict[str, Any]:
+def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
     defaults = {key: row.default for key, row in KEYS.items()}
-    values = {k: dict(d) if isinstance(d, dict) else d for k, d in defaults.items()} | read
+    values: dict[str, Any] = {
+        key: dict(value) if isinstance(value, dict) else value for key, value in defaults.items()
+    }
+    values |= read
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale

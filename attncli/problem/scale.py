@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from attncli.errors import KeyPath, fail
 from attncli.forms.form import STRING, Form, as_text
-from attncli.forms.numbers import is_number, to_number
+from attncli.forms.scalars import is_number, to_number
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.pattern import of_expression
 from attncli.notation.text import text as text_of
