@@ -123,8 +123,8 @@ def whole_number(least: int | None, most: int = LARGEST_COUNT) -> Schema:
     return any_of([{"type": "integer", "minimum": lowest, "maximum": most}, WRITTEN])
 
 
-def number_above(above: int, most: int | None = None) -> Schema:
-    """Return the schema of a number greater than `above`, of at most `most` where there is one."""
+def number_above(above: int, most: int | None) -> Schema:
+    """Return the schema of a number greater than `above`, of at most `most` where it is given."""
     bounds = {"exclusiveMinimum": above} | ({} if most is None else {"maximum": most})
     return any_of([{"type": "number"} | bounds, WRITTEN])
 
@@ -295,17 +295,19 @@ def count(least: int | None = 1) -> Form:
     return Form(partial(to_count, least=least), (whole_number(least),))
 
 
-def number(above: int = 0) -> Form:
-    """Return the form of a number greater than `above`."""
+def number(above: int = 0, most: int | None = None) -> Form:
+    """Return the form of a number greater than `above`, of at most `most` where it is given."""
 
     def read(raw: object, path: KeyPath) -> float:
         value = to_number(raw, path)
         if value <= above:
             message = f"{dotted(path)} must be greater than {above}"
             raise fail(message, *path, needs="values")
+        if most is not None and value > most:
+            raise fail(f"{dotted(path)} must be at most {most:,}", *path, needs="values")
         return value
 
-    return Form(read, (number_above(above),))
+    return Form(read, (number_above(above, most),))
 
 
 def matrix(stack: str = "", broadcasts: bool = False, infinite: bool = False) -> ArrayForm:

@@ -25,7 +25,7 @@ from attncli.forms.scalars import (
     dotted,
     name_of,
     refuse_masked,
-    sizes,
+    shape_words,
 )
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL, vanishes
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 PLAIN_DECIMALS = re.compile(r"[0-9.eE+\- ]*")
 """Text of which `float` takes only plain decimal numbers: no nan, inf or 1_000."""
 
-SHORT = (np.dtype(np.float16), np.dtype(np.float32))
+SHORT_FLOATS = (np.dtype(np.float16), np.dtype(np.float32))
 """The types of floats that a matrix keeps; all other numbers become float64."""
 
 Cell = TypeVar("Cell")
@@ -206,7 +206,7 @@ def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
     if array.dtype.kind not in ("fiub" if may_be_true else "fiu"):
         kinds = {"c": "complex numbers", "b": "true and false, which are no numbers"}
         raise fail(f"{name_of(path)} holds {kinds.get(array.dtype.kind, 'no numbers')}", *path)
-    dtype = array.dtype if array.dtype in SHORT else np.dtype(np.float64)
+    dtype = array.dtype if array.dtype in SHORT_FLOATS else np.dtype(np.float64)
     with np.errstate(over="ignore"):
         return array.astype(dtype, copy=False)
 
@@ -272,8 +272,12 @@ def flattened(
         if own != first:
             is_row = len(own) == len(first) == 1
             noun = "row" if is_row else "matrix"
-            has = f"{own[0]} number{'s'[: own[0] != 1]}" if is_row else f"the shape {sizes(own)}"
-            has += f", but {noun} 1 has {first[0] if is_row else sizes(first)}"
+            has = (
+                f"{own[0]} number{'s'[: own[0] != 1]}"
+                if is_row
+                else f"the shape {shape_words(own)}"
+            )
+            has += f", but {noun} 1 has {first[0] if is_row else shape_words(first)}"
             message = f"{noun} {index + 1} of {name_of(path)} has {has}"
             raise fail(message, *path, index, hint=hint, needs="sizes")
     return (len(raw), *first), [*chain.from_iterable(cells for _, cells in parts)]
@@ -288,7 +292,7 @@ def _is_list(item: object) -> bool:
 
 
 def _axes(raw: Any) -> int:
-    """Return how many lists or axes the first number of a matrix is in, at most MAX_NESTED_LISTS + 1."""
+    """Return how many lists or axes the first number is in, at most MAX_NESTED_LISTS + 1."""
     if isinstance(raw, np.ndarray):
         return raw.ndim
     count = 0

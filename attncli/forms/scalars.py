@@ -93,7 +93,7 @@ def refuse_masked(raw: Any, path: KeyPath) -> None:
         raise fail(f"{name_of(path)} has masked cells", *path, hint="fill them, as by X.filled(0)")
 
 
-def sizes(shape: Sequence[int]) -> str:
+def shape_words(shape: Sequence[int]) -> str:
     """Return a shape as messages show it, such as (2, 3)."""
     return f"({', '.join(map(str, shape))})"
 

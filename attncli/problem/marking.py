@@ -18,7 +18,6 @@ from attncli.forms.form import (
     as_text,
     known_parts,
     number,
-    number_above,
     or_nothing,
     read_parts,
     whole_number,
@@ -28,7 +27,6 @@ from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
 MAX_DIGITS_OF_FLOATS = 17
-MAX_POINTS = 1_000_000
 
 BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
 """Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
@@ -120,14 +118,7 @@ def _by_name(pairs: Iterable[tuple[object, object]], path: KeyPath) -> dict[str,
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
         found[word] = value
-    return {name: _amount(value, (*path, name)) for name, value in found.items()}
-
-
-def _amount(raw: object, path: KeyPath) -> float:
-    points: float = POSITIVE.read(raw, path)
-    if points > MAX_POINTS:
-        raise fail(f"{dotted(path)} must be at most {MAX_POINTS:,}", *path, needs="values")
-    return points
+    return {name: POINTS.read(value, (*path, name)) for name, value in found.items()}
 
 
 def _decimals(raw: object, path: KeyPath) -> int:
@@ -156,7 +147,7 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     return Marking(**parts)
 
 
-POSITIVE = number()
+POINTS = number(most=1_000_000)
 BLANK: Schema = STRING | {"pattern": r"^\s*$"}
 ASKED_STEPS: tuple[Schema, ...] = (
     LIST_OF_WORDS | {"maxItems": 0},
@@ -164,14 +155,14 @@ ASKED_STEPS: tuple[Schema, ...] = (
     ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": or_nothing(number_above(0, MAX_POINTS))},
+    {"type": "object", "additionalProperties": or_nothing(POINTS.schema())},
     STRING,
 )
 SHARE_OF_POINTS = Form(_share, (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
     "decimals": Form(_decimals, (whole_number(0, MAX_DIGITS_OF_FLOATS),)),
-    "tolerance": POSITIVE,
+    "tolerance": number(),
     "ask": Form(_ask, ASKED_STEPS),
     "points": Form(_points, POINTS_OF_STEPS),
     "follow": SHARE_OF_POINTS,

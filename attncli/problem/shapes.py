@@ -12,7 +12,7 @@ from typing import Any
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
-from attncli.forms.scalars import sizes as shape_words
+from attncli.forms.scalars import shape_words
 from attncli.problem.keys import PROJECTIONS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
