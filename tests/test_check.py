@@ -25,7 +25,7 @@ from attncli.rendering.formats import FORMATS
 from attncli.rendering.grades import COLUMNS, WORDS, report_record
 from attncli.rendering.selection import Selection
 from attncli.tape.words import ALIASES
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -170,7 +170,7 @@ def test_a_problem_with_rounded_steps_accepts_every_digit_too() -> None:
         assert attncli.check(rounded, answers).verdict == "correct"
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
 def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -> None:
     """Of every mechanism, in every format, with every digit and with two decimals."""

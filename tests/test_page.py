@@ -24,7 +24,7 @@ from attncli.rendering.report import report_page
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.tape.step import Operation
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, environment
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 Row = tuple[str, ...]
 
@@ -106,7 +106,7 @@ def known(page: Page) -> set[Row]:
 
 
 @pytest.mark.parametrize("form", READERS)
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_format_shows_the_numbers_of_the_page(path: Path, form: str) -> None:
     compared = 0
     for problem in attncli.load_all(str(path)):
@@ -226,7 +226,7 @@ def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...
     assert loaded & set(absent) == set()
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_step_says_in_a_sentence_why_it_is_done(path: Path) -> None:
     for trace in map(attncli.compute, attncli.load_all(str(path))):
         made = [step for step in trace if isinstance(step.operation, Operation)]
