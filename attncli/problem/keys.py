@@ -138,7 +138,7 @@ KEYS: dict[str, Key] = {
     ),
     "mask": Key(
         MASK,
-        "what may be attended to: causal, a 0/1 matrix, or a mapping such as {window: [2, 0]}",
+        "which keys queries may see: causal, a 0/1 matrix, or {window: [2, 0]}",
         {},
         instead={
             "write mask: causal where the future is blocked, else leave it out": (
