@@ -492,7 +492,7 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         forms = ("json", "yaml", "csv", "tsv", "tidy", "npz")
         return [b"".join(FORMATS[form].traces(traces, selection)) for form in forms]
 
-    selections = [Selection(), Selection(decimals=2), Selection(("weights",))]
+    selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
     monkeypatch.setattr(pieces, "ENOUGH", 4)
     monkeypatch.setattr(record, "ENOUGH", 4)
@@ -526,7 +526,7 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
 def test_steps_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some queries at a time, as where they are many."""
     for problem in attncli.load_all(path):
-        selections = [Selection((name,)) for name in compute(problem).steps]
+        selections = [Selection(only=(name,)) for name in compute(problem).steps]
         selections = [one for one in selections if one.only[0] in streaming.ROWS]
         every = compute(problem)
         whole = [b"".join(FORMATS["json"].traces([every], one)) for one in selections]

@@ -21,7 +21,7 @@ from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.formats import FORMATS, formats_of
 from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection, Selection
 from attncli.rendering.views import Panel
 from attncli.tape.step import Operation
 from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
@@ -141,8 +141,8 @@ def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
             report = check(problem, answers)
             write = FORMATS[form].reports
             assert write is not None
-            text = b"".join(write([report], Selection())).decode()
-            page = report_page(report, Selection())
+            text = b"".join(write([report], ReportSelection())).decode()
+            page = report_page(report, ReportSelection())
             assert page.verdict in text.replace("\\", "")
             for remark in page.remarks.values():
                 marked = {cell.given for cell in remark.cells}

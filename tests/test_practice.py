@@ -295,7 +295,7 @@ def _otherwise(trace: attncli.Trace, step: attncli.Step) -> Any:
     return None
 
 
-WORKSHEET = attncli.rendering.selection.Selection(is_worksheet=True)
+WORKSHEET = attncli.rendering.selection.WorksheetSelection()
 
 
 def test_the_page_agrees_with_check_on_typed_numbers() -> None:

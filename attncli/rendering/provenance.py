@@ -1,4 +1,4 @@
-"""Where the numbers of a shown matrix are from."""
+"""Which cell each number of a shown matrix comes from."""
 
 from __future__ import annotations
 
@@ -15,14 +15,17 @@ from attncli.tape.walk import evaluate
 Source = tuple[str, Index]
 """The name of a step or input, and an index into its `value`."""
 
+CELL = np.dtype([("step", np.int32), ("place", np.int64)])
+"""Number of a step, from 1, and place of a cell in its flat array. NumPy moves such records, but
+refuses to calculate with them."""
+
 
 class Provenance:
-    """From row and column of a shown matrix to the cell whose number stands there.
+    """From row and column of a shown matrix to the cell whose number is shown there.
 
-    The operations themselves tell: they are given numbered bytes in place of numbers, which can
-    be moved (transposed, cut, repeated, put side by side) but not calculated with. `on_page` cuts
-    the matrix out of an array of the step or operand `part`; of a large one, only the numbers of
-    the rows and columns that are shown are kept.
+    The operand `part` is evaluated with `CELL` records in place of numbers, which its operations
+    may move (transpose, cut, repeat) but not calculate with. `on_page` cuts the matrix out of the
+    result; only the `rows` and `columns` that are shown are kept, without those that are None.
     """
 
     def __init__(
@@ -39,33 +42,30 @@ class Provenance:
             for places in (rows, columns)
         )
         self.steps: list[Step] = []
-        self.ends: list[int] = []  # the number of the last cell of each step
 
     def __call__(self, row: int, column: int) -> Source | None:
         """Return the cell; None where the number is that of no step, as in a product of two."""
-        if self._numbers is None:
+        if self._cells is None:
             return None
-        number = int(self._numbers[self.rows[row], self.columns[column]])
-        if number == 0:
+        number, place = self._cells[self.rows[row], self.columns[column]].item()
+        if number == 0:  # the operation filled it in
             return None
-        which = int(np.searchsorted(self.ends, number))
-        step = self.steps[which]
-        offset = number - 1 - (self.ends[which] - step.array.size)
-        at = np.unravel_index(offset, step.array.shape)
+        step = self.steps[number - 1]
+        at = np.unravel_index(place, step.array.shape)
         return step.name, place_of(step, tuple(int(i) for i in at))
 
     @cached_property
-    def _numbers(self) -> Array | None:
+    def _cells(self) -> Array | None:
+        """The cells that are shown; None if their numbers are calculated."""
         try:
             moved = evaluate(self.part, self._numbered)
-        except TypeError:  # NumPy knows no sum or product of bytes
+        except TypeError:
             return None
-        shown = self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
-        return np.ascontiguousarray(shown).view(np.int64)
+        return self.on_page(moved)[np.ix_([*self.rows], [*self.columns])]
 
     def _numbered(self, step: Step) -> Array:
-        start = (self.ends[-1] if self.ends else 0) + 1
         self.steps.append(step)
-        self.ends.append(start + step.array.size - 1)
-        numbers = np.arange(start, start + step.array.size, dtype=np.int64)
-        return numbers.view("V8").reshape(step.array.shape)
+        cells = np.empty(step.array.shape, CELL)
+        cells["step"] = len(self.steps)
+        cells["place"] = np.arange(step.array.size).reshape(step.array.shape)
+        return cells
