@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from attncli.text.notebook import Shown
 
-# It imports no more, not even `typing`: until `__main__` has seen to it, an interrupt is shown as
-# a traceback, and all that a module of the package imports comes after this file.
+# It imports no more, not even `typing`: Python prints a traceback for an interrupt until `__main__`
+# has changed that, and every module of the package is imported after this file.
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from attncli.checking.check import AnswerKey, Report, check
@@ -102,7 +102,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import what is asked for when it is asked for: NumPy alone takes longer than `--help`."""
+    """Import a public name at its first use: NumPy alone takes longer than `--help`."""
     home = next((home for home, names in _HOMES.items() if name in names), None)
     if home is None:
         raise AttributeError(f"module attncli has no attribute {name}")
@@ -123,5 +123,5 @@ Shown.page = _page
 
 
 def __dir__() -> list[str]:
-    """The public names, imported yet or not."""
+    """Return the public names, imported yet or not."""
     return [*__all__, "__doc__", "__version__"]

@@ -1,19 +1,20 @@
 """The one error type: what is wrong with an input, where, and the way out.
 
-Code deep inside states a short fact (`Fault`) about a key of the problem. Whoever knows the
-file adds the place. Only the command line prints.
+Code that finds a fault states a short fact about a key of the problem (`Fault`). Code that knows
+the file adds the place. Only the command line prints.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from attncli.records import Record, replace
 from attncli.text.escapes import visible
 from attncli.text.widths import cell_width
 
 KeyPath = tuple[str | int, ...]
-"""Where in a problem something stands: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
+"""The path of a value in a problem: ("W_k",), ("X", 0, 2) for a cell, ("mask", "keep")."""
 
 EXCERPT_WIDTH = 76
 
@@ -52,11 +53,11 @@ class Fault(Record):
         path: the key that it is about.
         hint: a way out, or nothing.
         related: another key that the fact names.
-        place: where `path` stands, once the file is known.
-        related_place: where `related` stands.
-        needs: what must be worked out to see it, so that no JSON Schema tells it: the "sizes" of
-            matrices that must fit each other, the "values" of numbers, what a "text" of several
-            parts says, which "names" mean one key, what "files" hold. Empty for all else.
+        place: the place of `path`, once the file is known.
+        related_place: the place of `related`.
+        needs: what must be worked out to see it, which a JSON Schema cannot: the "sizes" of
+            matrices that must fit each other, the "values" of numbers, a "text" of several parts,
+            the "names" of one key, the contents of "files". Empty for all else.
     """
 
     message: str
@@ -80,8 +81,8 @@ class Fault(Record):
         return "\n".join(parts)
 
 
-MOST_TOLD = 50
-"""Of more faults the first are told, and looked up in the file; the others are counted."""
+MAX_SHOWN_FAULTS = 50
+"""Maximum number of faults that are looked up in the file and printed; the others are counted."""
 
 
 class InputError(Exception):
@@ -93,12 +94,12 @@ class InputError(Exception):
 
     def __str__(self) -> str:
         """The faults, one below the other, a hint that several share below the last of them."""
-        more = len(self.faults) - MOST_TOLD
+        more = len(self.faults) - MAX_SHOWN_FAULTS
         others = [f"  and {more:,} more like these"] if more > 0 else []
-        told = self.faults[:MOST_TOLD]
-        last = {f.hint: f for f in told}
-        shown = [f if last[f.hint] is f else replace(f, hint="") for f in told]
-        return "\n".join([*map(str, shown), *others])
+        shown = self.faults[:MAX_SHOWN_FAULTS]
+        last = {f.hint: f for f in shown}
+        texts = [str(f if last[f.hint] is f else replace(f, hint="")) for f in shown]
+        return "\n".join([*texts, *others])
 
 
 def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> InputError:
@@ -107,57 +108,43 @@ def fail(message: str, *path: str | int, hint: str = "", needs: str = "") -> Inp
 
 
 def reason_of(error: Exception) -> str:
-    """Return why the system, or a library, refuses something, as the end of a message."""
+    """Return the reason of an error of the system or a library, as the end of a message."""
     return (getattr(error, "strerror", None) or str(error)).lower()
 
 
-class collected:  # noqa: N801 - it is called as a function is
+@contextmanager
+def collected(faults: list[Fault]) -> Iterator[None]:
     """Add the faults of an `InputError` raised inside to a list, and go on."""
-
-    def __init__(self, faults: list[Fault]) -> None:
-        self._faults = faults
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> bool:
-        if not isinstance(error, InputError):
-            return False
-        self._faults.extend(error.faults)
-        return True
+    try:
+        yield
+    except InputError as error:
+        faults.extend(error.faults)
 
 
-class needing:  # noqa: N801 - it is called as a function is
-    """Say of every fault that is raised inside what must be worked out to see it."""
-
-    def __init__(self, what: str) -> None:
-        self._what = what
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if isinstance(error, InputError):
-            faults = (f if f.needs else replace(f, needs=self._what) for f in error.faults)
-            raise InputError(*faults) from None
+@contextmanager
+def needing(what: str) -> Iterator[None]:
+    """Note for every fault raised inside what must be worked out to see it: see `Fault.needs`."""
+    try:
+        yield
+    except InputError as error:
+        faults = (f if f.needs else replace(f, needs=what) for f in error.faults)
+        raise InputError(*faults) from None
 
 
 def refuse(faults: list[Fault]) -> None:
-    """Raise an `InputError` of all faults, each told once, if there are any."""
+    """Raise an `InputError` of all faults, each once, if there are any."""
     if faults:
         raise InputError(*{(f.message, f.path, f.hint): f for f in faults}.values())
 
 
-class located:  # noqa: N801 - it is called as a function is
+@contextmanager
+def located(locate: Callable[[KeyPath], Place]) -> Iterator[None]:
     """Add the place to every fault that is raised inside and has none yet."""
-
-    def __init__(self, locate: Callable[[KeyPath], Place]) -> None:
-        self._locate = locate
-
-    def __enter__(self) -> None: ...
-
-    def __exit__(self, kind: object, error: object, traceback: object) -> None:
-        if isinstance(error, InputError):
-            told, others = error.faults[:MOST_TOLD], error.faults[MOST_TOLD:]
-            raise InputError(*(_placed(fault, self._locate) for fault in told), *others) from None
+    try:
+        yield
+    except InputError as error:
+        shown, others = error.faults[:MAX_SHOWN_FAULTS], error.faults[MAX_SHOWN_FAULTS:]
+        raise InputError(*(_placed(fault, locate) for fault in shown), *others) from None
 
 
 def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
@@ -165,6 +152,6 @@ def _placed(fault: Fault, locate: Callable[[KeyPath], Place]) -> Fault:
         return fault
     place = locate(fault.path)
     if not fault.path:
-        place = Place(place.file)  # it is about the whole, so no line is the right one
+        place = Place(place.file)  # it is about the whole file, and not about a line
     related = locate(fault.related) if fault.related else None
     return replace(fault, place=place if place.file else None, related_place=related)

@@ -1,7 +1,8 @@
 """Frozen records: what `dataclasses` gives, without generating code at every start.
 
-Fifty frozen dataclasses take longer to define than a homework takes to compute. A `Record` reads
-its fields from the annotations, as a dataclass does, and type checkers treat it as one.
+`attn compute` defines about a hundred. As frozen dataclasses they would take more than 100 ms at
+every start, as much as all the rest; as records they take 1 ms. A `Record` reads its fields from
+the annotations, as a dataclass does, and type checkers treat it as one.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ EMPTY: Mapping[Any, Any] = {}
 class Record:
     """A value with named fields that do not change; records of one class compare by value.
 
-    A class that holds arrays, which `==` cannot compare, or mappings, which have no hash, may be
-    defined with `eq=False`: its instances, and those of its subclasses, compare by identity.
+    Classes with fields that `==` cannot compare, such as arrays, are defined with `eq=False`: their
+    instances, and those of their subclasses, compare by identity.
 
     >>> class Point(Record):
     ...     x: int
@@ -46,11 +47,11 @@ class Record:
 
     def __init__(self, *values: Any, **named: Any) -> None:
         if not named and len(values) == len(self.fields):
-            # Their number is known, and `strict` would take a third of the time.
-            self.__dict__.update(zip(self.fields, values))  # noqa: B905 - see above
+            # `strict` would take a third of the time; the lengths were compared above.
+            self.__dict__.update(zip(self.fields, values))  # noqa: B905
             return
         given = dict(zip(self.fields, values, strict=False)) | named
-        # A default is put into the instance, so that a function stays one and is no method.
+        # Defaults are put into the instance: a function in the class would become a method.
         everything = self.defaults | given
         if len(everything) != len(self.fields) or len(given) != len(values) + len(named):
             raise TypeError(f"{type(self).__name__} takes the fields {', '.join(self.fields)}")
@@ -73,6 +74,6 @@ class Record:
 
 def replace(record: R, **changes: Any) -> R:
     """Return a copy of a record with some fields changed."""
-    held = record.__dict__  # where every field is, and what was worked out of them
+    held = record.__dict__  # the fields, and cached properties
     named = {name: held[name] for name in record.fields} | changes
     return type(record)(*named.values())

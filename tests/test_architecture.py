@@ -16,10 +16,8 @@ import pytest
 import attncli
 from attncli.attention import masks, normalizers, scores
 from attncli.checking.mistakes import catalogue, of_weights
-from attncli.forms.form import choice
 from attncli.mechanisms import compute, pooling
-from attncli.problem import keys, kinds
-from attncli.records import replace
+from attncli.problem import kinds
 from attncli.rendering import formats
 from attncli.rendering import table as table_format
 from attncli.tape import operations
@@ -83,9 +81,6 @@ def test_recipe_for_a_mechanism(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, module.__name__, module)
     monkeypatch.setitem(compute.METHODS, "similarity", method["similarity"])
     monkeypatch.setitem(kinds.KINDS, "similarity", kind["similarity"])
-    # The row of the key `kind` takes its words from KINDS when the package is imported.
-    row = replace(keys.KEYS["kind"], form=choice(kinds.KINDS))
-    monkeypatch.setitem(keys.KEYS, "kind", row)
     problem = attncli.Problem(kind="similarity", X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]])
     published = [[1, 2.957691, 2.011295], [1, 1.540148, 2.722573], [1, 2.864164, 2.0]]
     np.testing.assert_allclose(attncli.compute(problem).output, published, atol=5e-7)

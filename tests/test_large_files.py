@@ -26,7 +26,7 @@ FEW = 6
 def _small_is_large() -> Iterator[None]:
     """Let matrices of a few numbers be large, and files come a few bytes at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lifted, "SMALL", FEW)
+        patch.setattr(lifted, "MAX_KEPT_AS_WRITTEN", FEW)
         patch.setattr(lifted, "LARGE", 2 * FEW)
         pattern = lifted.STRETCH.pattern.replace("20000", str(2 * FEW))
         assert pattern != lifted.STRETCH.pattern

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import attncli
 from attncli.errors import InputError, KeyPath
 from attncli.files.load import Overrides, load, load_all
-from attncli.forms.matrices import to_array, to_count, to_number, to_vector
+from attncli.forms.matrices import to_array, to_vector
+from attncli.forms.scalars import to_count, to_number
 
 QUICK = settings(deadline=None, max_examples=200, derandomize=True, database=None)
 X: KeyPath = ("X",)

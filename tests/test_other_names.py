@@ -12,9 +12,9 @@ import pytest
 import attncli
 from attncli.errors import InputError
 from attncli.files.load import Overrides, load_all
-from attncli.problem.aliases import ALIASES, key_of, with_keys
-from attncli.problem.elsewhere import DIVIDED, FORMS, way_out
+from attncli.problem.key_names import NOT_NEEDED, hint_for, key_of, with_keys
 from attncli.problem.keys import KEYS
+from attncli.problem.scale import RECIPROCALS
 from attncli.text.suggestions import near_words
 from tests.conftest import Attn
 
@@ -54,8 +54,9 @@ def test_key_of(word: str, key: str) -> None:
 
 
 def test_every_alias_means_a_key_and_is_none() -> None:
-    assert set(ALIASES.values()) <= set(KEYS)
-    assert not set(ALIASES) & set(KEYS)
+    aliases = [alias for row in KEYS.values() for alias in row.aliases]
+    assert len(set(aliases)) == len(aliases)
+    assert not set(aliases) & set(KEYS)
 
 
 TEXTS = {
@@ -202,7 +203,7 @@ def test_results_are_read_back_under_their_keys() -> None:
         ("temperature: 2", "write normalize: {name: softmax, temperature: 2}"),
         *((f"{key}: [[1]]", "write mask: a 0/1 matrix") for key in ("attention_mask", "attn_mask")),
         *((f"{key}: 2", "leave it out, sizes follow") for key in ("dk", "d_k", "d_model", "n")),
-        ("embeddings: [[1]]", "write X: the input, one token a row"),
+        ("embeddings: [[1]]", "write X: the input, one token per row"),
         ("softmax: true", "write normalize: softmax, which is the default"),
         ("query: [[1]]", "write Q: the queries, or W_q"),
         ("dropout: 0.1", "leave it out; nothing is dropped here"),
@@ -323,12 +324,13 @@ def test_sizes_that_a_left_out_projection_does_not_fit(given: dict[str, Any], sa
 def test_a_scale_that_grows_is_no_mistake_where_scores_do_not_grow(tmp_path: Path) -> None:
     for score in ("cosine", "distance"):
         attncli.Problem(X=[[1, 2]], score=score, scale="sqrt(d_k)")
-    for scale in DIVIDED:
+    for scale in RECIPROCALS:
         attncli.Problem(X=[[1, 2]], score="dot", scale=f"1*{scale}")
 
 
 def test_no_form_is_shown_for_a_key_or_an_alias() -> None:
-    words = [word for line in FORMS.values() for word in line.split()]
+    hints = [*(row.instead for row in KEYS.values()), NOT_NEEDED]
+    words = [word for row in hints for line in row.values() for word in line.split()]
     assert len(set(words)) == len(words)
     assert not {key_of(word) for word in words} & set(KEYS)
 
@@ -341,7 +343,7 @@ def test_suggestions_are_not_far_fetched(word: str, near: str) -> None:
 
 
 def test_a_misspelt_key_is_still_told() -> None:
-    assert way_out("haeds", KEYS) == "did you mean heads?"
+    assert hint_for("haeds") == "did you mean heads?"
 
 
 OUT_IN = "is it stored (out, in), as PyTorch's nn.Linear has it?"

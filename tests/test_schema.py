@@ -26,7 +26,7 @@ from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, KeyPath
 from attncli.files.load import csv_options, load_each
 from attncli.files.read import read
-from attncli.problem.aliases import ALIASES, key_of
+from attncli.problem.key_names import key_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, UPDATES
 from tests.conftest import ROOT, SAMPLES, Attn
@@ -116,7 +116,8 @@ class Comparison:
             if document.error or any(isinstance(raw, np.ndarray) for raw in values.values()):
                 self.figures["problems that no schema sees"] += 1
             else:
-                self.of_values(values, faults, _as_json(path) or typed(values))
+                seen = typed(values)["X"] if document.bare else typed(values)
+                self.of_values(values, faults, _as_json(path) or seen)
 
     def of_values(self, values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any) -> None:
         """Compare them on a problem, of which the loader told these faults.
@@ -231,6 +232,7 @@ OWN: Mapping[str, st.SearchStrategy[Any]] = {
     "output_activation": st.sampled_from(["tanh", "none", "x"]),
     "update": st.sampled_from([*UPDATES, "x"]),
 }
+ALIASES = [alias for row in KEYS.values() for alias in row.aliases]
 NAMES = st.sampled_from([*KEYS, *ALIASES, "Wq", "W^K", "$b_{q}$", "x y"])
 READ = [
     document.values

@@ -21,6 +21,7 @@ WRONG = '{"scores": [[14, 10, 9], [10, 11, 6], [9, 7, 6]]}'
 
 COMMANDS: dict[str, list[str]] = {
     "help": ["--help"],
+    "compute_help": ["compute", "--help"],
     "compute_table": ["compute", SAMPLE],
     "compute_json": ["compute", SAMPLE, "-f", "json"],
     "compute_output_as_csv": ["compute", SAMPLE, "-f", "csv", "--only", "output"],

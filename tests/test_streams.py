@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import attncli
-from attncli.errors import MOST_TOLD
+from attncli.errors import MAX_SHOWN_FAULTS
 from attncli.files.load import load_each
 from attncli.files.stream import chunks
 from attncli.tape.tape import Tape
@@ -159,7 +159,7 @@ def test_many_unknown_keys_are_compared_with_the_known_ones_only_where_they_are_
     text = json.dumps({"X": [[1]], **{f"key{number}": 1 for number in range(20_000)}})
     result = attn("compute", "-", stdin=text.encode())
     assert result.err.endswith("  and 19,950 more like these\n")
-    assert len(compared) == MOST_TOLD
+    assert len(compared) == MAX_SHOWN_FAULTS
 
 
 def test_the_first_bad_problem_ends_a_run(attn: Attn) -> None:

@@ -6,7 +6,6 @@ these functions let each element remember what decided it; floats pass through a
 
 from __future__ import annotations
 
-import operator
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -14,14 +13,6 @@ import numpy as np
 
 # As `numpy.typing` defines `NDArray[Any]`, whose import would be felt at every start.
 Array: TypeAlias = np.ndarray[tuple[Any, ...], np.dtype[Any]]
-
-OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
-    "+": operator.add,
-    "-": operator.sub,
-    "*": operator.mul,
-    "/": operator.truediv,
-    "^": operator.pow,
-}
 
 
 def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:

@@ -27,7 +27,8 @@ from attncli.forms.form import (
     in_one_line,
     whole_number,
 )
-from attncli.forms.matrices import dotted, to_array, to_count, to_vector
+from attncli.forms.matrices import to_array, to_vector
+from attncli.forms.scalars import dotted, to_count
 from attncli.notation.tree import Formula, Listed, Minus, Number, Phrase, Relation, Words
 from attncli.records import EMPTY, Record
 from attncli.tape.derivatives import passed

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
+from math import e
 from typing import Any
-
-import numpy as np
 
 from attncli.errors import KeyPath
 from attncli.forms.form import Form, choice, matrix, number, vector
@@ -49,7 +48,7 @@ class Normalize(Record):
 
     name: str = "softmax"  # a key of `NORMALIZERS`
     temperature: float = 1.0  # positive; the scores are divided by it first
-    base: float = np.e  # greater than 1; what softmax raises to the power of the scores
+    base: float = e  # greater than 1; what softmax raises to the power of the scores
     axis: str = "keys"  # "keys" (each row) or "queries" (each column)
     parameters: Mapping[str, Any] = EMPTY  # the normaliser's own
 
@@ -61,6 +60,6 @@ class Normalize(Record):
 
 def settings_of(read: Mapping[str, object]) -> Normalize:
     """Return the settings that the key `normalize` holds."""
-    values: dict[str, Any] = {key: np.e if part == "e" else part for key, part in read.items()}
+    values: dict[str, Any] = {key: e if part == "e" else part for key, part in read.items()}
     own = {key: values.pop(key) for key in read if key not in Normalize.fields}
     return Normalize(**values, parameters=own)

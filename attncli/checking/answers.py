@@ -17,8 +17,8 @@ from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
-from attncli.forms.matrices import cell_words, sizes
 from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.notation.commas import DECIMAL_COMMA
 from attncli.notation.last_place import number_of, numbers_of
@@ -291,7 +291,9 @@ def _mismatch(
     name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
     is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
-    message = f"the shape is {sizes(shape)}, but {visible(name)} is {sizes(wanted)} here"
+    message = (
+        f"the shape is {shape_words(shape)}, but {visible(name)} is {shape_words(wanted)} here"
+    )
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"

@@ -11,7 +11,7 @@ import numpy as np
 from attncli.errors import InputError, fail
 from attncli.mechanisms.named import with_named_steps
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of, with_key
+from attncli.problem.key_names import key_of, with_key
 from attncli.problem.keys import KEYS
 from attncli.records import replace
 from attncli.tape.find import find_cells, several_meant

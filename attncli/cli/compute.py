@@ -3,7 +3,7 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -11,6 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.key_flags import key_flags
 from attncli.cli.progress import tell
 from attncli.cli.run import Run
 from attncli.cli.sizes import Foretold
@@ -24,6 +25,7 @@ from attncli.cli.terminal import (
     write_lines,
 )
 from attncli.errors import fail
+from attncli.records import EMPTY
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from attncli.rendering.selection import Selection
 
 
+@key_flags()
 def compute(
     ctx: typer.Context,
     inputs: Annotated[
@@ -71,30 +74,7 @@ def compute(
         list[str] | None,
         Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
     ] = None,
-    title: Annotated[str | None, Option(help="Shown at the top.")] = None,
-    notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
-    kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
-    tokens: Annotated[str | None, Option(help="Words of the rows of X: I,am,good.")] = None,
-    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
-    heads: Annotated[str | None, Option(help="How many heads.")] = None,
-    kv_heads: Annotated[str | None, Option(help="How many key/value heads.")] = None,
-    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
-    scale: Annotated[str | None, Option(help="Such as 1/sqrt(d_k).")] = None,
-    softcap: Annotated[str | None, Option(help="c of c·tanh(s/c).")] = None,
-    mask: Annotated[str | None, Option(help="causal, or {window: [2, 0]}.")] = None,
-    normalize: Annotated[str | None, Option(help="softmax, hardmax, sparsemax, …")] = None,
-    tokens_as: Annotated[str | None, Option(help="rows or columns.")] = None,
-    update: Annotated[str | None, Option(help="Of kind recurrent: input_context, …")] = None,
-    activation: Annotated[str | None, Option(help="Of kind pooling: tanh or none.")] = None,
-    output_activation: Annotated[str | None, Option(help="Of kind pooling.")] = None,
-    enhance: Annotated[str | None, Option(help="Of kind co_attention: true.")] = None,
-    gradient: Annotated[
-        str | None, Option(help="The backward pass: sum, or {loss: …, target: …}.")
-    ] = None,
-    learning_rate: Annotated[str | None, Option(help="Of one step of gradient descent.")] = None,
-    round_: Annotated[
-        str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
-    ] = None,
+    keys: Mapping[str, str] = EMPTY,
     heat: Annotated[bool, Option("--heat", help="Draw the weights, without numbers.")] = False,
     exact: Annotated[
         bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
@@ -111,7 +91,7 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
-    from attncli.problem.aliases import key_of
+    from attncli.problem.key_names import key_of
     from attncli.rendering.formats import FORMATS
     from attncli.rendering.selection import Selection
 
@@ -123,7 +103,7 @@ def compute(
     if only is not None and not shared.listed(only):
         raise fail("--only names no step", hint="write such as --only weights, or leave it out")
     names = tuple(map(key_of, shared.listed(only)))
-    overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
+    overrides = Overrides(keys, matrices, allow_outside)
     selection = Selection(
         *(decimals, full, names, quiet, why, exact, standalone, reveal),
         heads=",".join(head or ()),

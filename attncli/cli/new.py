@@ -3,6 +3,7 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 import shlex
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated
 
@@ -10,28 +11,26 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
+from attncli.cli.key_flags import key_flags
 from attncli.cli.terminal import write_bytes
 from attncli.errors import Place, fail, located
+from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
 YAML = (".yaml", ".yml", "")
 WIDTHS = ("d_model", "d_k", "d_v")
 
 
+@key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
 def new(
     ctx: typer.Context,
     file: Annotated[
         Path | None, Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
-    kind: Annotated[str | None, Option(help="self (default), cross, pooling, …")] = None,
-    tokens: Annotated[str | None, Option(help="Words of the rows of X: 'I love AI'.")] = None,
-    memory_tokens: Annotated[str | None, Option(help="Words of the rows of memory.")] = None,
+    keys: Mapping[str, str] = EMPTY,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
-    heads: Annotated[str | None, Option(metavar="N", help="How many heads.")] = None,
-    kv_heads: Annotated[str | None, Option(metavar="N", help="How many key/value heads.")] = None,
-    score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
     blank: Annotated[bool, Option("--blank", help="A ? in the place of each number.")] = False,
 ) -> None:
@@ -46,7 +45,7 @@ def new(
     from attncli.rendering.problem_file import problem_file
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
-    given = shared.problem_options(ctx)
+    given = {**keys} | ({} if mask is None else {"mask": mask})
     widths = {key: ctx.params[key] for key in WIDTHS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
         options = {key: flag_value(key, text, flags[key]) for key, text in given.items()}

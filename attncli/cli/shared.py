@@ -85,15 +85,6 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
-def problem_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the given options that are keys of a problem: `--round` is the key `round`."""
-    from attncli.problem.keys import KEYS
-
-    options = ((str(p.name), ctx.params[str(p.name)]) for p in ctx.command.params)
-    given = {name.rstrip("_"): value for name, value in options if value is not None}
-    return {key: value for key, value in given.items() if key in KEYS}
-
-
 def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
     """Return the format that was asked for by name, or that the output file's name implies.
 
@@ -195,7 +186,7 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
     Raises:
         InputError: for another form, standard input, or a name that is given twice.
     """
-    from attncli.problem.aliases import key_of
+    from attncli.problem.key_names import key_of
 
     pairs: dict[str, str] = {}
     for text in matrices:

@@ -96,7 +96,7 @@ def vary(
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     shared.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.files.roster import read_roster
-    from attncli.forms.matrices import to_count
+    from attncli.forms.scalars import to_count
     from attncli.rendering.blocks import plain_text
     from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of

@@ -15,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import OPERATORS, Array, filled
+from attncli.arithmetic.elements import Array, filled
+from attncli.arithmetic.operators import OPERATORS
 from attncli.errors import fail
 from attncli.explaining import terms
-from attncli.forms.matrices import SHORT
+from attncli.forms.matrices import SHORT_FLOATS
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.parser import parse
@@ -282,7 +283,7 @@ def _cells_of(raw: Any) -> Iterator[Any]:
     if isinstance(raw, str):
         yield from (word for row in grid_of(raw).rows for _, word in row)
     elif isinstance(raw, np.ndarray):
-        yield from raw.ravel() if raw.dtype in SHORT else raw.ravel().tolist()
+        yield from raw.ravel() if raw.dtype in SHORT_FLOATS else raw.ravel().tolist()
     elif isinstance(raw, list | tuple):
         for item in raw:
             yield from [item] if isinstance(item, str) else _cells_of(item)

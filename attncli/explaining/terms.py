@@ -11,7 +11,8 @@ import operator
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from attncli.arithmetic.elements import OPERATORS, Element
+from attncli.arithmetic.elements import Element
+from attncli.arithmetic.operators import OPERATORS
 from attncli.tape.step import Step
 
 

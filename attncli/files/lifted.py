@@ -22,7 +22,7 @@ import numpy as np
 from attncli.errors import InputError, KeyPath, Place
 from attncli.files.document import LARGE, NUMBERS, ArrayKeys, Chunk, Document, Lifted, Raw
 from attncli.files.plain_rows import BEGIN, NotPlainError, array_of, rows_at
-from attncli.problem.problem import SMALL
+from attncli.problem.problem import MAX_KEPT_AS_WRITTEN
 from attncli.records import replace
 from attncli.text.escapes import lines_of
 
@@ -118,7 +118,7 @@ def _lift(
         array = array_of(rows, pieces)
     except NotPlainError:
         return None
-    if array.size <= SMALL:
+    if array.size <= MAX_KEPT_AS_WRITTEN:
         return None
     short, cells = rows.stand_in(f"0e{SEED}{next(_numbers):06}", array.shape[-1])
     written, rest = _cut(pieces, rows.taken)

@@ -14,9 +14,9 @@ from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, ref
 from attncli.files.document import Document, Raw, Source, assign, error_at
 from attncli.files.folder import Folder
 from attncli.files.read import matrix_file, read, read_bytes
-from attncli.forms.form import LABELS, TEXT, ArrayForm
-from attncli.forms.matrices import MATRIX_SUFFIXES, grid_in
-from attncli.problem.aliases import ALIASES, key_of, with_keys
+from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
+from attncli.forms.matrices import grid_in
+from attncli.problem.key_names import key_of, names_of, with_keys
 from attncli.problem.keys import KEYS
 from attncli.problem.marking import FLAGS
 from attncli.problem.problem import Problem
@@ -122,7 +122,11 @@ def csv_options() -> dict[str, bool]:
     """Return the words that make a line of CSV an option of a problem, and whether of a list."""
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
-    return options | {a: options[k] and a != "sentence" for a, k in ALIASES.items() if k in options}
+    return {
+        name: is_list and name != "sentence"
+        for key, is_list in options.items()
+        for name in names_of(key)
+    }
 
 
 def from_flags(overrides: Overrides) -> Problem:

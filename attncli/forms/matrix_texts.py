@@ -10,7 +10,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.errors import KeyPath, fail
-from attncli.forms.matrices import as_block, flattened, grid_in, name_of, plain
+from attncli.forms.matrices import as_block, flattened, grid_in, plain
+from attncli.forms.scalars import name_of
 
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels

@@ -10,7 +10,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.errors import fail, located
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import keys_of
+from attncli.problem.key_names import keys_of
 from attncli.problem.keys import KEYS
 from attncli.problem.problem import Problem
 from attncli.tape.step import Expression

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from attncli.errors import InputError, fail
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import with_key
+from attncli.problem.key_names import with_key
 from attncli.records import replace
 from attncli.tape.find import Cells, find_cells, find_steps
 from attncli.tape.step import Expression, Step

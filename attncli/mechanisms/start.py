@@ -18,11 +18,11 @@ from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, collected, fail, refuse
 from attncli.forms.form import choice
-from attncli.forms.matrices import to_count
+from attncli.forms.scalars import to_count
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
 from attncli.mechanisms.trace import Trace
-from attncli.problem.keys import KEYS, read_value
+from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.problem.problem import Problem
 from attncli.problem.shapes import Sizes, shapes_of
@@ -60,7 +60,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     faults = list[Fault]()
     for key in [key for key in options if key not in ("score", "mask")]:
         with collected(faults):
-            values[key] = read_value(key, options[key])
+            values[key] = KEYS[key].form.read(options[key], (key,))
     asked = dict.fromkeys(widths, 0)
     for name, width in widths.items():
         with collected(faults):

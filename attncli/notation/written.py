@@ -9,7 +9,7 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from attncli.arithmetic.elements import OPERATORS
+from attncli.arithmetic.operators import OPERATORS
 from attncli.notation import tree
 from attncli.notation.parser import NumberError, parse
 from attncli.notation.text import text as as_text

@@ -1,4 +1,4 @@
-"""Cells that are left open in a problem: one message tells all of them."""
+"""Cells that are left open in a problem, all in one message."""
 
 from __future__ import annotations
 
@@ -7,17 +7,18 @@ from contextlib import suppress
 from typing import Any
 
 from attncli.errors import Fault, InputError, KeyPath
-from attncli.forms.matrices import block_rows, dotted, is_open, name_of
+from attncli.forms.matrices import block_rows
+from attncli.forms.scalars import dotted, is_open, name_of
 
-NAMED = 6
-"""As many open cells are named one by one; of more, it is told how many each matrix has."""
+MAX_NAMED_CELLS = 6
+"""Maximum number of open cells that are named one by one; of more, each matrix is counted."""
 
 
-def told_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:
-    """Return faults with one in the place of those that tell of open cells.
+def with_open_cells_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:
+    """Return faults with a single one for all open cells.
 
     Args:
-        faults: what is wrong with the values; of each matrix, it tells its first open cell.
+        faults: the faults of single keys; each matrix has one for its first open cell.
         raw: the values as they were written.
     """
     first = {fault.path for fault in faults}
@@ -29,7 +30,7 @@ def told_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:
     if not matrices:
         return faults
     every = [path for paths in matrices.values() for path in paths]
-    if len(every) <= NAMED:
+    if len(every) <= MAX_NAMED_CELLS:
         words = ", ".join(map(name_of, every))
     else:
         words = ", ".join(f"{len(paths)} of {name}" for name, paths in matrices.items())
@@ -43,13 +44,13 @@ def told_together(faults: list[Fault], raw: Mapping[str, Any]) -> list[Fault]:
 
 
 def _open_cells(raw: Any, path: KeyPath) -> Iterator[KeyPath]:
-    """Yield the paths of the open cells of a value, in the order in which they stand."""
+    """Yield the paths of the open cells of a value, in the order in which they are written."""
     if isinstance(raw, Mapping):
         for key, part in raw.items():
             yield from _open_cells(part, (*path, key))
         return
     if isinstance(raw, str):
-        with suppress(InputError):  # which is told by another fault
+        with suppress(InputError):  # another fault tells of it
             raw = block_rows(raw, path)
     if isinstance(raw, list | tuple):
         for index, part in enumerate(raw):

@@ -1,32 +1,45 @@
-"""Every key that a problem may have: what it means, how it is written, and its default."""
+"""Every key that a problem may have: how it is written, what it means, its default and its names.
+
+The flags of the command line, the JSON Schema, completion, the manual and the hints for keys of
+other tools are made of these rows. Importing this module imports no NumPy, as flags need none.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Mapping
 
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.parameters import SETTINGS
-from attncli.attention.scores import SCORES
-from attncli.errors import MOST_TOLD, Fault, InputError
 from attncli.forms import form as forms
-from attncli.forms.form import ArrayForm, Form
-from attncli.problem.elsewhere import way_out
+from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
-from attncli.problem.mappings import ANSWERS, GRADIENT, MASK, ROUND, named
+from attncli.problem.mappings import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCORE
 from attncli.problem.marking import MARKING, Marking
 from attncli.problem.scale import SCALE
-from attncli.records import Record
-from attncli.tape.step import LEADING
-from attncli.text.escapes import visible
+from attncli.records import EMPTY, Record
 
 
-class Key(Record):
+class Key(Record, eq=False):
     """One row of the table."""
 
-    form: Form  # how it is written, which reads it and has its part of the schema
+    form: Form  # how it is written: reads a value, and has its part of the schema
     meaning: str  # one line
-    default: object = None  # what it holds when it is left out
-    as_written: bool = False  # a matrix that stands the same in row and column convention
+    default: object = None  # its value where it is left out
+    as_written: bool = False  # whether a matrix is never transposed by `tokens_as: columns`
+    aliases: tuple[str, ...] = ()  # other names of this key; weights and biases have more
+    instead: Mapping[str, str] = EMPTY  # what to write here instead of which keys of other tools
+    flags: tuple[str, ...] | None = None  # its flags, by default --key, and none for arrays
+    example: str = ""  # values, for the help of its flag
+
+    def flags_of(self, key: str) -> tuple[str, ...]:
+        """Return the flags that set the key of this row."""
+        if self.flags is not None:
+            return self.flags
+        return () if isinstance(self.form, ArrayForm) else (f"--{key.replace('_', '-')}",)
+
+    @property
+    def help(self) -> str:
+        """The help of its flags."""
+        text = f"{self.meaning}: {self.example}" if self.example else self.meaning
+        return f"{text[0].upper()}{text[1:]}{'' if text.endswith('…') else '.'}"
 
 
 ACTIVATION = forms.choice(("tanh", "none"))
@@ -34,50 +47,136 @@ ACTIVATION = forms.choice(("tanh", "none"))
 KEYS: dict[str, Key] = {
     "title": Key(forms.TEXT, "shown at the top", ""),
     "notes": Key(forms.TEXT, "shown under the title", ""),
-    "kind": Key(forms.choice(KINDS), "which mechanism", "self"),
-    "tokens": Key(forms.LABELS, "the words of the rows of X", ()),
+    "kind": Key(
+        forms.choice(KINDS),
+        "which mechanism",
+        "self",
+        example="self, cross, pooling, …",
+        instead={"write kind: cross": "encoder context source", OTHER_WORDS["seq2seq"]: "s h"},
+    ),
+    "tokens": Key(
+        forms.LABELS,
+        "the words of the rows of X",
+        (),
+        example="I,am,good",
+        aliases=("words", "sentence"),
+        instead={"write tokens: [I, am, good]": "labels token text"},
+    ),
     "memory_tokens": Key(forms.LABELS, "the words of the rows of memory", ()),
-    "X": Key(forms.matrix("batch"), "the input, one token a row"),
+    "X": Key(
+        forms.matrix("batch"),
+        "the input, one token per row",
+        aliases=("x",),
+        instead={
+            "write X: the input, one token per row": (
+                "embeddings embedding input inputs input_ids x_input"
+            )
+        },
+    ),
     "memory": Key(forms.matrix("batch"), "what `cross` attends to"),
     "W_q": Key(
-        forms.matrix("head"), "projection to queries, used as X W_q; identity when left out"
+        forms.matrix("head"),
+        "projection to queries, used as X W_q; identity when left out",
+        instead={"write W_q, W_k and W_v, each by itself": "w_qkv wqkv qkv in_proj_weight"},
     ),
     "W_k": Key(forms.matrix("head"), "projection to keys"),
     "W_v": Key(forms.matrix("head"), "projection to values"),
     "W_o": Key(forms.matrix(), "projection of the heads' outputs side by side"),
-    "b_q": Key(forms.vector("head"), "added to the queries"),
+    "b_q": Key(
+        forms.vector("head"),
+        "added to the queries",
+        instead={"write b_q, b_k and b_v, each by itself": "b_qkv bqkv in_proj_bias"},
+    ),
     "b_k": Key(forms.vector("head"), "added to the keys"),
     "b_v": Key(forms.vector("head"), "added to the values"),
     "b_o": Key(forms.vector(), "added to the output"),
-    "Q": Key(forms.matrix("either"), "the queries, in place of a projection"),
-    "K": Key(forms.matrix("either"), "the keys"),
-    "V": Key(forms.matrix("either"), "the values"),
+    "Q": Key(
+        forms.matrix("either"),
+        "the queries, in place of a projection",
+        aliases=("q",),
+        instead={"write Q: the queries, or W_q: their projection of X": "query queries"},
+    ),
+    "K": Key(
+        forms.matrix("either"),
+        "the keys",
+        aliases=("k",),
+        instead={"write K: the keys, or W_k: their projection of X": "key keys"},
+    ),
+    "V": Key(
+        forms.matrix("either"),
+        "the values",
+        aliases=("v",),
+        instead={"write V: the values, or W_v: their projection of X": "value values"},
+    ),
     "scores": Key(
         forms.matrix("either", infinite=True), "known scores, in place of a score function"
     ),
-    "heads": Key(forms.count(), "how many heads", 1),
-    "kv_heads": Key(forms.count(), "how many heads keys and values have; divides heads"),
-    "score": Key(
-        named(SCORES, "score function", "scaled_dot", {}),
-        "the score function: a name, or {name: …} with its parameters",
-        as_written=True,
+    "heads": Key(forms.count(), "how many heads", 1, aliases=("num_heads", "n_heads")),
+    "kv_heads": Key(
+        forms.count(),
+        "how many heads keys and values have; divides heads",
+        aliases=("num_kv_heads", "n_kv_heads"),
     ),
-    "scale": Key(SCALE, "what scores are multiplied by: a number, or such as 1/sqrt(d_k)"),
-    "softcap": Key(forms.number(), "c: scores become c·tanh(s/c)"),
+    "score": Key(
+        SCORE,
+        "the score function, by name or as {name: …} with its parameters",
+        example="see attn scores",
+        as_written=True,
+        instead={
+            "write score: {name: additive, W: …, U: …, v: …}, of W_a, U_a and v_a": "w_a u_a v_a"
+        },
+    ),
+    "scale": Key(
+        SCALE,
+        "what scores are multiplied by: a number, or such as 1/sqrt(d_k)",
+        instead={"write scale: 1/sqrt(d_k), which is the default": "scaling scale_factor scaled"},
+    ),
+    "softcap": Key(forms.number(), "the c of c·tanh(s/c), which scores become"),
     "bias": Key(
         forms.matrix("either", broadcasts=True, infinite=True),
         "added to the scores; −inf blocks a cell",
     ),
-    "mask": Key(MASK, "causal, a 0/1 matrix, or a mapping of the forms", {}),
+    "mask": Key(
+        MASK,
+        "which keys queries may see: causal, a 0/1 matrix, or {window: [2, 0]}",
+        {},
+        instead={
+            "write mask: causal where the future is blocked, else leave it out": (
+                "causal is_causal causal_mask use_causal_mask"
+            ),
+            "write mask: a 0/1 matrix (1 = may attend), or bias: what is added to the scores": (
+                "attention_mask attn_mask attn_bias masks"
+            ),
+            "write mask: {lengths: …}, how many keys are real, or mask: a 0/1 matrix": (
+                "lengths valid_lens valid_length key_padding_mask padding_mask"
+            ),
+            "write mask: {window: [left, right]}": "window window_size sliding_window local",
+            "write mask: {keep: …}": "keep",
+            "write mask: {block: …}": "block",
+        },
+    ),
     "normalize": Key(
-        named(NORMALIZERS, "normaliser", "softmax", SETTINGS),
+        NORMALIZE,
         "how scores become weights",
         {"name": "softmax"},
+        example="softmax, hardmax, sparsemax, …",
+        instead={
+            "write normalize: {name: softmax, temperature: 2}": "temperature temp tau",
+            "write normalize: {name: softmax, base: 2}": "base",
+            "write normalize: {name: softmax, axis: queries}": "axis dim",
+            "write normalize: softmax, which is the default": "softmax normalise normalization",
+        },
     ),
     "tokens_as": Key(
-        forms.choice(("rows", "columns")), "whether a token is a row or a column", "rows"
+        forms.choice(("rows", "columns")), "whether tokens are rows or columns", "rows"
     ),
-    "round": Key(ROUND, "round every step as a hand does"),
+    "round": Key(
+        ROUND,
+        "round every step, as people do by hand",
+        example="2 for two decimals, 3sf for three significant digits",
+        flags=("--round-steps", "--round"),
+        instead={"write round: 2": "decimals precision"},
+    ),
     "W_c": Key(forms.matrix(), "tanh(W_c [output; x]) after the output", as_written=True),
     "W": Key(forms.matrix(), "pooling: the hidden layer tanh(W h + b)", as_written=True),
     "A": Key(forms.matrix(), "recurrent: h_t = tanh(A [x_t; c] + b)", as_written=True),
@@ -85,61 +184,59 @@ KEYS: dict[str, Key] = {
     "u": Key(forms.vector(), "pooling: the context vector, the query"),
     "h_0": Key(forms.vector(), "recurrent: the first state, zeros by default"),
     "c_0": Key(forms.vector(), "recurrent: the first context, zeros by default"),
-    "update": Key(forms.choice(UPDATES), "recurrent: what makes the next state", "input_context"),
-    "activation": Key(ACTIVATION, "pooling: of the hidden layer"),
-    "output_activation": Key(ACTIVATION, "pooling: of the output"),
-    "enhance": Key(forms.TRUTH, "co_attention: also [a; ã; a − ã; a ⊙ ã]"),
-    "gradient": Key(
-        GRADIENT, "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output", {}
+    "update": Key(
+        forms.choice(UPDATES), "what makes the next state, in kind recurrent", "input_context"
     ),
-    "learning_rate": Key(forms.number(), "of one step of gradient descent, for every weight"),
-    "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`"),
-    "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking()),
+    "activation": Key(
+        ACTIVATION, "the activation of the hidden layer, in kind pooling", example="tanh or none"
+    ),
+    "output_activation": Key(
+        ACTIVATION, "the activation of the output, in kind pooling", example="tanh or none"
+    ),
+    "enhance": Key(forms.TRUTH, "whether co_attention also gives [a; ã; a − ã; a ⊙ ã]"),
+    "gradient": Key(
+        GRADIENT,
+        "the backward pass: sum, {loss: squared_error, target: …} or ∂L/∂output",
+        {},
+        instead={"write gradient: {loss: mean_squared_error, target: [[…]]}": "loss target"},
+    ),
+    "learning_rate": Key(
+        forms.number(), "the rate of one step of gradient descent, for every weight"
+    ),
+    "answers": Key(ANSWERS, "hand-worked matrices by step name, for `attn check`", flags=()),
+    "marking": Key(MARKING, "what `attn check` asks: digits, steps, points", Marking(), flags=()),
 }
 
-
-def read_value(key: str, raw: object) -> object:
-    """Return what a key holds; raise an InputError for an unknown key, or what is not its form."""
-    if key not in KEYS:
-        raise InputError(*unknown_keys([key]))
-    return KEYS[key].form.read(raw, (key,))
+PROJECTIONS = ("W_q", "W_k", "W_v", "W_o")
 
 
-def unknown_keys(words: Iterable[str]) -> list[Fault]:
-    """Return a fault for each word that is no key; only those that are shown have a hint."""
-    unknown = enumerate(word for word in words if word not in KEYS)
-    return [
-        Fault(f"unknown key {visible(word)}", (word,), way_out(word, KEYS) if i < MOST_TOLD else "")
-        for i, word in unknown
-    ]
+def form_of(key: str) -> Form:
+    """Return the form of a key, or of a part such as `score.W`."""
+    head, _, part = key.partition(".")
+    form = KEYS[head].form
+    return form.parts()[part] if part else form
 
 
 def array_form(key: str) -> ArrayForm:
     """Return the form of a matrix or vector, or of a part such as `score.W`."""
-    form = _form(key)
-    assert isinstance(form, ArrayForm)  # by the caller, who has an array
+    form = form_of(key)
+    assert isinstance(form, ArrayForm)  # the caller has an array
     return form
 
 
-def turns(key: str) -> bool:
-    """Return whether a matrix stands the other way round where a token is a column.
+def is_transposed(key: str) -> bool:
+    """Return True if an array is written transposed where a token is a column.
 
-    Vectors, the parameters of score functions and what is applied from the left do not.
+    Vectors, the parameters of score functions and what is applied from the left are not.
     """
-    form, row = _form(key), KEYS[key.partition(".")[0]]
+    form, row = form_of(key), KEYS[key.partition(".")[0]]
     return isinstance(form, ArrayForm) and form.axes == 2 and not row.as_written
 
 
-def stacked(key: str, axes: int, heads: int) -> tuple[str, ...]:
-    """Return what the axes before a matrix's own are: its heads, or a batch, or both."""
+def leading_axes(key: str, axes: int, heads: int) -> tuple[str, ...]:
+    """Return the names of the axes before the own axes of an array: "batch", "head", or both."""
     form = array_form(key)
     if axes - form.axes != 1:
-        return LEADING[: axes - form.axes]
+        return ("batch", "head")[: axes - form.axes]
     by_head = form.stack == "head" or (form.stack == "either" and heads > 1)
     return ("head",) if by_head else ("batch",)
-
-
-def _form(key: str) -> Form:
-    head, _, part = key.partition(".")
-    form = KEYS[head].form
-    return form.parts()[part] if part else form

@@ -19,7 +19,7 @@ Named: TypeAlias = str | Mapping[str, object] | None
 
 
 class ProblemKeys(TypedDict, total=False):
-    """The keys of a problem; what each means is told by the table `KEYS`.
+    """The keys of a problem; the table `KEYS` gives their meanings.
 
     A matrix may be nested lists of numbers or of written numbers, a text block, or anything that
     NumPy can read as an array: tensors, tables of pandas, the steps of a trace. None leaves a key

@@ -1,8 +1,8 @@
-"""The kinds of problems: which keys each understands, their shapes, and what follows from them.
+"""The kinds of problems: their keys, the shapes of their matrices, and what follows from them.
 
-A shape is letters in row convention; a letter stands for one size. `heads*d_k` is one head's size
-times the heads, which fall away for a stack of one matrix a head. What a left-out key would have
-fixed is implied by another letter.
+A shape is written in letters, in row convention; a letter is one size. `heads*d_k` is the size of
+one head times the heads; in a stack of one matrix per head it is d_k. Where a key is left out, the
+letter that it would have fixed equals another one.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ Shapes = dict[str, tuple[str, ...]]
 
 
 COMMON_OPTIONS = ("title", "notes", "kind", "tokens", "round", "answers", "marking")
-"""The keys that every kind has."""
+"""Keys of every kind."""
 
 
 class Implied(Record):
@@ -32,9 +32,9 @@ class Kind(Record):
 
     meaning: str  # one line
     shapes: Shapes  # its matrices
-    options: tuple[str, ...]  # its other keys, beside those that every kind has
+    options: tuple[str, ...]  # its other keys, beside those of every kind
     needs: tuple[str, ...] = ()  # keys that it cannot do without
-    start: tuple[str, ...] = ()  # the matrices of a new problem, beside those that it needs
+    start: tuple[str, ...] = ()  # the matrices of a new problem, beside those it needs
     implied: tuple[Implied, ...] = ()  # letters that follow from others, in this order
     tokens: str = "n"  # the letter that counts the tokens
     score: str = "scaled_dot"  # the default score function
@@ -42,11 +42,11 @@ class Kind(Record):
     single: tuple[str, str] | None = None  # a letter that is 1, and the key that is its only row
     variants: tuple[str, Mapping[str, Shapes]] | None = None  # an option, and shapes by its words
     axes: tuple[str, ...] = ("keys",)  # along which the weights may be normalised
-    by_position: bool = True  # whether queries have places among the keys, which some masks ask for
+    by_position: bool = True  # whether queries have places among the keys, as some masks need
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """The keys that it has a use for."""
+        """All keys that may be given."""
         return (*COMMON_OPTIONS, *self.shapes, *self.options)
 
 
@@ -84,7 +84,7 @@ ATTENTION = (*SCORING, *BACKWARD, "tokens_as", "memory_tokens", "heads", "kv_hea
 
 
 def _left_out(source: str) -> tuple[Implied, ...]:
-    """Return what follows where a projection is left out, with keys and values from a source."""
+    """Return the letters that are equal where projections are left out."""
     return (
         Implied("heads*d_q", "d_model", unless=("Q", "W_q", "scores")),
         Implied("kv_heads*d_k", source, unless=("K", "W_k", "scores")),
@@ -98,7 +98,7 @@ UPDATES: dict[str, Shapes] = {
     "state_input_context": {"A": ("d_h", "d_h + d_x + d_h")},
     "plain": {"A": ("d_h", "d_h + d_x")},
 }
-"""The shape of A for each way in which `recurrent` makes its next state."""
+"""The shape of A for each way of kind `recurrent` to make its next state."""
 
 KINDS: dict[str, Kind] = {
     "self": Kind(

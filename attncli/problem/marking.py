@@ -8,8 +8,9 @@ from typing import Any
 
 from attncli.errors import KeyPath, fail, needing
 from attncli.forms.form import (
+    ANY_WORD,
+    LIST_OF_WORDS,
     STRING,
-    WORDS,
     WRITTEN,
     Form,
     Schema,
@@ -17,20 +18,18 @@ from attncli.forms.form import (
     as_text,
     known_parts,
     number,
-    number_above,
     or_nothing,
     read_parts,
     whole_number,
 )
-from attncli.forms.matrices import dotted, to_count, to_number
+from attncli.forms.scalars import dotted, to_count, to_number
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
-MOST_DECIMALS = 17
-MOST_POINTS = 1_000_000
+MAX_DIGITS_OF_FLOATS = 17
 
 BETWEEN_COMMAS = re.compile(r'(?:\[(?:"[^"]*"|[^\[\]"])*\]|[^,])+')
-"""What stands between two commas; those in brackets, as of `weights[1, 1]`, part nothing."""
+"""Text between two commas; commas in brackets, as of `weights[1, 1]`, separate nothing."""
 
 FLAGS = {
     "decimals": "--decimals-asked",
@@ -47,13 +46,13 @@ class Marking(Record):
     """What is asked of hand-worked answers.
 
     Attributes:
-        decimals: how many digits after the point a number has at least that is not exact.
+        decimals: the minimum number of digits after the point of a number that is not exact.
         tolerance: how far a right number may be off.
         ask: the names of the steps, or of cells, that count; all steps where there is none.
-        points: what a right step, or right cells, earn, by the name.
-        follow: which share of its points a number earns that only follows from a slip before it.
-        few_digits: which share of its points a number earns that is right only to the digits that
-            were written, where more are asked.
+        points: the points for a right step, or right cells, by name.
+        follow: the share of its points that a number earns that only follows from a slip before it.
+        few_digits: the share of its points that a number earns that is right only to the digits
+            that were written, where more are asked.
     """
 
     decimals: int | None = None
@@ -70,12 +69,12 @@ class Marking(Record):
 
     @property
     def expected(self) -> tuple[str, ...]:
-        """The names of what should be given: the steps and cells that are asked, or have points."""
+        """The names of the steps and cells to be given: those that are asked, or have points."""
         return self.ask or tuple(self.points)
 
 
 def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
-    """Return names of steps or cells, which may have blanks; in a text, commas part them."""
+    """Return names of steps or cells, which may have blanks; a text has commas between them."""
     words = BETWEEN_COMMAS.findall(raw) if isinstance(raw, str) else raw
     if not isinstance(words, list | tuple):
         raise fail(f"{dotted(path)} must be a list of steps", *path, hint="[weights, output]")
@@ -87,19 +86,31 @@ def _ask(raw: object, path: KeyPath) -> tuple[str, ...]:
 
 
 def _points(raw: object, path: KeyPath) -> dict[str, float]:
-    """Return the points of steps by name; in a text, commas part the steps: `weights: 4, Q: 1`."""
-    hint = "write such as {weights: 4, output: 3}"
+    """Return the points of steps by name; a text has commas between them: `weights: 4, Q: 1`."""
     if isinstance(raw, str):
         with needing("text"):
             parts = filter(str.strip, BETWEEN_COMMAS.findall(raw))
-            return _by_name([_pair(part, path, hint) for part in parts], path)
+            return _by_name([_name_and_points(part, path) for part in parts], path)
     if not isinstance(raw, Mapping):
-        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
+        raise fail(f"{dotted(path)} {NO_POINTS}", *path, hint=SUCH_AS_POINTS)
     return _by_name(raw.items(), path)
 
 
+NO_POINTS, SUCH_AS_POINTS = (
+    "must be a number for each step",
+    "write such as {weights: 4, output: 3}",
+)
+
+
+def _name_and_points(part: str, path: KeyPath) -> tuple[str, str]:
+    name, sign, value = part.rpartition(":")
+    if not sign:
+        raise fail(f"{dotted(path)} {NO_POINTS}", *path, hint=SUCH_AS_POINTS)
+    return name, value
+
+
 def _by_name(pairs: Iterable[tuple[object, object]], path: KeyPath) -> dict[str, float]:
-    """Return the points of steps by name; an InputError tells of a name that stands twice."""
+    """Return the points of steps by name; raise an InputError for a name that is given twice."""
     found: dict[str, object] = {}
     for name, value in pairs:
         word = str(name).strip()
@@ -107,22 +118,14 @@ def _by_name(pairs: Iterable[tuple[object, object]], path: KeyPath) -> dict[str,
             message = f"{dotted(path)} has {visible(word)} twice"
             raise fail(message, *path, hint="leave one of them out", needs="text")
         found[word] = value
-    return {name: _amount(value, (*path, name)) for name, value in found.items()}
-
-
-def _amount(raw: object, path: KeyPath) -> float:
-    points: float = NUMBER.read(raw, path)
-    if points > MOST_POINTS:
-        raise fail(f"{dotted(path)} must be at most {MOST_POINTS:,}", *path, needs="values")
-    return points
+    return {name: POINTS.read(value, (*path, name)) for name, value in found.items()}
 
 
 def _decimals(raw: object, path: KeyPath) -> int:
     decimals = to_count(raw, path, 0)
-    if decimals > MOST_DECIMALS:
-        hint = "no float has more digits"
-        message = f"{dotted(path)} must be at most {MOST_DECIMALS}"
-        raise fail(message, *path, hint=hint, needs="values")
+    if decimals > MAX_DIGITS_OF_FLOATS:
+        message = f"{dotted(path)} must be at most {MAX_DIGITS_OF_FLOATS}"
+        raise fail(message, *path, hint="no float has more digits", needs="values")
     return decimals
 
 
@@ -133,45 +136,36 @@ def _share(raw: object, path: KeyPath) -> float:
     return share
 
 
-def _pair(part: str, path: KeyPath, hint: str) -> tuple[str, str]:
-    name, sign, value = part.rpartition(":")
-    if not sign:
-        raise fail(f"{dotted(path)} must be a number for each step", *path, hint=hint)
-    return name, value
-
-
-def _parts() -> dict[str, Form]:
-    return {
-        "decimals": Form(_decimals, (whole_number(0, MOST_DECIMALS),)),
-        "tolerance": NUMBER,
-        "ask": Form(_ask, STEPS),
-        "points": Form(_points, POINTS),
-        "follow": Form(_share, SHARE),
-        "few_digits": Form(_share, SHARE),
-    }
-
-
 def read_marking(raw: object, path: KeyPath) -> Marking:
-    """Return a marking from a mapping; raise an InputError for what is none."""
+    """Return a marking from a mapping; raise an InputError for anything else."""
     if isinstance(raw, Marking):
         return raw
     if not isinstance(raw, Mapping):
         hint = "write such as {decimals: 2, ask: [weights, output]}"
         raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    parts: dict[str, Any] = read_parts(known_parts(raw, path, _parts()), path, _parts())
+    parts: dict[str, Any] = read_parts(known_parts(raw, path, MARKING_PARTS), path, MARKING_PARTS)
     return Marking(**parts)
 
 
+POINTS = number(most=1_000_000)
 BLANK: Schema = STRING | {"pattern": r"^\s*$"}
-STEPS: tuple[Schema, ...] = (
-    WORDS | {"maxItems": 0},
-    WORDS | {"contains": {"not": BLANK}},
-    {"type": ["string", "number", "boolean"], "pattern": r"[^\s,]"},
+ASKED_STEPS: tuple[Schema, ...] = (
+    LIST_OF_WORDS | {"maxItems": 0},
+    LIST_OF_WORDS | {"contains": {"not": BLANK}},
+    ANY_WORD | {"pattern": r"[^\s,]"},
 )
-POINTS: tuple[Schema, ...] = (
-    {"type": "object", "additionalProperties": or_nothing(number_above(0, MOST_POINTS))},
+POINTS_OF_STEPS: tuple[Schema, ...] = (
+    {"type": "object", "additionalProperties": or_nothing(POINTS.schema())},
     STRING,
 )
-SHARE: tuple[Schema, ...] = (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),)
-NUMBER = number()
-MARKING = Form(read_marking, parts=_parts)
+SHARE_OF_POINTS = Form(_share, (any_of([{"type": "number", "minimum": 0, "maximum": 1}, WRITTEN]),))
+
+MARKING_PARTS: dict[str, Form] = {
+    "decimals": Form(_decimals, (whole_number(0, MAX_DIGITS_OF_FLOATS),)),
+    "tolerance": number(),
+    "ask": Form(_ask, ASKED_STEPS),
+    "points": Form(_points, POINTS_OF_STEPS),
+    "follow": SHARE_OF_POINTS,
+    "few_digits": SHARE_OF_POINTS,
+}
+MARKING = Form(read_marking, parts=lambda: MARKING_PARTS)

@@ -1,12 +1,12 @@
 """A problem: everything that a calculation needs, checked when it is made.
 
-A `Problem` knows keys and shapes, not files: what is wrong is told by key, and `load` adds
-where in the file that key stands.
+A `Problem` knows keys and shapes, but no files: faults name a key, and `load` adds the place of
+that key in the file.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -15,22 +15,22 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
-from attncli.attention.weights import Factor, Rules
-from attncli.errors import InputError, KeyPath, Place, collected, needing, refuse
+from attncli.attention.weights import Rules
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, Place, collected, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, plain
-from attncli.problem.aliases import with_keys
-from attncli.problem.blanks import told_together
-from attncli.problem.keys import KEYS, array_form, read_value, stacked, turns, unknown_keys
+from attncli.problem.blanks import with_open_cells_together
+from attncli.problem.key_names import hint_for, with_keys
+from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
 from attncli.problem.mappings import mask_warnings
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.plan import PLANS, Plan, is_own, keep_plan, key_of_plan
 from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
 from attncli.problem.uses import misused
 from attncli.records import replace
 from attncli.tape.step import LEADING
+from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.problem.keywords import ProblemKeys
@@ -41,16 +41,16 @@ class Problem:
 
     Matrices may be given as nested lists, text, or arrays of any library, also inside `score` and
     `mask`; every other key as in a file. A key that was left out, or given as None, is None or its
-    default. What is wrong is told all at once. A problem is pickled without `source`.
+    default. An error names everything that is wrong. A problem is pickled without `source`.
 
     Attributes:
         given: the keys that were given.
         sizes: the letters of all shapes, such as n and d_k, and their sizes.
         rules: how scores come about and become weights.
         written: small keys as they were given, with the digits that were written.
-        warnings: for each key that other programs read in another way, how it was read here.
-        source: gives the place of a key in the file that the problem is from.
-        number: its place, from 1, among the problems of one command; None where it is the only one.
+        warnings: how keys were read that other programs read in another way.
+        source: returns the place of a key in the file that the problem is from.
+        number: its number, from 1, among the problems of one command; None if it is the only one.
 
     Raises:
         InputError: for an unknown key, a value that cannot be read, shapes that do not fit.
@@ -114,79 +114,43 @@ class Problem:
     given: tuple[str, ...]
     sizes: Sizes
     rules: Rules
-    _options: Mapping[str, object]
     written: Mapping[str, Any]
     warnings: tuple[str, ...]
     source: Callable[[KeyPath], Place]
     number: int | None
 
     def __init__(self, /, **given: Unpack[ProblemKeys]) -> None:
-        self._take(with_keys({k: x for k, x in given.items() if x is not None}), copy=True)
-
-    def _take(self, named: Mapping[str, Any], copy: bool) -> None:
-        """Read and check every key; arrays that somebody else may change are copied."""
-        raw: dict[str, Any] = {}
-        values: dict[str, Any] = {}
-        faults = unknown_keys(named)
-        for key in filter(KEYS.__contains__, named):
-            try:
-                raw[key] = plain(named[key], (key,), copy)
-                if is_own(key):
-                    values[key] = read_value(key, raw[key])
-            except InputError as error:
-                faults += error.faults
-        known = key_of_plan(raw, values)
-        plan = PLANS.get(known)
-        for key, value in raw.items() if plan is None else ():
-            if not is_own(key):
-                with collected(faults):
-                    values[key] = read_value(key, value)
-        if faults:
-            order = {key: place for place, key in enumerate(named)}
-            faults.sort(key=lambda fault: order.get(str(fault.path[0]), 0) if fault.path else 0)
-            refuse(told_together(faults, raw))
-        written = {key: part for key, part in raw.items() if _is_small(part)}
-        about = {"given": tuple(raw), "written": written, "source": nowhere, "number": None}
-        shared = {} if plan is None else plan.values
-        self.__dict__.update({**DEFAULTS, **about, **shared, **values})
-        if plan is None:
-            self._plan()
-            shared = {k: x for k, x in self.__dict__.items() if k in KEYS and not is_own(k)}
-            keep_plan(known, Plan(shared, self.sizes, self.rules, self._options))
-        else:
-            bias = None if plan.rules.bias is None else self.array("bias")
-            about = {"sizes": plan.sizes, "rules": replace(plan.rules, bias=bias)}
-            self.__dict__.update(about, _options=plan.options)
-        n, m = self.sizes.size("n"), self.sizes.size("m")
-        self.__dict__["warnings"] = tuple(mask_warnings(self.mask, raw.get("mask"), n, m))
-
-    def _plan(self) -> None:
-        """Check keys and shapes, and work out what follows from them."""
-        values = self.__dict__
-        values["heads"], values["kv_heads"] = heads_of(values, self.given)
-        values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
-        refuse([*misused(self.given, values)])
-        shapes = {key: self._in_rows(key, a).shape for key, a in self.matrices().items()}
-        sizes = sizes_of(values, shapes)
-        refuse(sizes.faults)
-        values["sizes"] = sizes
-        with needing("sizes"):
-            values["rules"] = self._rules()
-        values["_options"] = dict(self._resolved())
+        self._hold(with_keys({k: x for k, x in given.items() if x is not None}), copy=True)
 
     @classmethod
     def from_file(cls, values: Mapping[str, object], source: Callable[[KeyPath], Place]) -> Problem:
         """Return the problem of a file's values; `source` gives the place of a key in it."""
         problem = cls.__new__(cls)
-        problem._take(values, copy=False)
+        problem._hold(values, copy=False)
         problem.__dict__["source"] = source
         return problem
 
+    def _hold(self, named: Mapping[str, Any], copy: bool) -> None:
+        """Read every key, and check that all fit together; with `copy`, no array is shared."""
+        held = self.__dict__
+        raw, read = _read(named, copy)
+        held.update(_with_defaults(read))
+        refuse([*misused(raw, held)])
+        written = {key: part for key, part in raw.items() if _is_small(part)}
+        held.update(given=tuple(raw), written=written, source=nowhere, number=None)
+        shapes = {key: self._in_rows(key, a).shape for key, a in self.matrices().items()}
+        sizes = held["sizes"] = sizes_of(held, shapes)
+        refuse(sizes.faults)
+        with needing("sizes"):
+            held["rules"] = self._rules()
+        n, m = sizes.size("n"), sizes.size("m")
+        held["warnings"] = tuple(mask_warnings(self.mask, raw.get("mask"), n, m))
+
     def marked(self, marking: Marking | Mapping[str, object]) -> Problem:
-        """Return the same problem with another marking; a mapping changes only what it names.
+        """Return the same problem with another marking; a mapping changes only its own keys.
 
         Raises:
-            InputError: for a key that a marking has not, or a value that is none of it.
+            InputError: for an unknown key or a value that cannot be read.
         """
         read = read_marking(marking, ("marking",))
         given = [*Marking.fields]
@@ -195,14 +159,14 @@ class Problem:
             read = replace(self.marking, **{key: getattr(read, key) for key in given})
 
         def source(path: KeyPath) -> Place:
-            """Return no place of what stands in no file."""
+            """Return no place for what is in no file."""
             is_given = path[:1] == ("marking",) and (*path, "")[1] in given
             return Place("") if is_given else self.source(path)
 
         return self._with(marking=read, source=source)
 
     def numbered(self, number: int) -> Problem:
-        """Return the same problem at a place among others."""
+        """Return the same problem with a number."""
         return self._with(number=number)
 
     def _with(self, **attributes: object) -> Problem:
@@ -214,27 +178,26 @@ class Problem:
         raise AttributeError("a problem does not change; make a new one")
 
     def __getstate__(self) -> dict[str, object]:
-        """Everything but the file: a copy in another process has none to point at."""
+        """Return everything but the file, which a copy in another process does not have."""
         return self.__dict__ | {"source": nowhere}
 
     def __repr__(self) -> str:
-        """Which keys were given."""
         return f"<Problem {self.kind}: {', '.join(self.given)}>"
 
     @property
     def columns(self) -> bool:
-        """Whether a token is a column."""
+        """True if a token is a column."""
         return self.tokens_as == "columns"
 
     @property
     def is_half(self) -> bool:
-        """Whether every number but those of the mask was given in float16."""
+        """True if all numbers but those of the mask were given in float16."""
         given = {a.dtype for key, a in self.matrices().items() if not key.startswith("mask.")}
         return given == {np.dtype(np.float16)}
 
     @property
     def keys_are_tokens(self) -> bool:
-        """Whether the words of `tokens` name the keys too."""
+        """True if the words of `tokens` also name the keys."""
         same = "n" in self.sizes and "m" in self.sizes and self.sizes["n"] == self.sizes["m"]
         return KINDS[self.kind].source == "X" and same
 
@@ -247,24 +210,21 @@ class Problem:
         return array.astype(np.float32) if array.dtype == np.float16 else array
 
     def laid_out(self, key: str, array: Array) -> Array:
-        """Return numbers that stand as a key was given, of any dtype, as operations take them.
+        """Return an array as operations take it: (batch, head, row, column), tokens in rows.
 
         Args:
             key: a key of a matrix or vector, or a part such as `score.W`.
-            array: of the shape of the key's own array.
-
-        Returns:
-            (batch, head, row, column), tokens in rows, with 1 for an axis that there is not.
+            array: of any dtype, with the axes of the key's own array; missing ones get size 1.
         """
-        names = stacked(key, array.ndim, self.heads)
+        names = leading_axes(key, array.ndim, self.heads)
         array = self._in_rows(key, array)
         if array_form(key).axes == 1:
             array = array[..., None, :]
         return array[tuple(slice(None) if name in names else None for name in LEADING)]
 
     def leading(self, key: str) -> tuple[str, ...]:
-        """Return which of the axes "batch" and "head" a matrix has."""
-        names = stacked(key, self._as_held(key).ndim, self.heads)
+        """Return the axes "batch" and "head" that a matrix has."""
+        names = leading_axes(key, self._as_held(key).ndim, self.heads)
         return tuple(name for name in names if name != "head" or self.heads > 1)
 
     def _as_held(self, key: str) -> Array:
@@ -292,58 +252,85 @@ class Problem:
 
     def options(self) -> dict[str, object]:
         """Return everything that is no matrix, with defaults filled in, ready for JSON."""
-        pairs = self._options.items()
-        return {key: list(value) if isinstance(value, tuple) else value for key, value in pairs}
-
-    def _resolved(self) -> Iterator[tuple[str, object]]:
-        """Yield what `options` returns; lists are tuples."""
-        score = ["score"] if "scores" in self.given else []
-        hidden = ("title", "notes", "answers", "marking", *score)
+        found = {}
+        hidden = ("title", "notes", "answers", "marking", *["score"] * ("scores" in self.given))
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
             if isinstance(value, Mapping):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if key not in hidden and value not in (None, (), {}):
-                yield key, value
+                found[key] = list(value) if isinstance(value, tuple) else value
+        return found
 
     def _rules(self) -> Rules:
-        scale, parameters, mask = self._factor(), self._parts("score"), self._parts("mask")
+        parameters, mask = self._parts("score"), self._parts("mask")
         for name, row in MASKS.items():
             if name in mask and row.check is not None:
                 row.check(mask[name], self.sizes.size("batch") or 1, self.sizes["m"])
-        bias = self.array("bias") if "bias" in self.given else None
+        scale = factor(self.scale, **{n: self.sizes[n] for n in SCALE_NAMES if n in self.sizes})
+        bias = None if self.bias is None else self.array("bias")
         name, normalize = parameters.pop("name"), settings_of(self.normalize)
         return Rules(name, parameters, scale, self.softcap, bias, mask, normalize)
 
     def _parts(self, key: str) -> dict[str, Any]:
-        """Return what `score` or `mask` holds, with its matrices as operations take them."""
-        parts = dict(self.__dict__[key])
-        for name, form in KEYS[key].form.parts().items():
-            if name in parts and isinstance(form, ArrayForm):
-                parts[name] = self.array(f"{key}.{name}")
-        return parts
-
-    def _factor(self) -> Factor | None:
-        """Return the scale with sizes put in; None where it is 1."""
-        usual = "1" if "scores" in self.given else SCORES[self.score["name"]].scale
-        self.__dict__["scale"] = self.scale or usual
-        return factor(self.scale, {n: float(self.sizes[n]) for n in SCALE_NAMES if n in self.sizes})
+        """Return the parts of `score` or `mask`, with matrices as operations take them."""
+        return {
+            name: self.array(f"{key}.{name}")
+            if isinstance(part, np.ndarray) and isinstance(form_of(f"{key}.{name}"), ArrayForm)
+            else part
+            for name, part in self.__dict__[key].items()
+        }
 
     def _in_rows(self, key: str, array: Array) -> Array:
         """Return an array with its tokens in rows."""
-        return np.swapaxes(array, -1, -2) if self.columns and turns(key) else array
+        return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
 
 
-DEFAULTS = {key: row.default for key, row in KEYS.items()}
-"""What each key holds where it is left out."""
+MAX_KEPT_AS_WRITTEN = 10_000
+"""Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
-SMALL = 10_000
-"""How many numbers, or characters of a text block, a key may have to be kept as written."""
+People calculate with less; to keep more would only take memory."""
 
 
 def nowhere(path: KeyPath) -> Place:
-    """Return the place of a key that stands in no file."""
+    """Return the place of a key that is in no file."""
     return Place("")
+
+
+def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return every key as it was given, and its value.
+
+    Raises:
+        InputError: of all that is wrong with single keys.
+    """
+    raw: dict[str, Any] = {}
+    values: dict[str, Any] = {}
+    faults: list[Fault] = []
+    for key, given in named.items():
+        if key not in KEYS:
+            hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
+            faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
+            continue
+        with collected(faults):
+            raw[key] = plain(given, (key,), copy)
+            values[key] = KEYS[key].form.read(raw[key], (key,))
+    if faults:
+        refuse(with_open_cells_together(faults, raw))
+    return raw, values
+
+
+def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of all keys; the defaults of some depend on other keys."""
+    defaults = {key: row.default for key, row in KEYS.items()}
+    values: dict[str, Any] = {
+        key: dict(value) if isinstance(value, dict) else value for key, value in defaults.items()
+    }
+    values |= read
+    values["heads"], values["kv_heads"] = heads_of(values, read)
+    values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
+    usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
+    values["scale"] = values["scale"] or usual
+    return values
 
 
 def _is_array(value: object) -> bool:
@@ -351,7 +338,8 @@ def _is_array(value: object) -> bool:
 
 
 def _is_small(raw: object) -> bool:
-    """Whether a value is of a size that a hand calculates with, and so worth being kept twice."""
     rows = raw if isinstance(raw, list | tuple) else ()
     count = sum(len(row) if isinstance(row, list | tuple) else 1 for row in rows)
-    return (len(raw) if isinstance(raw, str) else getattr(raw, "size", count)) <= SMALL
+    return (
+        len(raw) if isinstance(raw, str) else getattr(raw, "size", count)
+    ) <= MAX_KEPT_AS_WRITTEN

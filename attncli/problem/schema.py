@@ -1,6 +1,6 @@
-"""A JSON Schema of the problem file, made from the same tables that read it.
+"""A JSON Schema of the problem file, made of the same tables that read it.
 
-What it cannot tell is marked where it is told: see `Fault.needs`.
+Faults that it cannot find are marked: see `Fault.needs`.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
-from attncli.problem.aliases import names_of, pattern_of
+from attncli.problem.key_names import names_of, pattern_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
 from attncli.problem.uses import REPLACES, sources
@@ -47,11 +47,11 @@ def schema() -> Schema:
 
 
 ROWS: Schema = {"type": "array"}
-"""A file that is a list is X only where it is a list of rows."""
+"""A list with a row in it: a file that is a list is X only then."""
 
 
 def _one_name() -> Iterator[Schema]:
-    """Yield for each key of several names that all but one are left out."""
+    """Yield a schema for each key of several names: all but one are left out."""
     for key in KEYS:
         if len(names := names_of(key)) > 1:
             others = ([other for other in names if other != name] for name in names)
@@ -59,13 +59,13 @@ def _one_name() -> Iterator[Schema]:
 
 
 def _replaced() -> Iterator[Schema]:
-    """Yield for each key that is given directly what has no use then."""
+    """Yield a schema for each key that may be given directly: others have no use then."""
     for direct, replaced in REPLACES.items():
         yield {"if": _given(direct), "then": _without(replaced)}
 
 
 def _of_kind(name: str, kind: Kind) -> Schema:
-    """Return what problems of a kind have, and what they have not."""
+    """Return the keys that problems of a kind must have, and those that they must not have."""
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]

@@ -1,6 +1,6 @@
-"""The shape rules: every letter of the key table stands for one size.
+"""The shapes of a problem's matrices: every letter of a kind's shapes is one size.
 
-Each matrix binds the letters of its shape; the second matrix that binds a letter must agree with
+Each matrix binds the letters of its shape. The second matrix that binds a letter must agree with
 the first, and a message can name both.
 """
 
@@ -12,13 +12,19 @@ from typing import Any
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, refuse
 from attncli.forms.form import ArrayForm
-from attncli.problem.keys import KEYS, array_form, stacked, turns
+from attncli.forms.scalars import shape_words
+from attncli.problem.keys import PROJECTIONS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import KINDS, Kind, Shapes
 from attncli.records import Record, replace
 
+KEYS_WITH_KV_HEADS = ("K", "V", "W_k", "W_v", "b_k", "b_v")
+
+MAX_LEADING_AXES = {"": 0, "batch": 1, "head": 1, "either": 2}
+"""Maximum number of axes before a matrix's own, by the `stack` of its form."""
+
 
 class Bound(Record):
-    """A size, and what fixed it: the key, and in words, such as `X has 4 columns`."""
+    """A size, the key that fixed it, and words for that, such as `X has 4 columns`."""
 
     size: int
     key: str
@@ -27,12 +33,12 @@ class Bound(Record):
 
 
 class Sizes:
-    """The letters bound so far.
+    """The letters bound so far, and what did not fit.
 
     Args:
         heads: how many query heads.
         kv_heads: how many key/value heads.
-        columns: whether a token is a column: messages count what the user counts.
+        columns: whether a token is a column; messages count what the user counts.
     """
 
     def __init__(self, heads: int, kv_heads: int, columns: bool) -> None:
@@ -48,44 +54,77 @@ class Sizes:
     def __contains__(self, letter: str) -> bool:
         return letter in self.bound
 
-    def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
-        """Bind the letters of a matrix (…, row, column) in row convention, or of a vector.
-
-        A fault's hint is the shape that would fit, as far as other matrices fix it.
-        """
-        before = len(self.faults)
-        by_head = self._bind_stack(key, shape, len(letters))
-        own = shape[len(shape) - len(letters) :]
-        turned_fits = key in WEIGHTS and all(
-            self.size(letter, by_head) in (None, size)
-            for letter, size in zip(letters, own[::-1], strict=True)
-        )
-        for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
-            if size != 1 or not array_form(key).broadcasts:
-                self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
-        fitting = tuple(
-            known if (known := self.size(letter, by_head)) is not None else size
-            for letter, size in zip(letters, own, strict=True)
-        )
-        if fitting != own:
-            flips = self.columns and turns(key)
-            own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
-            hint = f"{key} is {_times(own)}; {_times(fitting)} would fit"
-            if turned_fits:
-                stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
-                hint = f"{key} is {_times(own)}; its transpose would fit: is it stored {stored}?"
-            self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
-
     def size(self, letter: str, by_head: bool = False) -> int | None:
-        """Return the size of a letter, product or sum; None where it is not known."""
+        """Return the size of a letter, product or sum; None if it is not known.
+
+        Args:
+            letter: d_k, a product `heads*d_k`, or a sum `d_q + d_k`.
+            by_head: whether a product is cut into heads already.
+        """
         if "+" in letter:
             parts = [self.size(part) for part in letter.split(" + ")]
             return None if None in parts else sum(part for part in parts if part is not None)
         counter, _, name = letter.rpartition("*")
         if name not in self.bound:
             return None
-        count = 1 if by_head or not counter else getattr(self, counter)
-        return int(self.bound[name].size * count)
+        return int(self.bound[name].size * self._count(counter, by_head))
+
+    def _count(self, counter: str, by_head: bool) -> int:
+        return 1 if by_head or not counter else int(getattr(self, counter))
+
+    def bind_matrix(self, key: str, shape: tuple[int, ...], letters: tuple[str, ...]) -> None:
+        """Bind the letters of a matrix (…, row, column) in row convention, or of a vector."""
+        before = len(self.faults)
+        by_head = self._bind_leading(key, shape, len(letters))
+        own = shape[len(shape) - len(letters) :]
+        expected = [self.size(letter, by_head) for letter in letters]
+        for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
+            if size != 1 or not array_form(key).broadcasts:
+                self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
+        if len(self.faults) == before:
+            return
+        known = [self.size(letter, by_head) for letter in letters]
+        fitting = tuple(size if k is None else k for k, size in zip(known, own, strict=True))
+        if fitting != own:
+            pairs = zip(expected, own[::-1], strict=True)
+            transpose_fits = key in PROJECTIONS and all(e in (None, size) for e, size in pairs)
+            hint = self._shape_hint(key, own, fitting, transpose_fits)
+            self.faults[before:] = [replace(f, hint=f.hint or hint) for f in self.faults[before:]]
+
+    def _shape_hint(
+        self, key: str, own: tuple[int, ...], fitting: tuple[int, ...], transpose_fits: bool
+    ) -> str:
+        flips = self.columns and is_transposed(key)
+        own, fitting = (own[::-1], fitting[::-1]) if flips else (own, fitting)
+        has = f"{key} is {shape_words(own)}"
+        if not transpose_fits:
+            return f"{has}; {shape_words(fitting)} would fit"
+        stored = "(in, out)" if flips else "(out, in), as PyTorch's nn.Linear has it"
+        return f"{has}; its transpose would fit: is it stored {stored}?"
+
+    def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
+        """Check the axes before the matrix's own; return whether there is one matrix per head."""
+        form = array_form(key)
+        limit = own + MAX_LEADING_AXES[form.stack]
+        if len(shape) > limit:
+            message = f"{key} has {len(shape)} axes, but at most {limit} fit"
+            self._fault(key, message, "", needs="")
+            return False
+        leading = dict(zip(leading_axes(key, len(shape), self.heads), shape, strict=False))
+        batch, matrices = leading.get("batch"), leading.get("head")
+        if batch is not None and not (batch == 1 and form.broadcasts):
+            self.bind("batch", batch, key, "batch elements")
+        counter = "kv_heads" if key in KEYS_WITH_KV_HEADS else "heads"
+        count = getattr(self, counter)
+        if matrices not in (None, count) and not (matrices == 1 and form.broadcasts):
+            message = (
+                f"{key} is a list of {matrices} matrices, one per head, but {counter} is {count}"
+            )
+            hint = f"set {counter}: {matrices}, or write one matrix"
+            if form.stack == "either":  # with three axes it has one matrix per head
+                hint = f"for a batch of {matrices}, write four axes: ({matrices}, {count}, …)"
+            self._fault(key, message, "", hint)
+        return matrices is not None
 
     def imply(self, letter: str, origin: str, left_out: str) -> None:
         """Bind a letter to the size of another, if that is known, as some key is left out."""
@@ -98,10 +137,15 @@ class Sizes:
     def bind(
         self, letter: str, size: int, key: str, noun: str, by_head: bool = False, words: str = ""
     ) -> None:
-        """Bind a letter, a product `heads*d_k` or a sum `d_q + d_k`; note a fault if it differs.
+        """Bind a letter, product or sum to a size; note a fault if it has another one.
 
-        The size is that of so many nouns of a key; `words` tell the fact where it is another's.
-        `by_head` tells whether the matrix is of one head already.
+        Args:
+            letter: as for `size`.
+            size: how many of the nouns a key has.
+            key: the key.
+            noun: "rows", "columns", "numbers", …
+            by_head: as for `size`.
+            words: the fact for messages, where it is not that the key has so many.
         """
         counted = noun if size != 1 else noun.removesuffix("s")
         words = words or f"{key} has {size} {counted}"
@@ -109,18 +153,18 @@ class Sizes:
             self._compare_with_sum(letter, size, key, words)
             return
         counter, _, letter = letter.rpartition("*")
-        count = 1 if by_head or not counter else getattr(self, counter)
+        count = self._count(counter, by_head)
         if size % count:
-            named = "heads" if count == self.heads else counter
-            message = f"{named} = {count} does not divide the {size} {counted} of {key}"
-            self._fault(named, message, key)
+            option = "heads" if count == self.heads else counter
+            message = f"{option} = {count} does not divide the {size} {counted} of {key}"
+            self._fault(option, message, key)
             return
         if count > 1:
             size //= count
             words += f" ({count} heads of {size})"
         known = self.bound.setdefault(letter, Bound(size, key, noun, words))
         if known.size != size:
-            message = f"{words}, but {known.words}{self._why(letter, key, known.key)}"
+            message = f"{words}, but {known.words}{self._product(letter, key, known.key)}"
             self._fault(key, message, known.key)
 
     def _compare_with_sum(self, letters: str, size: int, key: str, words: str) -> None:
@@ -131,35 +175,14 @@ class Sizes:
             message = f"{words}, but needs {needed} ({which})"
             self._fault(key, message, self.bound[parts[-1]].key)
 
-    def _bind_stack(self, key: str, shape: tuple[int, ...], own: int) -> bool:
-        """Check the axes before the matrix's own, and tell whether it is a stack of one a head."""
-        form = array_form(key)
-        limit = own + {"": 0, "batch": 1, "head": 1, "either": 2}[form.stack]
-        if len(shape) > limit:
-            message = f"{key} has {len(shape)} axes, but at most {limit} fit"
-            self._fault(key, message, "", needs="")
-            return False
-        sizes = dict(zip(stacked(key, len(shape), self.heads), shape, strict=False))
-        batch, extra = sizes.get("batch"), sizes.get("head")
-        if batch is not None and not (batch == 1 and form.broadcasts):
-            self.bind("batch", batch, key, "batch elements")
-        counter = "kv_heads" if key in ("K", "V", "W_k", "W_v", "b_k", "b_v") else "heads"
-        count = getattr(self, counter)
-        if extra not in (None, count) and not (extra == 1 and form.broadcasts):
-            what = f"{key} is a list of {extra} matrices, one a head, but {counter} is {count}"
-            hint = f"set {counter}: {extra}, or write one matrix"
-            if form.stack == "either":  # of three axes it has one matrix per head
-                hint = f"for a batch of {extra}, write four axes: ({extra}, {count}, …)"
-            self._fault(key, what, "", hint)
-        return extra is not None
-
     def _noun(self, key: str, place: int, axes: int) -> str:
         if axes == 1:
             return "numbers"
-        flipped = self.columns and turns(key)
+        flipped = self.columns and is_transposed(key)
         return "columns" if (place == 1) != flipped else "rows"
 
-    def _why(self, letter: str, key: str, other: str) -> str:
+    def _product(self, letter: str, key: str, other: str) -> str:
+        """Return the product that needs two sizes to be equal, if it is that of a projection."""
         if letter in ("d_model", "d_memory") and key.startswith("W_") and "_" not in other:
             product = f"{key} {other}" if self.columns else f"{other} {key}"
             return f" ({product} needs them equal)"
@@ -169,32 +192,23 @@ class Sizes:
         self, key: str, message: str, other: str, hint: str = "", needs: str = "sizes"
     ) -> None:
         related = tuple(other.split(".")) if other else ()
-        fault = Fault(message, tuple(key.split(".")), hint, related, needs=needs)
-        self.faults.append(fault)
-
-
-WEIGHTS = ("W_q", "W_k", "W_v", "W_o")
-"""What other tools store the other way round."""
-
-
-def _times(shape: tuple[int, ...]) -> str:
-    return f"({', '.join(map(str, shape))})"
+        self.faults.append(Fault(message, tuple(key.split(".")), hint, related, needs=needs))
 
 
 def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, int]:
-    """Return how many heads queries have, and how many keys and values.
+    """Return the number of heads of queries, and of keys and values.
 
-    Where no option tells it, an array of four axes does: (batch, heads, n, d).
+    Where no option gives it, an array of four axes does: (batch, heads, n, d).
 
     Args:
-        values: what every key holds.
+        values: the values of all keys.
         given: the keys that were given.
 
     Raises:
         InputError: if an array has other heads than an option or another array.
     """
     counts = {key: a.shape[1] for key, a in values.items() if getattr(a, "ndim", 0) == 4}
-    found: dict[str, tuple[int, str]] = {}  # how many, and what tells it
+    found: dict[str, tuple[int, str]] = {}  # the number, and the key that gives it
     for option, keys in (("heads", ("Q", "scores")), ("kv_heads", ("K", "V"))):
         if option in given:
             found[option] = values[option], option
@@ -211,7 +225,7 @@ def heads_of(values: Mapping[str, Any], given: Collection[str]) -> tuple[int, in
 
 
 def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) -> None:
-    """Refuse an array whose heads are not as many as an option or another array tells."""
+    """Refuse an array whose heads are not as many as an option or another array gives."""
     verb = "is" if origin == option else "has"
     message = f"{key} has {count} heads, its second axis of four, but {origin} {verb} {other}"
     hint = f"leave out {option}, or write {option}: {count}" if origin == option else ""
@@ -220,43 +234,84 @@ def _refuse_heads(key: str, count: int, origin: str, other: int, option: str) ->
 
 
 AFTER_PROJECTION = ("bias", "mask", "W_o", "b_o", "W_c", "score", "gradient")
-"""The keys whose matrices meet sizes which queries, keys and values have fixed."""
+"""Keys that are bound after queries, keys and values, and so are the ones at fault."""
 
 
 def sizes_of(values: Mapping[str, Any], given: Mapping[str, tuple[int, ...]]) -> Sizes:
     """Return the letters of a problem, bound to sizes, and what does not fit as faults.
 
-    `values` is what every key holds; `given` the shapes of the matrices that were given, also of
-    `score.W`, with tokens in rows.
+    Args:
+        values: the values of all keys.
+        given: the shapes of the matrices that were given, also of `score.W`, with tokens in rows.
     """
     kind = KINDS[values["kind"]]
     heads, kv_heads = values["heads"], values["kv_heads"]
     sizes = Sizes(heads, kv_heads, values["tokens_as"] == "columns")
     if heads % kv_heads:
         message = f"kv_heads = {kv_heads} does not divide heads = {heads}"
-        fault = Fault(message, ("kv_heads",), related=("heads",), needs="sizes")
-        sizes.faults.append(fault)
+        sizes._fault("kv_heads", message, "heads")
         return sizes
-    shapes = shapes_of(kind, values)
+    shapes = _of_given(shapes_of(kind, values), given)
     late = [key for key in shapes if key.partition(".")[0] in AFTER_PROJECTION]
-    for key in (key for key in shapes if key in given and key not in late):
-        sizes.bind_matrix(key, given[key], shapes[key])
+    for key in shapes:
+        if key not in late:
+            sizes.bind_matrix(key, given[key], shapes[key])
     if not sizes.faults:
-        for implied in kind.implied:
-            if not any(key in given for key in implied.unless):
-                weights = (key for key in implied.unless if key.startswith("W"))
-                sizes.imply(implied.letter, implied.origin, next(weights, ""))
+        _imply(sizes, kind, given)
         _compare(sizes, values["score"]["name"])
     if kind.single is not None:
         letter, key = kind.single
         sizes.bind(letter, 1, key, "rows")
-    for key in (key for key in late if key in given):
+    for key in late:
         sizes.bind_matrix(key, given[key], shapes[key])
     for key, letter in (("tokens", kind.tokens), ("memory_tokens", "m")):
         if values[key] and letter in sizes:
             sizes.bind(letter, len(values[key]), key, "labels")
     _refuse_two_readings(sizes, shapes, values, given)
     return sizes
+
+
+def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
+    """Return the letters of every matrix of a problem; the parts of a key share its letters."""
+    shapes = dict(kind.shapes)
+    if values["W_c"] is not None:  # it makes the last step, which a target is compared with
+        shapes["gradient"] = ("n", "d_c")
+    if kind.variants is not None:
+        option, variants = kind.variants
+        shapes |= variants[values[option]]
+    parameters = SCORES[values["score"]["name"]].parameters
+    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
+
+
+def _of_given(shapes: Shapes, given: Collection[str]) -> Shapes:
+    """Return the letters of the matrices that were given, in the order of the letters."""
+    ranks = {key: rank for rank, key in enumerate(shapes)}
+    rows = {key: key if key in shapes else key.partition(".")[0] for key in given}
+    found = [key for key in given if isinstance(form_of(key), ArrayForm)]
+    return {key: shapes[rows[key]] for key in sorted(found, key=lambda key: ranks[rows[key]])}
+
+
+def _imply(sizes: Sizes, kind: Kind, given: Collection[str]) -> None:
+    """Bind the letters that follow from others where matrices are left out."""
+    for implied in kind.implied:
+        if not any(key in given for key in implied.unless):
+            weights = (key for key in implied.unless if key.startswith("W"))
+            sizes.imply(implied.letter, implied.origin, next(weights, ""))
+
+
+def _compare(sizes: Sizes, name: str) -> None:
+    """Note a fault where the score function needs queries and keys of one size."""
+    if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
+        return
+    q, k = sizes.bound["d_q"], sizes.bound["d_k"]
+    if q.size != k.size:
+        message = f"{name} needs queries and keys of one size, but "
+        message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
+        hint = "the score functions general, additive and concat take different sizes"
+        if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
+            hint = f"write W_k; {hint}"
+        fault = Fault(message, (k.key,), hint, related=(q.key,), needs="sizes")
+        sizes.faults.append(fault)
 
 
 def _refuse_two_readings(
@@ -284,34 +339,3 @@ def _refuse_two_readings(
         message = f"the first of the three axes of {key} may be the batch or the heads"
         hint = f"write four axes, the batch and the heads first: {forms}"
         sizes._fault(key, message, sizes.bound["batch"].key, hint)
-
-
-def shapes_of(kind: Kind, values: Mapping[str, Any]) -> Shapes:
-    """Return the letters of every matrix that a problem may have."""
-    shapes: Shapes = {}
-    for key, letters in kind.shapes.items():
-        parts = KEYS[key].form.parts().items()
-        names = [f"{key}.{part}" for part, form in parts if isinstance(form, ArrayForm)]
-        shapes |= dict.fromkeys(names or [key], letters)
-    if values["W_c"] is not None:  # it makes the last step, with which a target is compared
-        shapes |= {key: ("n", "d_c") for key in shapes if key.startswith("gradient")}
-    if kind.variants is not None:
-        option, variants = kind.variants
-        shapes |= variants[values[option]]
-    parameters = SCORES[values["score"]["name"]].parameters
-    return shapes | {f"score.{p.name}": p.shape for p in parameters if p.shape}
-
-
-def _compare(sizes: Sizes, name: str) -> None:
-    """Note a fault where the score function needs queries and keys of one size."""
-    if not SCORES[name].same_size or "d_q" not in sizes or "d_k" not in sizes:
-        return
-    q, k = sizes.bound["d_q"], sizes.bound["d_k"]
-    if q.size != k.size:
-        message = f"{name} needs queries and keys of one size, but "
-        message += f"a query is of size {q.size} ({q.words}) and a key of {k.size} ({k.words})"
-        hint = "the score functions general, additive and concat take different sizes"
-        if (q.key, k.key) in (("W_q", "X"), ("W_q", "memory")):
-            hint = f"write W_k; {hint}"
-        fault = Fault(message, (k.key,), hint, related=(q.key,), needs="sizes")
-        sizes.faults.append(fault)

@@ -1,4 +1,4 @@
-"""Which of the given keys a kind of problem has a use for, and what it cannot do without."""
+"""Faults of keys that a kind of problem has no use for, and of keys that it lacks."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from typing import Any
 
 from attncli.attention.masks import MASKS
 from attncli.errors import Fault
-from attncli.problem.elsewhere import reciprocal
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
+from attncli.problem.scale import reciprocal
 
 REPLACES = {
     "Q": ("W_q", "b_q"),
@@ -17,16 +17,18 @@ REPLACES = {
     "V": ("W_v", "b_v"),
     "scores": ("Q", "K", "W_q", "b_q", "W_k", "b_k", "score"),
 }
-"""What is given directly, and what has no use then."""
+"""Keys that may be given directly, with the keys that have no use then."""
 
 PRODUCTS = ("dot", "scaled_dot", "general")
-"""The score functions whose scores grow with d_k, so that nobody makes them larger by it."""
+"""Score functions whose scores grow with d_k: a scale that multiplies by √d_k is a slip."""
 
 
 def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each key that this kind has no use for, excludes another, or is missing.
+    """Yield a fault for each key that has no use in this kind, excludes another, or is missing.
 
-    `values` is what every key holds, None for what was left out and has no default.
+    Args:
+        given: the keys that were given.
+        values: the values of all keys.
     """
     name = values["kind"]
     kind = KINDS[name]
@@ -41,7 +43,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
                 message = f"{direct} is given, so {key} has no use"
                 yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
     yield from _misfits(name, values)
-    scale = values["scale"] or ""
+    scale = values["scale"]
     if values["score"]["name"] in PRODUCTS and (right := reciprocal(scale)):
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
@@ -56,7 +58,7 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
 
 
 def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for parts of the mask and of `normalize` that a kind has no use for."""
+    """Yield a fault for each part of `mask` and `normalize` that has no use in a kind."""
     kind = KINDS[name]
     fitting = [form for form, row in MASKS.items() if kind.by_position or not row.by_position]
     for form in values["mask"]:
@@ -69,16 +71,17 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
 
 
 def sources(source: str) -> tuple[tuple[str, ...], ...]:
-    """Return of which keys one must be given: a matrix, or what it is, or is not, made from."""
+    """Return groups of keys of which one must be given: a matrix, its source, or its product."""
     if not source:
         return ()
     return ("Q", "X", "scores"), ("K", source, "scores"), ("V", source)
 
 
 def _without_source(given: Collection[str], source: str) -> Iterator[Fault]:
-    """Yield a fault for the first of Q, K and V that is neither given nor can be made."""
-    for key, origin, *others in sources(source):
-        if not any(known in given for known in (key, origin, *others)):
+    """Yield a fault for the first of Q, K and V that is not given and cannot be calculated."""
+    for group in sources(source):
+        if not any(key in given for key in group):
+            key, origin = group[:2]
             hint = f"{key} is made from {origin}; write {origin}: [[1, 0], [0, 1]]"
             yield Fault(f"there is neither {origin} nor {key}", (), hint)
             return

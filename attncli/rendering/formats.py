@@ -7,7 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from attncli.errors import fail
-from attncli.problem.aliases import keys_of
+from attncli.problem.key_names import keys_of
 from attncli.records import Record
 from attncli.rendering.selection import PageSelection, ReportSelection, Selection
 from attncli.text.escapes import visible

@@ -62,7 +62,7 @@ def page_data(
         for (name, place), number in sorted(shown.items(), key=lambda item: which[item[0][0]]):
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
-        judged.append(_judged_by(trace, steps))
+        judged.append(judged_by(trace, steps))
     return _sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data})
 
 
@@ -71,7 +71,7 @@ def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
     return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
 
 
-def _judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
+def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     """Return the numbers and settings by which the script judges some steps."""
     others = () if trace.unrounded is None else (trace.unrounded,)
     right = Right(trace, others)

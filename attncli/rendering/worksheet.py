@@ -8,7 +8,7 @@ from attncli.attention.heads import SplitHeads
 from attncli.errors import fail
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
-from attncli.problem.aliases import key_of, keys_of
+from attncli.problem.key_names import key_of, keys_of
 from attncli.problem.problem import Problem
 from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
 from attncli.tape.step import Step

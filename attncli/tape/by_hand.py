@@ -13,7 +13,8 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import OPERATORS, Array, Element, filled
+from attncli.arithmetic.elements import Array, Element, filled
+from attncli.arithmetic.operators import OPERATORS
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 

@@ -17,7 +17,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import largest
 from attncli.errors import InputError, fail, located
-from attncli.forms.matrices import to_number
+from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem

@@ -18,7 +18,7 @@ from attncli.checking.asked import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.weakness import without_effect
 from attncli.errors import InputError, fail, located
-from attncli.forms.matrices import to_count
+from attncli.forms.scalars import to_count
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking

@@ -1,0 +1,73 @@
+"""A key is described by its row alone: flags, help, schema, completion and hints come from it."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import pytest
+
+import attncli
+from attncli.cli import candidates, commands
+from attncli.forms.form import ArrayForm, choice
+from attncli.problem.key_names import hint_for, key_of
+from attncli.problem.keys import KEYS, Key
+from attncli.problem.kinds import KINDS
+from tests.conftest import Attn
+
+SHADE = Key(
+    choice(("light", "dark")),
+    "how dark the page is",
+    "light",
+    aliases=("tone",),
+    instead={"write shade: dark": "night"},
+    example="light or dark",
+)
+
+
+@pytest.fixture
+def shade(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Add a key, as a row of the table and nothing else."""
+    monkeypatch.setitem(KEYS, "shade", SHADE)
+    monkeypatch.delitem(sys.modules, "attncli.cli.compute", raising=False)
+
+
+@pytest.mark.usefixtures("shade")
+def test_a_row_makes_a_flag_and_its_help() -> None:
+    params: list[Any] = commands._built("compute").params
+    (flag,) = (param for param in params if param.name == "shade")
+    assert flag.opts == ["--shade"]
+    assert flag.help == "How dark the page is: light or dark."
+
+
+@pytest.mark.usefixtures("shade")
+def test_a_row_makes_its_part_of_the_schema() -> None:
+    schema = attncli.schema()
+    assert schema["properties"]["shade"] == {
+        "description": "how dark the page is",
+        "enum": ["light", "dark", None],
+    }
+    assert schema["patternProperties"]["^(?!shade$)(?:shade|tone)$"]
+
+
+@pytest.mark.usefixtures("shade")
+def test_a_row_makes_names_and_hints() -> None:
+    assert key_of("tone") == "shade"
+    assert hint_for("night") == "write shade: dark"
+    assert hint_for("shede") == "did you mean shade?"
+
+
+@pytest.mark.usefixtures("shade")
+def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
+    assert "shade\\fR\nhow dark the page is." in attn("manual").out
+    assert candidates._values("compute", "shade", "", {}) == {"light": "", "dark": ""}
+
+
+def test_every_key_that_is_no_array_has_a_flag_or_says_that_it_has_none() -> None:
+    without = [key for key, row in KEYS.items() if not row.flags_of(key)]
+    arrays = [key for key, row in KEYS.items() if isinstance(row.form, ArrayForm)]
+    assert without == [*arrays, "answers", "marking"]
+
+
+def test_every_key_is_of_use_in_some_kind() -> None:
+    assert {key for kind in KINDS.values() for key in kind.keys} == {*KEYS}
