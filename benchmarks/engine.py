@@ -153,36 +153,36 @@ def by_onnx(case: Case) -> Callable[[], Any]:
 
 def products_alone(case: Case) -> Callable[[], Any]:
     """Return the two matrix products of every tile, on every processor, and nothing else."""
-    from attncli.streamed import attention, threads
+    from attncli.tiles import threads, tile_loop
 
     q, k, v = arrays_of(case)
-    plan = attention.planned(q[None], k[None])
-    rows, n = plan.rows, case["n"]
+    tiling = tile_loop.tiling_of(q[None], k[None])
+    rows, n = tiling.rows, case["n"]
 
     def start() -> Callable[[tuple[int, int]], None]:
-        scores, part = np.empty((rows, plan.keys), q.dtype), np.empty((rows, D), q.dtype)
+        scores, part = np.empty((rows, tiling.keys), q.dtype), np.empty((rows, D), q.dtype)
 
         def work(task: tuple[int, int]) -> None:
             head, first = task
             last = first + rows if case["mask"] else n
-            for key in range(0, min(last, n) - plan.keys + 1, plan.keys):
-                np.matmul(q[head, first : first + rows], k[head, key : key + plan.keys].T, scores)
-                np.matmul(scores, v[head, key : key + plan.keys], part)
+            for key in range(0, min(last, n) - tiling.keys + 1, tiling.keys):
+                np.matmul(q[head, first : first + rows], k[head, key : key + tiling.keys].T, scores)
+                np.matmul(scores, v[head, key : key + tiling.keys], part)
 
         return work
 
     tasks = [(head, first) for head in range(case["heads"]) for first in range(0, n, rows)]
-    return lambda: threads.over_threads(start, tasks, plan.threads)
+    return lambda: threads.over_threads(start, tasks, tiling.threads)
 
 
 def exponentials_alone(case: Case) -> Callable[[], Any]:
     """Return e^s of every tile, on every processor, and nothing else."""
-    from attncli.streamed import attention, threads
+    from attncli.tiles import threads, tile_loop
 
     q, k, _ = arrays_of(case)
-    plan = attention.planned(q[None], k[None])
-    count = case["heads"] * case["n"] ** 2 // (plan.rows * plan.keys)
-    scores = -np.abs(np.random.default_rng(0).normal(size=(plan.rows, plan.keys)))
+    tiling = tile_loop.tiling_of(q[None], k[None])
+    count = case["heads"] * case["n"] ** 2 // (tiling.rows * tiling.keys)
+    scores = -np.abs(np.random.default_rng(0).normal(size=(tiling.rows, tiling.keys)))
 
     def start() -> Callable[[int], None]:
         given, made = scores.astype(q.dtype), np.empty(scores.shape, q.dtype)
@@ -193,7 +193,7 @@ def exponentials_alone(case: Case) -> Callable[[], Any]:
         return work
 
     share = 2 if case["mask"] else 1
-    return lambda: threads.over_threads(start, range(count // share), plan.threads)
+    return lambda: threads.over_threads(start, range(count // share), tiling.threads)
 
 
 ENGINES = {

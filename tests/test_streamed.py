@@ -22,8 +22,7 @@ from attncli.attention.masks import MASKS, is_kept, keys_seen
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
 from attncli.errors import InputError
-from attncli.mechanisms import streaming
-from attncli.streamed import attention, threads
+from attncli.tiles import threads, tile_loop, tiled
 from tests.bounds import mixed, share_of_bound
 from tests.conftest import Attn
 from tests.oracles import reference
@@ -39,10 +38,15 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
     """Let everything be streamed, in tiles of any size."""
 
     def set_sizes(rows: int, keys: int, count: int = 2) -> None:
-        plan = attention.Plan(rows, keys, count)
-        monkeypatch.setattr(streaming, "LARGE", 1)
-        monkeypatch.setattr(streaming, "BLOCK", rows * keys)
-        monkeypatch.setattr(attention, "planned", lambda *_: plan)
+        def tiling(q: Numbers, k: Numbers, _: int, whole_rows: bool) -> tile_loop.Tiling:
+            m = k.shape[-2]
+            if whole_rows:
+                return tile_loop.Tiling(max(1, rows * keys // m), m, count)
+            return tile_loop.Tiling(rows, keys, count)
+
+        monkeypatch.setattr(tiled, "MANY_SCORES", 1)
+        monkeypatch.setattr(tiled, "MASK_ROWS", rows)
+        monkeypatch.setattr(tile_loop, "tiling_of", tiling)
 
     return set_sizes
 
@@ -51,18 +55,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
 def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count the calculations by tiles and the scores in them."""
     counted: Counter[str] = Counter()
-    adjust, result = attention._Streamed._adjust, attention._Streamed.result
+    adjusted, result = tile_loop.TileLoop._adjusted, tile_loop.TileLoop.result
 
-    def counting(self: Any, scores: Numbers, *rest: Any) -> None:
+    def counting(self: Any, *arguments: Any) -> Numbers:
+        scores = adjusted(self, *arguments)
         counted["scores"] += scores.size
-        adjust(self, scores, *rest)
+        return scores
 
-    def once(self: Any) -> attention.Attended:
+    def once(self: Any) -> tile_loop.Attended:
         counted["calculations"] += 1
         return result(self)
 
-    monkeypatch.setattr(attention._Streamed, "_adjust", counting)
-    monkeypatch.setattr(attention._Streamed, "result", once)
+    monkeypatch.setattr(tile_loop.TileLoop, "_adjusted", counting)
+    monkeypatch.setattr(tile_loop.TileLoop, "result", once)
     return counted
 
 
@@ -191,7 +196,7 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
             assert re.sub(r"row \d+", "row", str(found)) == re.sub(r"row \d+", "row", str(plain))
             seen["refused"] += 1
             continue
-        assert not set(found.steps) & streaming.ROWS
+        assert not set(found.steps) - tiled.TILED
         assert found["output"].axes == plain["output"].axes
         assert sorted(found.warnings) == sorted(plain.warnings), seed
         share = share_of_bound(found, plain)
@@ -426,7 +431,7 @@ def test_grouped_heads_are_not_copied() -> None:
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     # The context and its heads side by side, and a buffer for each thread: not K and V 16 times.
-    assert peak < 3 * heads * n * d * 8 + 4 * attention.ROWS * attention.KEYS * 8
+    assert peak < 3 * heads * n * d * 8 + 4 * tile_loop.TILE_ROWS * tile_loop.TILE_KEYS * 8
 
 
 def test_pooling_of_many_states_is_streamed() -> None:
@@ -481,13 +486,13 @@ def test_an_error_in_a_thread_is_raised_and_ends_the_others() -> None:
         done.append(task)
         if len(done) <= 2:
             both.wait()
-        if task == 9:
+        if task == 0:
             raise ValueError(task)
         time.sleep(0.2)  # until the other thread has ended
 
-    with pytest.raises(ValueError, match="9"):
+    with pytest.raises(ValueError, match="0"):
         threads.over_threads(lambda: work, list(range(10)), 2)
-    assert sorted(done) == [8, 9]
+    assert sorted(done) == [0, 1]
 
 
 def test_one_thread_where_blas_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:

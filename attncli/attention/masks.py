@@ -53,20 +53,20 @@ Reach: TypeAlias = tuple[Bound, Bound]
 """The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
 
 
-def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
-    """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
-
-    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
-    returned, with only some rows where these are asked for.
-    """
-    found = is_kept(mask, n, m, rows)
+def kept(mask: Mask, n: int, m: int) -> Array | None:
+    """Return 1 where a query may attend to a key and 0 where not, as `is_kept` tells."""
+    found = is_kept(mask, n, m)
     return None if found is None else found.astype(float)
 
 
 def is_kept(
     mask: Mask, n: int, m: int, rows: slice | None = None, keys: slice | None = None
 ) -> Array | None:
-    """Return where a query may attend, as `kept` does, for some rows and some keys of all."""
+    """Return where a query may attend to a key, or None if nothing is blocked.
+
+    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys, and so does the
+    result, with only some rows and keys if these are given.
+    """
     if not mask:
         return None
     grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))

@@ -18,15 +18,12 @@ from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
 from attncli.errors import fail
 from attncli.notation.tree import Formula
-from attncli.records import EMPTY, Record, replace
+from attncli.records import EMPTY, Record
 from attncli.tape.operations import Add, Scale, SoftCap
-from attncli.tape.step import ALL, LEADING, Expression, Operation, Step
+from attncli.tape.step import LEADING, Expression, Operation, Step
 from attncli.tape.tape import Tape
-from attncli.tape.walk import array_of, cut
+from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
-
-MANY = 2**18
-"""From so many scores on it is told how many numbers the steps will have."""
 
 
 class Rules(Record, eq=False):
@@ -39,12 +36,6 @@ class Rules(Record, eq=False):
     bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
     mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
-    part: tuple[slice, int] | None = None  # which of how many queries these are; None for all
-
-    def of_rows(self, rows: slice, n: int) -> Rules:
-        """Return the rules for some of the n queries, where they are taken in pieces."""
-        bias = None if self.bias is None else cut(self.bias, (rows, ALL))
-        return replace(self, bias=bias, part=(rows, n))
 
 
 class Factor(Record):
@@ -91,7 +82,7 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
         return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
-    size = lead[0] * lead[1] * n * m * _large_steps(rules) * queries.itemsize
+    size = lead[0] * lead[1] * n * m * steps_of_scores(rules) * queries.itemsize
     if size < SURELY_ROOM or size <= (room := free_memory()):
         return
     times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
@@ -100,8 +91,8 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
     raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-def _large_steps(rules: Rules) -> int:
-    """Return the maximum number of steps of n × m numbers, from the scores to the weights."""
+def steps_of_scores(rules: Rules) -> int:
+    """Return the largest number of steps with n × m numbers, from the scores to the weights."""
     adjusted = rules.scale, rules.softcap, rules.bias is not None, rules.mask
     normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
     return 1 + sum(map(bool, adjusted)) + normalized
@@ -114,9 +105,6 @@ SURELY_ROOM, SURELY_FEW = 2**28, 2**20
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
-    if tape.foresee is not None and s.array.size >= MANY:
-        known = sum(step.array.size for step in tape.steps.values())
-        tape.foresee(known + (_large_steps(rules) - 1) * s.array.size)
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
@@ -125,8 +113,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.bias is not None and rules.bias.any():
         s = tape.record(f"biased{suffix}", Add(s, _given(tape, "bias", rules.bias)))
     n, m = s.array.shape[-2:]
-    rows, n = rules.part or (None, n)
-    keep = kept(rules.mask, n, m, rows)
+    keep = kept(rules.mask, n, m)
     if keep is not None:
         mask = _given(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record(f"masked{suffix}", Masked(s, mask))

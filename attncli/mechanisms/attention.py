@@ -9,12 +9,12 @@ from __future__ import annotations
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.weights import Rules, adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
-from attncli.mechanisms.streaming import Streamed, is_large
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression, Step
 from attncli.tape.tape import Tape
+from attncli.tiles.tiled import attend, is_tiled
 
 PURPOSES = {
     "Q": "A query says what its token looks for.",
@@ -74,8 +74,8 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
         scores = given(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
         return weigh(tape, scores, values, problem.rules, name)
-    if is_large(tape, q, k, problem.rules):
-        return tape.record(name, Streamed(q, k, v, problem.rules, tape), symbol="Z")
+    if is_tiled(tape, q, k, problem.rules):
+        return attend(tape, q, k, v, problem.rules, name)
     keys = RepeatHeads(k, times) if times > 1 else k
     scores = score(tape, q, keys, problem.rules)
     return weigh(tape, scores, values, problem.rules, name)

@@ -9,7 +9,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
 from threading import Lock, Thread
@@ -19,18 +20,18 @@ T = TypeVar("T")
 
 Work = Callable[[T], None]
 
-OPENBLAS = (
+BLAS_FUNCTIONS = (
     "scipy_openblas_{}_num_threads64_",
     "openblas_{}_num_threads64_",
     "openblas_{}_num_threads",
 )
-"""What the functions are called that get and set how many threads OpenBLAS takes."""
+"""Names of the functions that get and set the number of threads of OpenBLAS, by its build."""
 
 
 def threads_available() -> int:
-    """Return how many threads are worth starting: one where those of BLAS cannot be held.
+    """Return the number of threads worth starting: one if those of BLAS cannot be held to one each.
 
-    They are as many as this process has processors, or as OMP_NUM_THREADS says, if that is less.
+    Otherwise it is the number of processors of this process, or OMP_NUM_THREADS if that is less.
     """
     if _blas_threads() is None:
         return 1
@@ -40,31 +41,32 @@ def threads_available() -> int:
     return min(count, int(most)) if most.isdecimal() and int(most) else count
 
 
-def over_threads(start: Callable[[], Work[T]], tasks: Sequence[T], threads: int) -> None:
-    """Do tasks on so many threads, of which this one is the first; the last task comes first.
+def over_threads(start: Callable[[], Work[T]], tasks: Iterable[T], threads: int) -> None:
+    """Do tasks in order on several threads, of which this one is the first.
 
     Args:
-        start: called once in every thread; it returns what does a task there.
-        tasks: what there is to do, in any order.
-        threads: how many; with several, a matrix product takes one thread.
+        start: called once in every thread; returns the function that does a task there.
+        tasks: what there is to do.
+        threads: the number of threads; with several, a matrix product takes one thread.
 
     Raises:
-        Exception: the first one that a task raises, when the other threads have stopped.
+        Exception: that of the earliest task that failed, when the other threads have stopped.
     """
-    rest, errors = list(tasks), list[BaseException]()
+    rest, errors = deque(enumerate(tasks)), dict[int, BaseException]()
 
     def run() -> None:
+        number = -1
         try:
             work = start()
             while True:
                 try:
-                    task = rest.pop()
+                    number, task = rest.popleft()
                 except IndexError:  # another thread may have taken the last one
                     return
                 work(task)
         except BaseException as error:
             rest.clear()
-            errors.append(error)
+            errors[number] = error
 
     others = [Thread(target=run) for _ in range(min(threads, len(rest)) - 1)]
     with _one_thread_each() if others else nullcontext():
@@ -74,17 +76,17 @@ def over_threads(start: Callable[[], Work[T]], tasks: Sequence[T], threads: int)
         for thread in others:
             thread.join()
     if errors:
-        raise errors[0]
+        raise errors[min(errors)]
 
 
 _LOCK = Lock()
 _HOLDERS: list[int] = []
-"""How many threads BLAS had before it was held, once for each who holds it now."""
+"""The number of threads of BLAS before it was held, once for each calculation that holds it."""
 
 
 @contextmanager
 def _one_thread_each() -> Iterator[None]:
-    """Let BLAS take one thread; what it took before is set again when nobody holds it any more.
+    """Let BLAS take one thread; the last calculation to end sets its earlier number again.
 
     This holds for the whole process, as OpenBLAS has no other way.
     """
@@ -113,7 +115,7 @@ def _blas_threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
         return None
     # The names are looked up in the extension and in the libraries that it has loaded.
     library = ctypes.CDLL(module.__file__)
-    for name in OPENBLAS:
+    for name in BLAS_FUNCTIONS:
         if hasattr(library, name.format("set")):
             read, write = getattr(library, name.format("get")), getattr(library, name.format("set"))
             write.argtypes, write.restype = [ctypes.c_int], None
