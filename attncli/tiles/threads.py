@@ -1,4 +1,4 @@
-"""Tasks over threads, with NumPy's matrix products held to one thread each.
+"""Tasks over threads, with the matrix products of NumPy held to one thread each.
 
 A matrix product of one tile is too small to be worth two threads, and between two products they
 would wait for each other. NumPy lets other threads run while it calculates.
@@ -9,16 +9,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from functools import cache
 from threading import Lock, Thread
 from typing import TypeVar
 
-T = TypeVar("T")
-
-Work = Callable[[T], None]
+Task = TypeVar("Task")
 
 BLAS_FUNCTIONS = (
     "scipy_openblas_{}_num_threads64_",
@@ -26,6 +22,8 @@ BLAS_FUNCTIONS = (
     "openblas_{}_num_threads",
 )
 """Names of the functions that get and set the number of threads of OpenBLAS, by its build."""
+
+_BLAS_LOCK = Lock()
 
 
 def threads_available() -> int:
@@ -41,35 +39,26 @@ def threads_available() -> int:
     return min(count, int(most)) if most.isdecimal() and int(most) else count
 
 
-def over_threads(start: Callable[[], Work[T]], tasks: Iterable[T], threads: int) -> None:
-    """Do tasks in order on several threads, of which this one is the first.
-
-    Args:
-        start: called once in every thread; returns the function that does a task there.
-        tasks: what there is to do.
-        threads: the number of threads; with several, a matrix product takes one thread.
+def over_threads(work: Callable[[Task], None], tasks: Sequence[Task], threads: int) -> None:
+    """Do tasks in order on several threads, where matrix products take one thread each.
 
     Raises:
-        Exception: that of the earliest task that failed, when the other threads have stopped.
+        Exception: that of the first task that failed; those that were not begun are left out.
     """
-    rest, errors = deque(enumerate(tasks)), dict[int, BaseException]()
+    numbered, errors = enumerate(tasks), dict[int, BaseException]()
 
     def run() -> None:
-        number = -1
-        try:
-            work = start()
-            while True:
-                try:
-                    number, task = rest.popleft()
-                except IndexError:  # another thread may have taken the last one
-                    return
+        for number, task in numbered:
+            if errors and min(errors) < number:
+                return
+            try:
                 work(task)
-        except BaseException as error:
-            rest.clear()
-            errors[number] = error
+            except BaseException as error:
+                errors[number] = error
 
-    others = [Thread(target=run) for _ in range(min(threads, len(rest)) - 1)]
-    with _one_thread_each() if others else nullcontext():
+    # This thread is the first: what it allocates is reused, while others return it to the system.
+    others = [Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
+    with _one_blas_thread() if others else nullcontext():
         for thread in others:
             thread.start()
         run()
@@ -79,33 +68,24 @@ def over_threads(start: Callable[[], Work[T]], tasks: Iterable[T], threads: int)
         raise errors[min(errors)]
 
 
-_LOCK = Lock()
-_HOLDERS: list[int] = []
-"""The number of threads of BLAS before it was held, once for each calculation that holds it."""
-
-
 @contextmanager
-def _one_thread_each() -> Iterator[None]:
-    """Let BLAS take one thread; the last calculation to end sets its earlier number again.
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, in the whole process, as OpenBLAS has no other way.
 
-    This holds for the whole process, as OpenBLAS has no other way.
+    A second calculation waits, so that it does not take the one thread for the usual number.
     """
-    blas = _blas_threads()
-    assert blas is not None  # or there would be one thread, and nothing to hold
-    read, write = blas
-    with _LOCK:
-        _HOLDERS.append(_HOLDERS[0] if _HOLDERS else read())
+    functions = _blas_threads()
+    assert functions is not None  # or there would be one thread, and nothing to hold
+    read, write = functions
+    with _BLAS_LOCK:
+        before = read()
         write(1)
-    try:
-        yield
-    finally:
-        with _LOCK:
-            before = _HOLDERS.pop()
-            if not _HOLDERS:
-                write(before)
+        try:
+            yield
+        finally:
+            write(before)
 
 
-@cache
 def _blas_threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
     """Return the functions of the OpenBLAS that NumPy has loaded; None where it uses another."""
     module = sys.modules.get("numpy._core._multiarray_umath") or sys.modules.get(

@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from math import frexp, log, prod, sqrt
+from math import log, prod, sqrt
+from threading import local
 from typing import TypeAlias
 
 import numpy as np
@@ -21,16 +22,16 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import largest_exponent
 from attncli.attention.masks import is_kept, keys_seen, of_head
 from attncli.attention.normalizers import is_out_of_range
-from attncli.attention.weights import Factor, Rules
+from attncli.attention.weights import Rules
 from attncli.records import Record
 from attncli.tape.walk import cut
 from attncli.tiles.threads import over_threads, threads_available
 
 TILE_ROWS, TILE_KEYS = 256, 512
-"""Largest rows and keys of a tile: 1 MiB of scores, which a processor's cache holds."""
+"""Rows and keys of a tile: 1 MiB of scores, which a processor's cache holds."""
 
 MAX_HIDDEN = 2**20
-"""Maximum number of hidden numbers of a tile, for score functions with a hidden layer."""
+"""Maximum number of numbers in the hidden layer of a tile."""
 
 MIN_ROWS = 32
 """With fewer rows a matrix product is slower."""
@@ -72,14 +73,13 @@ def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> T
     """
     n, m, heads = q.shape[-2], k.shape[-2], q.shape[1] * max(len(q), len(k))
     threads = threads_available()
+    size = min(TILE_ROWS * TILE_KEYS, MAX_HIDDEN // depth)
     if whole_rows:
-        rows = max(min(TILE_ROWS * TILE_KEYS // m, MAX_HIDDEN // (depth * m), n), 1)
-        keys = m
+        rows, keys = max(min(size // m, n), 1), m
     else:
-        for_each_task = -(-n * heads // (TASKS_PER_THREAD * threads))  # rounded up
-        within_hidden = max(MAX_HIDDEN // (depth * TILE_KEYS), 1)
-        rows = min(max(for_each_task, MIN_ROWS), within_hidden, TILE_ROWS, n)
-        keys = min(max(TILE_ROWS * TILE_KEYS // (rows * depth), TILE_KEYS), m)
+        of_each_task = -(-n * heads // (TASKS_PER_THREAD * threads))  # rounded up
+        rows = max(min(max(of_each_task, MIN_ROWS), TILE_ROWS, size // TILE_KEYS, n), 1)
+        keys = min(max(size // rows, TILE_KEYS), m)
     return Tiling(rows, keys, min(threads, -(-n // rows) * heads))
 
 
@@ -124,9 +124,10 @@ class TileLoop:
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
-        self.query_factor = 1.0
-        if rules.scale is not None and scores_of is None and self.is_surely_held:
-            self.query_factor = _exact_factor(rules.scale)
+        # Queries are fewer than scores. Where floats hold all scores, they are scaled instead.
+        self.scales_queries = self.is_surely_held and scores_of is None and weights_of is None
+        self.factor = 1.0 if rules.scale is None else float(rules.scale.times / rules.scale.over)
+        self.of_thread = local()
         # Several threads add to these.
         self.blocked: set[int] = set()
         self.too_large: set[str] = set()
@@ -144,21 +145,18 @@ class TileLoop:
         tasks = [(*head, part) for head in heads for part in rows]
         if self.weights_of is None:  # under a causal mask the last rows take longest
             tasks.reverse()
-        over_threads(self._worker, tasks, self.tiling.threads)
+        over_threads(self._attend, tasks, self.tiling.threads)
         for name in (name for name in CHECKED if name in self.too_large):
             raise FloatingPointError(name)
         return Attended(self.output, self.weights, self.blocked, self.is_beyond)
 
-    def _worker(self) -> Callable[[tuple[int, int, slice]], None]:
-        """Return a function that does a task, with a buffer for one thread."""
-        buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
+    def _attend(self, task: tuple[int, int, slice]) -> None:
+        """Calculate the output of some queries of one head."""
         attend = self._sum_tiles if self.weights_of is None else self._weigh_rows
-
-        def work(task: tuple[int, int, slice]) -> None:
-            with np.errstate(all="ignore"), suppress(FloatingPointError):
-                attend(*task, buffer)
-
-        return work
+        if not hasattr(self.of_thread, "buffer"):
+            self.of_thread.buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
+        with np.errstate(all="ignore"), suppress(FloatingPointError):
+            attend(*task, self.of_thread.buffer)
 
     def _sum_tiles(self, batch: int, head: int, rows: slice, buffer: Array) -> None:
         """Calculate the output of some queries by softmax."""
@@ -219,9 +217,9 @@ class TileLoop:
             self.weights[min(batch, len(self.weights) - 1), head, rows] = weights
 
     def _queries(self, batch: int, head: int, rows: slice) -> Array:
-        """Return some queries, scaled where that scales the scores exactly."""
         q: Array = self.q[min(batch, len(self.q) - 1), head, rows]
-        return q if self.query_factor == 1 else q * q.dtype.type(self.query_factor)
+        is_scaled = self.scales_queries and self.factor != 1
+        return q * q.dtype.type(self.factor) if is_scaled else q
 
     def _adjusted(
         self, q: Array, batch: int, head: int, rows: slice, keys: slice, buffer: Array
@@ -234,11 +232,8 @@ class TileLoop:
         else:
             scores[...] = self.scores_of(q[None, None], k[None, None])[0, 0]
         self._check(scores, "scores")
-        if (factor := self.rules.scale) is not None and self.query_factor == 1:
-            if factor.times != 1:
-                scores *= float(factor.times)
-            if factor.over != 1:
-                scores /= float(factor.over)
+        if not self.scales_queries and self.factor != 1:
+            scores *= self.factor
             self._check(scores, "scaled")
         if (cap := self.rules.softcap) is not None:
             scores /= float(cap)
@@ -303,16 +298,6 @@ def _is_ordinary(most: float, v: Array) -> bool:
     half = largest_exponent(v.dtype) / 2
     values = max(float(v.max()), -float(v.min()))
     return most <= half and (values == 0 or abs(log(values)) <= half / 2)
-
-
-def _exact_factor(scale: Factor) -> float:
-    """Return the scale where it is a power of two and makes numbers smaller; else 1.
-
-    Then the queries may be scaled in place of the scores, and no digit changes.
-    """
-    times, over = float(scale.times), float(scale.over)
-    is_exact = frexp(abs(times))[0] == frexp(abs(over))[0] == 0.5
-    return times / over if is_exact and abs(times) < abs(over) else 1.0
 
 
 def _largest(scores: Array) -> float:
