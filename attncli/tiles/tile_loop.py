@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from math import log, prod, sqrt
+from math import frexp, log, prod, sqrt
 from threading import local
 from typing import TypeAlias
 
@@ -124,9 +124,13 @@ class TileLoop:
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
-        # Queries are fewer than scores. Where floats hold all scores, they are scaled instead.
-        self.scales_queries = self.is_surely_held and scores_of is None and weights_of is None
-        self.factor = 1.0 if rules.scale is None else float(rules.scale.times / rules.scale.over)
+        self.times, self.over = 1.0, 1.0  # of the scores
+        if rules.scale is not None:
+            self.times, self.over = float(rules.scale.times), float(rules.scale.over)
+        # Queries are fewer than scores. A power of two changes no digit, so they are scaled instead.
+        factor = self.times / self.over
+        can_move = self.is_surely_held and scores_of is None and weights_of is None
+        self.scales_queries = can_move and frexp(abs(factor))[0] == 0.5 and abs(factor) < 1
         self.of_thread = local()
         # Several threads add to these.
         self.blocked: set[int] = set()
@@ -218,8 +222,7 @@ class TileLoop:
 
     def _queries(self, batch: int, head: int, rows: slice) -> Array:
         q: Array = self.q[min(batch, len(self.q) - 1), head, rows]
-        is_scaled = self.scales_queries and self.factor != 1
-        return q * q.dtype.type(self.factor) if is_scaled else q
+        return q * q.dtype.type(self.times / self.over) if self.scales_queries else q
 
     def _adjusted(
         self, q: Array, batch: int, head: int, rows: slice, keys: slice, buffer: Array
@@ -232,8 +235,11 @@ class TileLoop:
         else:
             scores[...] = self.scores_of(q[None, None], k[None, None])[0, 0]
         self._check(scores, "scores")
-        if not self.scales_queries and self.factor != 1:
-            scores *= self.factor
+        if not self.scales_queries:
+            if self.times != 1:
+                scores *= self.times
+            if self.over != 1:
+                scores /= self.over
             self._check(scores, "scaled")
         if (cap := self.rules.softcap) is not None:
             scores /= float(cap)
