@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.records import Record
 from attncli.rendering.blocks import Line
-from attncli.teaching.variants import Form, Variant
+from attncli.teaching.variants import Variant, VariantForm
 from attncli.teaching.work import Work
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -28,7 +28,7 @@ class Row(Record):
     flaws: int
     shown: tuple[str, ...]
     work: Work
-    form: Form
+    form: VariantForm
 
     @property
     def words(self) -> str:
@@ -53,7 +53,7 @@ class Summary(Record):
     rows: Sequence[Row]
 
     @property
-    def form(self) -> Form:
+    def form(self) -> VariantForm:
         """What all variants have in common."""
         return self.rows[0].form
 
@@ -165,7 +165,7 @@ def _made_in_some(summary: Summary) -> dict[str, int]:
     return {id_: less[id_] for id_ in summary.form.shown if id_ in less}
 
 
-def _beside(form: Form) -> dict[str, list[str]]:
+def _beside(form: VariantForm) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for one, other in form.never_apart:
         found.setdefault(one, []).append(other)

@@ -10,7 +10,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.catalogued import is_like
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.teaching.effects import Effect, Effects, Key, Question, close
+from attncli.teaching.distractors import Distractor, Distractors, Key, Question, close
 
 MOST_NAMES = 4
 
@@ -27,7 +27,7 @@ class Pool:
         places: the mistakes, each with a step in which it can be made.
         made: what can be made before, or in, a step that is asked.
         shown: what is seen in at least one calculation.
-        best: in how many numbers it is seen there at most, as `Effect.seen` counts them.
+        best: in how many numbers it is seen there at most, as `Distractor.seen` counts them.
         unasked: what can be made where no asked step is made from it.
     """
 
@@ -40,9 +40,9 @@ class Pool:
         self.unasked: dict[Key, None] = {}
         self._met: list[tuple[Array, Array]] = []
 
-    def add(self, effects: Effects) -> None:
+    def add(self, effects: Distractors) -> None:
         """Look at one more calculation."""
-        seen: list[Effect] = []
+        seen: list[Distractor] = []
         for place in ((id_, name) for id_ in MISTAKES for name in effects.trace.steps):
             for effect in effects.at(*place).values():
                 self.places[place] = None
@@ -54,11 +54,11 @@ class Pool:
                     seen.append(effect)
         self._met.append((self.indexes(seen), close(seen, effects.right, self.question.unit)))
 
-    def is_hidden(self, effect: Effect | None) -> bool:
+    def is_hidden(self, effect: Distractor | None) -> bool:
         """Return whether a mistake can be made and is seen in fewer numbers than it could be."""
         return effect is not None and effect.seen < self.best.get(effect.key, 0)
 
-    def indexes(self, effects: Sequence[Effect]) -> Array:
+    def indexes(self, effects: Sequence[Distractor]) -> Array:
         """Return the places of effects among all that is shown."""
         return np.array([self.shown[effect.key] for effect in effects], int)
 
@@ -73,7 +73,7 @@ class Pool:
         found &= ~np.array(one, bool).reshape(count, count)
         return found
 
-    def alike(self, effects: Effects, seen: Sequence[Effect]) -> list[tuple[Key, Key]]:
+    def alike(self, effects: Distractors, seen: Sequence[Distractor]) -> list[tuple[Key, Key]]:
         """Return the pairs of effects that are not told apart in one calculation, but can be."""
         places = self.indexes(seen)
         both = close(seen, effects.right, self.question.unit) & self.apart[np.ix_(places, places)]

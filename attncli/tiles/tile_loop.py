@@ -127,7 +127,7 @@ class TileLoop:
         self.times, self.over = 1.0, 1.0  # of the scores
         if rules.scale is not None:
             self.times, self.over = float(rules.scale.times), float(rules.scale.over)
-        # Queries are fewer than scores. A power of two changes no digit, so they are scaled instead.
+        # A power of two changes no digit, so that queries, which are fewer, are scaled instead.
         factor = self.times / self.over
         can_move = self.is_surely_held and scores_of is None and weights_of is None
         self.scales_queries = can_move and frexp(abs(factor))[0] == 0.5 and abs(factor) < 1
