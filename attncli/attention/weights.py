@@ -1,4 +1,4 @@
-"""The heart of every mechanism: queries and keys to weights, step by step.
+"""From queries and keys to weights, step by step, as every mechanism does it.
 
 Each line is one line of the textbook, and each goes through the tape. A step that changes
 nothing is left out.
@@ -68,7 +68,7 @@ def score(
 def score_operation(
     tape: Tape, q: Expression, k: Expression, rules: Rules, suffix: str = ""
 ) -> Operation:
-    """Return what makes the scores; the tape takes what comes before it, such as a hidden layer."""
+    """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
     given = [p for p in row.parameters if p.name in values]
     parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
@@ -76,14 +76,14 @@ def score_operation(
 
 
 def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
-    """Refuse, before any of it is there, more steps of n × m numbers than memory has room for."""
+    """Raise an InputError if the steps of n × m numbers would not fit into memory."""
     queries, keys = array_of(q), array_of(k)
-    if queries.size * keys.size < SURELY_FEW:
+    if queries.size * keys.size < FEW_PRODUCTS:
         return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
     size = lead[0] * lead[1] * n * m * steps_of_scores(rules) * queries.itemsize
-    if size < SURELY_ROOM or size <= (room := free_memory()):
+    if size < ALWAYS_FREE or size <= (room := free_memory()):
         return
     times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
     message = f"the steps of {times}{n:,} × {m:,} numbers take {of_bytes(size)} of memory"
@@ -98,8 +98,11 @@ def steps_of_scores(rules: Rules) -> int:
     return 1 + sum(map(bool, adjusted)) + normalized
 
 
-SURELY_ROOM, SURELY_FEW = 2**28, 2**20
-"""Up to so many bytes nobody asks how many are free; so many products of numbers take fewer."""
+ALWAYS_FREE = 2**28
+"""Size in bytes up to which the steps are taken to fit into memory, without asking the system."""
+
+FEW_PRODUCTS = 2**20
+"""Product of the sizes of queries and keys below which the steps are surely small."""
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
@@ -152,7 +155,6 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
 
 
 def _given(tape: Tape, key: str, array: Array) -> Step:
-    """Put a matrix on the tape that broadcasts to the scores."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
     return tape.given(key, array, ("query", "key"), leading, key=key)

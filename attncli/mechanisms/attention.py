@@ -61,12 +61,12 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
 
 
 def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
-    """Return the features in pieces, one a head, unless there is one head or they are already."""
+    """Return the features cut into heads, if there are several and they are not cut yet."""
     return SplitHeads(made, heads) if problem.heads > 1 and "head" not in made.leading else made
 
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
-    """Record scores, weights and weights · V, or the last one alone where they are too large."""
+    """Record scores, weights and weights · V, or only the last one if they are large."""
     times = problem.heads // problem.kv_heads
     values = RepeatHeads(v, times) if times > 1 else v
     name = "context" if problem.heads > 1 or _goes_on(problem) else "output"

@@ -1,4 +1,4 @@
-"""A new problem: the matrices of a kind in small whole numbers, of the sizes that are asked for.
+"""A new problem: the matrices of a kind in small whole numbers.
 
 The same call gives the same numbers on every machine. They are drawn with `random.Random(0)`, in
 `INPUTS` from 0, 1 and 2, elsewhere from 0 and 1. As long as the calculation has flaws (`_flaws`),
@@ -33,7 +33,7 @@ TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
 
 WIDE, NARROW = 4, 2
-"""How wide X and all others are: not as many as there are tokens, so that no two sizes agree."""
+"""Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
 
 INPUTS = ("X", "memory", "u", "h_0")
 REDRAWS = 200
@@ -151,7 +151,7 @@ def _sizes(
 
 
 def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], str]:
-    """Return a function that gives one letter for all that the kind and the score want equal."""
+    """Return a function that maps letters which must be equal to one of them."""
     leaders: dict[str, str] = {}
 
     def leader(letter: str) -> str:
@@ -220,5 +220,4 @@ def _tried(given: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Pro
 
 
 def _flaws(trace: Trace) -> int:
-    """Return how often a calculation hides what it should show."""
     return GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)

@@ -59,7 +59,6 @@ class Trace(Record, Shown, eq=False):
 
     @property
     def output(self) -> Array:
-        """The numbers of the step `output`."""
         return self["output"].value
 
 

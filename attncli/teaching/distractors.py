@@ -161,7 +161,6 @@ class Distractors:
 
     @cached_property
     def right(self) -> dict[str, Array]:
-        """The right numbers of the asked steps."""
         return {name: self._right[name] for name in self._question.asked}
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
@@ -243,7 +242,7 @@ class Distractors:
         return min(int((~is_within(made, self._may_be(step))).sum()), ENOUGH)
 
     def _may_be(self, step: Step) -> Interval:
-        """Return the numbers that are right: steps before are written as is asked, or rounded."""
+        """Return the interval of numbers that count as right."""
         if step.name not in self._right_ones:
             ends = [step.array]
             for replay in self._ways(step):
@@ -282,7 +281,7 @@ class Distractors:
         )
 
     def _written(self, step: Step) -> Interval:
-        """Return what a right number stands for that is written with the digits that are asked."""
+        """Return the interval of a right number that is written with the digits that are asked."""
         if step.name not in self._as_written:
             unit = np.full(step.array.shape, self._question.unit)
             half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
@@ -291,7 +290,6 @@ class Distractors:
 
 
 def _divisions(made: Expression | None) -> list[Divide]:
-    """Return the divisions in an expression."""
     return [] if made is None else [node for node in walk(made) if isinstance(node, Divide)]
 
 

@@ -115,11 +115,9 @@ class Drawing:
 
     @property
     def given(self) -> Matrices:
-        """The numbers of the given problem."""
         return {key: cells.given for key, cells in self.cells.items()}
 
     def draw(self, random: Random) -> Matrices:
-        """Return new numbers for every matrix."""
         return {key: cells.draw(random) for key, cells in self.cells.items()}
 
     def redrawn(
@@ -211,7 +209,7 @@ def sketched(problem: Problem, drawn: Container[str], given: Trace) -> Trace:
 
 
 def tidy(problem: Problem) -> Callable[[str, Array], Array]:
-    """Return what takes the digits that come from floats away from the numbers of a step."""
+    """Return a function that rounds the numbers of a step to the digits that are sure."""
     skipped = SOFTMAX_STEPS if problem.normalize["name"] == "softmax" else ()
 
     def settle(name: str, array: Array) -> Array:
@@ -221,7 +219,7 @@ def tidy(problem: Problem) -> Callable[[str, Array], Array]:
 
 
 def numbers_of(matrices: Matrices) -> bytes:
-    """Return what tells drawn numbers from others."""
+    """Return a key by which drawn numbers are compared."""
     return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
 
 
@@ -265,7 +263,7 @@ def _are_multiples(numbers: Array, step: float) -> bool:
 
 
 def _values(low: float, high: float, step: float) -> tuple[float, ...]:
-    """Return the values of a range; no digit of them is due to floats."""
+    """Return the values of a range, rounded to the digits that are sure."""
     count = floor((high - low) / step + 1e-9)
     if count >= MAX_VALUES:
         message = f"from {low:g} to {high:g} there are more than {MAX_VALUES:,} values"

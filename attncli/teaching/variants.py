@@ -62,12 +62,12 @@ class Variant(Record, eq=False):
 
     @property
     def is_fair(self) -> bool:
-        """Whether it has all that is to be had."""
+        """Whether it shows all that can be shown, without flaws."""
         return not (self.hidden or self.faint or self.alike or self.flaws)
 
     @cached_property
     def work(self) -> Work:
-        """How much work it is, in the digits that are asked."""
+        """The work, in the digits that are asked."""
         return work_of(self.trace, self.form.decimals)
 
 
