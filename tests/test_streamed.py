@@ -215,6 +215,26 @@ def test_streamed_is_plain_within_the_bound_of_its_sums(
     assert min(seen[k] for k in ("warned of e^s", "wholly blocked rows", "scaled beyond 500")) > 10
 
 
+def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
+    tried: Counter[str] = Counter()
+    for seed in range(100):
+        keys = Maker(seed).problem()
+        plain = outcome(keys, None)
+        small(5, 9)
+        if isinstance(plain, str) or "weights" not in plain:
+            continue
+        found = attncli.compute(attncli.Problem(**keys), only=("weights",), alone=True)
+        one, other = found["weights"], plain["weights"]
+        assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
+        assert sorted(found.warnings) == sorted(plain.warnings)
+        # Scores up to 1000 are off by their last digits, and so are exponents.
+        digits = 1e4 * np.finfo(other.array.dtype).eps
+        np.testing.assert_allclose(one.array, other.array, digits, digits)
+        tried[keys["normalize"]["name"]] += "streamed" in found.path
+    assert set(tried) >= {"softmax", "hardmax", "sparsemax", "sum"}
+    assert min(tried[name] for name in ("softmax", "hardmax")) > 0
+
+
 @pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 40))
 def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None:
     keys = Maker(seed).problem(has_columns=False) | {"normalize": {"name": "softmax"}}

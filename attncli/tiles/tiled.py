@@ -44,7 +44,8 @@ def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     if "weights" in tape.wanted and rules.normalize.name == "none":  # the scores are the weights
         return False
     batch, heads, n, _ = q.array.shape
-    return max(batch, len(k.array)) * heads * n * k.array.shape[-2] >= MANY_SCORES
+    count: int = max(batch, len(k.array)) * heads * n * k.array.shape[-2]
+    return count >= MANY_SCORES
 
 
 class Tiled(Operation):
@@ -95,15 +96,17 @@ def attend(
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
     bias = () if rules.bias is None else (rules.bias,)
     dtype = np.result_type(queries, keys, v.array, *bias)
-    arrays = [array.astype(dtype, copy=False) for array in (queries, keys, v.array)]
+    queries, keys, values = (a.astype(dtype, copy=False) for a in (queries, keys, v.array))
     if rules.bias is not None:
         rules = replace(rules, bias=rules.bias.astype(dtype, copy=False))
     keeps_weights = "weights" in (tape.wanted or ())
-    is_whole = keeps_weights or not _can_be_summed(arrays[2], rules)
+    is_whole = keeps_weights or not _can_be_summed(values, rules)
     rows = _Rows(tape, _adjusted(rules, q, k), rules) if is_whole else None
-    tiling = tiling_of(arrays[0], arrays[1], depth, is_whole)
+    tiling = tiling_of(queries, keys, depth, is_whole)
     try:
-        loop = TileLoop(*arrays, rules, tiling, scores_of, rows and rows.weights, keeps_weights)
+        weights_of = None if rows is None else rows.weights
+        sides = queries, keys, values
+        loop = TileLoop(*sides, rules, tiling, scores_of, weights_of, keeps_weights)
         found = loop.result()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
