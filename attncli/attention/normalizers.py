@@ -126,16 +126,11 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
 
 def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
     """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
-    exponent = largest / settings.temperature * log(settings.base)
-    return exponent > precision.largest_exponent(dtype)
+    return largest / settings.temperature * log(settings.base) > precision.largest_exponent(dtype)
 
 
 def _unblocked(scores: Expression) -> Expression:
     return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
-
-
-def _middle(scores: Any) -> Any:
-    return np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
 
 
 class Shares(Divide):
@@ -291,7 +286,6 @@ class Hardmax(Operation):
     why = "All weight goes to the key with the largest score."
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a row that is wholly blocked gets zeros."""
         scores = arrays[0]
         result = np.zeros_like(scores)
         where = scores.argmax(axis=self.along, keepdims=True)
@@ -302,7 +296,8 @@ class Hardmax(Operation):
     def bounds(self, *operands: Any) -> Any:
         """1 for what is the largest for sure, 0 for what is not; else either."""
         (scores,) = operands
-        first = self.apply(_middle(scores))
+        middle = (scores.low + scores.high) / 2
+        first = self.apply(np.where(np.isinf(scores.low), scores.low, middle))
         reach = scores.high >= scores.low.max(axis=self.along, keepdims=True)
         several = reach.sum(axis=self.along, keepdims=True) > 1
         may_be = several & reach & (scores.high > -np.inf)
@@ -332,7 +327,6 @@ class Sparsemax(Operation):
     why = "The nearest shares of 1 to the scores: small ones become exactly 0."
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a row that is wholly blocked gets zeros."""
         scores = np.moveaxis(arrays[0], self.along, -1)
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
@@ -407,7 +401,7 @@ class SupportMean(Operation):
 
     def bounds(self, *operands: Any) -> Any:
         """A weight that is written as 0 may be above it."""
-        from attncli.arithmetic.intervals import hull  # which is there where ranges are
+        from attncli.arithmetic.intervals import hull
 
         upstream, weights = operands
         return hull(*(_mean(upstream, end > 0, self.along) for end in (weights.low, weights.high)))
