@@ -24,6 +24,7 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -153,47 +154,47 @@ def by_onnx(case: Case) -> Callable[[], Any]:
 
 def products_alone(case: Case) -> Callable[[], Any]:
     """Return the two matrix products of every tile, on every processor, and nothing else."""
-    from attncli.streamed import attention, threads
+    from attncli.tiles import threads, tile_loop
 
     q, k, v = arrays_of(case)
-    plan = attention.planned(q[None], k[None])
-    rows, n = plan.rows, case["n"]
+    tiling = tile_loop.tiling_of(q[None], k[None])
+    rows, n = tiling.rows, case["n"]
 
-    def start() -> Callable[[tuple[int, int]], None]:
-        scores, part = np.empty((rows, plan.keys), q.dtype), np.empty((rows, D), q.dtype)
+    buffers = threading.local()
 
-        def work(task: tuple[int, int]) -> None:
-            head, first = task
-            last = first + rows if case["mask"] else n
-            for key in range(0, min(last, n) - plan.keys + 1, plan.keys):
-                np.matmul(q[head, first : first + rows], k[head, key : key + plan.keys].T, scores)
-                np.matmul(scores, v[head, key : key + plan.keys], part)
-
-        return work
+    def work(task: tuple[int, int]) -> None:
+        if not hasattr(buffers, "scores"):
+            buffers.scores = np.empty((rows, tiling.keys), q.dtype)
+            buffers.product = np.empty((rows, D), q.dtype)
+        head, first = task
+        last = first + rows if case["mask"] else n
+        for key in range(0, min(last, n) - tiling.keys + 1, tiling.keys):
+            keys = slice(key, key + tiling.keys)
+            np.matmul(q[head, first : first + rows], k[head, keys].T, buffers.scores)
+            np.matmul(buffers.scores, v[head, keys], buffers.product)
 
     tasks = [(head, first) for head in range(case["heads"]) for first in range(0, n, rows)]
-    return lambda: threads.over_threads(start, tasks, plan.threads)
+    return lambda: threads.over_threads(work, tasks, tiling.threads)
 
 
 def exponentials_alone(case: Case) -> Callable[[], Any]:
     """Return e^s of every tile, on every processor, and nothing else."""
-    from attncli.streamed import attention, threads
+    from attncli.tiles import threads, tile_loop
 
     q, k, _ = arrays_of(case)
-    plan = attention.planned(q[None], k[None])
-    count = case["heads"] * case["n"] ** 2 // (plan.rows * plan.keys)
-    scores = -np.abs(np.random.default_rng(0).normal(size=(plan.rows, plan.keys)))
+    tiling = tile_loop.tiling_of(q[None], k[None])
+    count = case["heads"] * case["n"] ** 2 // (tiling.rows * tiling.keys)
+    scores = -np.abs(np.random.default_rng(0).normal(size=(tiling.rows, tiling.keys)))
 
-    def start() -> Callable[[int], None]:
-        given, made = scores.astype(q.dtype), np.empty(scores.shape, q.dtype)
+    given, buffers = scores.astype(q.dtype), threading.local()
 
-        def work(_: int) -> None:
-            np.exp(given, out=made)
-
-        return work
+    def work(_: int) -> None:
+        if not hasattr(buffers, "made"):
+            buffers.made = np.empty(given.shape, q.dtype)
+        np.exp(given, out=buffers.made)
 
     share = 2 if case["mask"] else 1
-    return lambda: threads.over_threads(start, range(count // share), plan.threads)
+    return lambda: threads.over_threads(work, range(count // share), tiling.threads)
 
 
 ENGINES = {

@@ -131,16 +131,13 @@ def test_imports_go_downwards(path: Path) -> None:
     assert upwards == []
 
 
-def test_the_streamed_room_has_one_door_and_one_way_to_it() -> None:
-    room = "attncli.streamed"
+def test_the_tiles_have_one_door() -> None:
+    room = "attncli.tiles"
     arrows = {(module_of(path), name) for path in MODULES for name in imported(path)}
     inwards = {(a, b) for a, b in arrows if b.startswith(room) and not a.startswith(room)}
-    assert inwards == {("attncli.mechanisms.streaming", f"{room}.attention")}
     # Mechanisms read like their textbooks: they know the operation, and no tiles or threads.
-    assert {a for a, b in arrows if b == "attncli.mechanisms.streaming"} == {
-        "attncli.mechanisms.attention",
-        "attncli.mechanisms.pooling",
-    }
+    users = ("attention", "pooling", "trace")
+    assert inwards == {(f"attncli.mechanisms.{user}", f"{room}.tiled") for user in users}
 
 
 @pytest.mark.parametrize("path", [p for p in MODULES if p.name == "__init__.py"], ids=str)

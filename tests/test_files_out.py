@@ -19,13 +19,13 @@ from hypothesis.extra import numpy as hypothesis_numpy
 
 import attncli
 from attncli.cli import sizes
-from attncli.mechanisms import streaming
 from attncli.mechanisms.compute import compute
 from attncli.rendering import pieces, record
 from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
 from attncli.rendering.selection import Selection
 from attncli.text.filenames import alike, safe
 from attncli.text.numbers import every_digit, floats, rounded, style_of, texts
+from attncli.tiles import tile_loop, tiled
 from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"
@@ -523,23 +523,24 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
 
 
 @pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
-def test_steps_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Some queries at a time, as where they are many."""
+def test_weights_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In tiles of whole rows, as where they are many."""
+    only = Selection(only=("weights",))
     for problem in attncli.load_all(path):
-        selections = [Selection(only=(name,)) for name in compute(problem).steps]
-        selections = [one for one in selections if one.only[0] in streaming.ROWS]
         every = compute(problem)
-        whole = [b"".join(FORMATS["json"].traces([every], one)) for one in selections]
+        if "weights" not in every:
+            continue
+        expected = b"".join(FORMATS["json"].traces([every], only))
         with monkeypatch.context() as patch:
-            patch.setattr(streaming, "LARGE", 1)
-            patch.setattr(streaming, "BLOCK", 8)
-            for selection, expected in zip(selections, whole, strict=True):
-                alone = compute(problem, selection.only, alone=True)
-                found = b"".join(FORMATS["json"].traces([alone], selection))
-                one, two = (numbers_of(json.loads(data)) for data in (found, expected))
-                assert one[0] == two[0]
-                # Scores up to 60 of up to 8 products each: (8 + 4)·ε·60 in an exponent.
-                np.testing.assert_allclose(one[1], two[1], rtol=2e-13, atol=1e-300)
+            patch.setattr(tiled, "MANY_SCORES", 1)
+            patch.setattr(tile_loop, "TILE_ROWS", 2)
+            patch.setattr(tile_loop, "TILE_KEYS", 3)
+            alone = compute(problem, only.only, alone=True)
+            found = b"".join(FORMATS["json"].traces([alone], only))
+        one, two = (numbers_of(json.loads(data)) for data in (found, expected))
+        assert one[0] == two[0]
+        # Scores up to 60 of up to 8 products each: (8 + 4)·ε·60 in an exponent.
+        np.testing.assert_allclose(one[1], two[1], rtol=2e-13, atol=1e-300)
 
 
 def numbers_of(found: dict[str, Any]) -> tuple[dict[str, Any], np.ndarray[Any, Any]]:
@@ -568,33 +569,26 @@ def test_large_text_is_told_of_before(
     arguments: list[str], is_told: bool, attn: Attn, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(sizes, "LARGE_TEXT", 2**18)
-    monkeypatch.setattr("attncli.attention.weights.MANY", 2**10)
     result = attn("compute", "-", *arguments, stdin=large(100), cwd=tmp_path)
     assert result.status == 0
     assert ("--only STEP writes some of them; -o FILE.npz holds all in" in result.err) is is_told
     assert result.err.startswith("warning: all steps are about ") is is_told
-    monkeypatch.setattr(sizes, "MOST_HELD", 2**10)
+    monkeypatch.setattr(sizes, "MAX_KEPT", 2**10)
     refused = attn("compute", "-", *arguments, stdin=large(100), cwd=tmp_path)
     assert (refused.status, refused.out == "") == ((2, True) if is_told else (0, result.out == ""))
 
 
-def test_the_size_that_is_told_is_about_right(attn: Attn, monkeypatch: pytest.MonkeyPatch) -> None:
-    told: list[int] = []
-    monkeypatch.setattr("attncli.attention.weights.MANY", 1)
-    monkeypatch.setattr("attncli.cli.compute.Foretold", lambda *_: told.append)
+def test_the_size_that_is_told_is_about_right() -> None:
     for path in SAMPLE_FILES:
-        told.clear()
-        problems = attncli.load_all(path)
-        if len(problems) > 1:
-            continue
-        attn("compute", path, "-f", "json")
-        steps = attncli.compute(problems[0]).steps
-        counted = streaming.LEFT_OUT - {"sum"} | {*"QKV"}  # a sum is one number per row
-        last = [step for name, step in steps.items() if name in counted]
-        if problems[0].kind in ("self", "cross"):
-            known = sum(step.array.size for step in last)
-            assert len(told) == 1, path.name
-            assert known <= told[0] <= 1.2 * known  # a mask that blocks nothing counts, too
+        for problem in attncli.load_all(path):
+            if problem.kind not in ("self", "cross"):
+                continue
+            steps = attncli.compute(problem)
+            between = ("scaled", "capped", "biased", "masked")
+            counted = ("hidden", "scores", *between, "exp", "weights", *"QKV")
+            known = sum(steps[name].array.size for name in counted if name in steps)
+            # A mask that blocks nothing counts, too.
+            assert known <= sizes.numbers_of_steps(problem) <= 1.2 * known, path.name
 
 
 def test_only_needs_a_name(attn: Attn) -> None:

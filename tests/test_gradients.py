@@ -23,7 +23,7 @@ from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sparsemax, Sum, Unblocked
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
-from attncli.mechanisms import co_attention, gradient, recurrent, streaming
+from attncli.mechanisms import co_attention, gradient, recurrent
 from attncli.notation.text import text
 from attncli.tape import operations
 from attncli.tape.derivatives import fitted
@@ -396,7 +396,7 @@ def test_derivative_of_an_operation(operation: Operation) -> None:
 
 
 def test_every_operation_of_the_forward_pass_is_tried() -> None:
-    rooms = (operations, heads, masks, normalizers, scores, recurrent, co_attention, streaming)
+    rooms = (operations, heads, masks, normalizers, scores, recurrent, co_attention)
     own = {
         name: kind
         for room in (*rooms, gradient)

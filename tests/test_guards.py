@@ -196,7 +196,7 @@ def test_steps_that_do_not_fit_into_memory_are_told_first(
         result.err
     )
     assert "--only output keeps none of them" in result.err
-    monkeypatch.setattr(weights, "SURELY_ROOM", 0)
+    monkeypatch.setattr(weights, "ALWAYS_FREE", 0)
     monkeypatch.setattr(weights, "free_memory", lambda: 3 * 10**7)
     np.savez(tmp_path / "x.npz", X=np.ones((2500, 2)))
     assert attn("compute", tmp_path / "x.npz").status == 2

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES
-from attncli.mechanisms import streaming
-from attncli.streamed import attention
+from attncli.tiles import tile_loop, tiled
 from tests.bounds import of_mixed, share_of_bound
 from tests.oracles import reference
 from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL
@@ -513,11 +512,14 @@ def test_elements_of_a_batch_know_nothing_of_each_other(keys: Keys) -> None:
 
 
 def streamed(keys: Keys, block: int) -> attncli.Trace:
-    """Calculate the output alone, so many scores at a time."""
+    """Calculate the output alone, in tiles of about so many scores."""
+
+    def tiling(q: Any, k: Any, _: int, whole_rows: bool) -> tile_loop.Tiling:
+        return tile_loop.Tiling(1 + block // 7, k.shape[-2] if whole_rows else block, 2)
+
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "LARGE", 1)
-        patch.setattr(streaming, "BLOCK", block)
-        patch.setattr(attention, "planned", lambda *_: attention.Plan(1 + block // 7, block, 2))
+        patch.setattr(tiled, "MANY_SCORES", 1)
+        patch.setattr(tile_loop, "tiling_of", tiling)
         return attncli.compute(attncli.Problem(**keys), only=("output",))
 
 

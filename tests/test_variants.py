@@ -15,8 +15,8 @@ import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.files.roster import read_roster
 from attncli.mechanisms.flaws import alike, saturated, small_flaws
+from attncli.teaching.distractors import Distractors, Question
 from attncli.teaching.drawing import Drawing, own_values, read_values
-from attncli.teaching.effects import Effects, Question
 from attncli.teaching.work import work_of
 from tests.conftest import SAMPLES, Attn
 from tests.surveys.variants import MISNAMED, MISSED, Tally, survey
@@ -117,7 +117,7 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
         assert variant.is_fair
         assert saturated(variant.trace) == 0
         assert all(np.abs(s.array[np.isfinite(s.array)]).max() < 1000 for s in variant.trace)
-        effects = Effects(variant.trace, Question(variant.trace, ["weights", "output"], 2))
+        effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
         for id_, step in itertools.product(form.shown, variant.trace):
             seen = [effect.is_seen for effect in effects.at(id_, step.name).values()]
@@ -168,7 +168,7 @@ def test_what_a_variant_hides_is_said() -> None:
     assert not variant.is_fair
     assert variant.hidden
     trace = variant.trace
-    effects = Effects(trace, Question(trace, ["output"], 2))
+    effects = Distractors(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
         assert not all(effect.is_seen for effect in effects.at(id_, at).values())
 
@@ -180,7 +180,7 @@ def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
         key: draw.integers(-1, 3, (4, 4)) for key in ("X", "W_q", "W_k", "W_v", "W_o")
     }
     trace = attncli.compute(attncli.Problem(**given, heads=2, mask="causal"))
-    effects = Effects(trace, Question(trace, trace.steps, 2))
+    effects = Distractors(trace, Question(trace, trace.steps, 2))
     found = [e for id_ in MISTAKES for name in trace.steps for e in effects.at(id_, name).values()]
     first = [list(effect.numbers) for effect in found]
     reached = [effects._question.reached([effect.key[1]]) for effect in found]
@@ -194,7 +194,7 @@ def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool
     given = attncli.Problem(Q=[[first], [1]], K=[[-2], [1]], V=[[1], [2]], mask="causal")
     trace = attncli.compute(given)
     assert (trace["exp"].array[0, 0, 0, 0] >= 0.01) == is_written
-    effects = Effects(trace, Question(trace, trace.steps, 2))
+    effects = Distractors(trace, Question(trace, trace.steps, 2))
     assert [e.seen for e in effects.at("divided_by_others", "weights").values()] == [0]
 
 
@@ -203,11 +203,11 @@ def test_digits_that_are_asked_decide_what_shows() -> None:
     given = attncli.Problem(Q=[[1, 0]], K=[[1, 0], [0, 1]], V=[[1], [2]])
     trace, seen = attncli.compute(given), []
     for decimals in (0, 1, 2):
-        effects = Effects(trace, Question(trace, ["weights"], decimals))
+        effects = Distractors(trace, Question(trace, ["weights"], decimals))
         (one,) = effects.at("not_scaled", "scaled").values()
         seen.append(one.is_seen)
     assert seen == [False, False, True]
-    tolerant = Effects(trace, Question(trace, ["weights"], 2, tolerance=1.0))
+    tolerant = Distractors(trace, Question(trace, ["weights"], 2, tolerance=1.0))
     assert not next(iter(tolerant.at("not_scaled", "scaled").values())).is_seen
 
 

@@ -23,7 +23,6 @@ class SplitHeads(Operation):
 
     @property
     def note(self) -> Formula:
-        """Said in words: it changes no number."""
         return Phrase((Words("cut into"), Number(str(self.heads)), Words("heads")))
 
     def apply(self, *arrays: Array) -> Array:
@@ -33,7 +32,6 @@ class SplitHeads(Operation):
         return np.swapaxes(pieces, 1, 2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Side by side again."""
         yield self.operand, SideBySide(upstream)
 
     def notation(self, columns: bool) -> Formula:
@@ -54,7 +52,7 @@ class RepeatHeads(Operation):
         return np.repeat(arrays[0], self.times, axis=1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """What comes back from all query heads that read a head is added up."""
+        """The sum over the query heads that read a head."""
         yield self.operand, SumSharedHeads(upstream, self.times)
 
     def notation(self, columns: bool) -> Formula:
@@ -80,7 +78,6 @@ class MergeHeads(Operation):
         return np.swapaxes(arrays[0], 1, 2).reshape(batch, 1, n, heads * width)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Cut into heads again."""
         yield self.operand, SplitHeads(upstream, array_of(self.operand).shape[1])
 
     def notation(self, columns: bool) -> Formula:

@@ -36,11 +36,11 @@ from attncli.tape.step import ALL, Derivatives, Expression, Operation, notation_
 from attncli.tape.walk import cut
 
 Mask: TypeAlias = Mapping[str, Any]
-"""What a mask is made of: values by the keys of `mask`; an empty one keeps everything."""
+"""The values of a mask by the keys of `mask`; an empty mask keeps everything."""
 
 
 class Grid(Record, eq=False):
-    """The positions that a mask is asked for."""
+    """The positions of queries and keys for which a mask is evaluated."""
 
     query: Array  # the numbers of the queries, (rows, 1)
     key: Array  # the numbers of the keys, (1, m)
@@ -54,20 +54,20 @@ Reach: TypeAlias = tuple[Bound, Bound]
 """The first and the last key that each query sees, (rows, 1) or (batch, 1, 1, 1); or infinite."""
 
 
-def kept(mask: Mask, n: int, m: int, rows: slice | None = None) -> Array | None:
-    """Return 1 where a query may attend and 0 where not, or None where nothing is blocked.
-
-    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys; so does what is
-    returned, with only some rows where these are asked for.
-    """
-    found = is_kept(mask, n, m, rows)
+def kept(mask: Mask, n: int, m: int) -> Array | None:
+    """Return 1 where a query may attend to a key and 0 where not, as `is_kept` tells."""
+    found = is_kept(mask, n, m)
     return None if found is None else found.astype(float)
 
 
 def is_kept(
     mask: Mask, n: int, m: int, rows: slice | None = None, keys: slice | None = None
 ) -> Array | None:
-    """Return where a query may attend, as `kept` does, for some rows and some keys of all."""
+    """Return where a query may attend to a key, or None if nothing is blocked.
+
+    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys, and so does the
+    result, with only some rows and keys if these are given.
+    """
     if not mask:
         return None
     grid = _grid(mask, n, m, rows or slice(0, n), keys or slice(0, m))
@@ -80,10 +80,10 @@ def is_kept(
 
 
 def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
-    """Return between which keys all stand that any of some queries see, and those that all see.
+    """Return the range of keys that any of some queries may see, and of those that all surely see.
 
-    Positions and lengths tell. Where there is a form without a reach, such as a matrix, nobody
-    knows that all see a key before `is_kept` is asked.
+    Both follow from positions and lengths. If the mask has a form without a reach, such as a
+    matrix, the second range is empty.
     """
     any_first, any_last = all_first, all_last = 0.0, m - 1.0
     grid = _grid(mask, n, m, rows, slice(0, m))
@@ -121,7 +121,7 @@ def _grid(mask: Mask, n: int, m: int, rows: slice, keys: slice) -> Grid:
 
 
 def within(reach: Callable[[Any, Grid], Reach]) -> Callable[[Any, Grid], Array]:
-    """Return what is kept by a form that keeps every key from the first to the last of a reach."""
+    """Return the function that keeps every key from the first to the last of a reach."""
 
     def keeps(value: Any, grid: Grid) -> Array:
         first, last = reach(value, grid)
@@ -152,7 +152,7 @@ def lengths(real: Array, grid: Grid) -> Reach:
 
 
 def window(sides: tuple[int, int], grid: Grid) -> Reach:
-    """A query sees so many keys to its left and right."""
+    """A query sees the keys within two distances, to its left and to its right."""
     left, right = sides
     first = grid.position - left if left >= 0 else 0
     return first, grid.position + right if right >= 0 else np.inf
@@ -170,7 +170,7 @@ def check_lengths(real: Array, batch: int, m: int) -> None:
 
 
 BLOCKING = -1e4
-"""What other tools add to a score to block it is this or less."""
+"""Largest number that other tools add to a score to block it."""
 
 
 def _zeros_and_ones(raw: object, path: KeyPath) -> Array:
@@ -206,13 +206,13 @@ PAIR: tuple[Schema, ...] = (
     STRING | {"pattern": TWO_WORDS},
 )
 
-BLOCK: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
+MASK_TEXT: Schema = {"type": ["string", "boolean"]}  # true alone is a matrix of one number
 
-ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (BLOCK, *BITS), stack="either", broadcasts=True)
+ZEROS_AND_ONES = ArrayForm(_zeros_and_ones, (MASK_TEXT, *BITS), stack="either", broadcasts=True)
 LENGTHS = Form(to_vector, (whole_number(0), STRING, *in_one_line(whole_number(0))))
 WINDOW = Form(_window, PAIR)
 POSITION = {"align": choice(("top-left", "bottom-right")), "offset": count(least=None)}
-"""Which query and key stand at the same position, and how many keys are before the first query."""
+"""Keys of `mask` that align queries with keys, and count the keys before the first query."""
 
 
 class MaskForm(Record):

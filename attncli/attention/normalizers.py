@@ -27,7 +27,7 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 
 LARGE_EXPONENT = 300.0
-"""From where on ranges of e^s would leave the range of a float."""
+"""Largest |s| for which an interval of e^s surely stays within floats, whatever the base."""
 
 KEYS = -1
 """The axis of the keys in a score matrix; its other one is that of the queries."""
@@ -43,7 +43,7 @@ class Normalizer(Record):
 
 
 def softmax(tape: Tape, scores: Expression, settings: Normalize, suffix: str) -> Expression:
-    """e^s divided by the row's sum of e^s, in the two steps of a hand."""
+    """e^s divided by the row's sum of e^s, in two steps."""
     shift = None
     if _out_of_range(array_of(scores), settings):
         shift = settings.along
@@ -126,16 +126,11 @@ def _out_of_range(scores: Array, settings: Normalize) -> bool:
 
 def is_out_of_range(largest: float, dtype: np.dtype[Any], settings: Normalize) -> bool:
     """Return whether base^(s / temperature) may be beyond a float, for |s| up to the largest."""
-    exponent = largest / settings.temperature * log(settings.base)
-    return exponent > precision.largest_exponent(dtype)
+    return largest / settings.temperature * log(settings.base) > precision.largest_exponent(dtype)
 
 
 def _unblocked(scores: Expression) -> Expression:
     return Unblocked(scores) if (array_of(scores) == -np.inf).any() else scores
-
-
-def _middle(scores: Any) -> Any:
-    return np.where(np.isinf(scores.low), scores.low, (scores.low + scores.high) / 2)
 
 
 class Shares(Divide):
@@ -160,7 +155,7 @@ class Shares(Divide):
 class Exp(Operation):
     """base^(s / temperature), softmax's first step.
 
-    A hand never shifts the scores first; a float needs that where base^s is beyond its range.
+    The scores are shifted first only where floats cannot hold base^s.
     """
 
     operand: Expression
@@ -186,7 +181,7 @@ class Exp(Operation):
         return precision.power(self.base, scores, shift, self.temperature)
 
     def bounds(self, *operands: Any) -> Any:
-        """As `apply`; from 300 on the largest score is subtracted first, whatever the base."""
+        """As `apply`; beyond `LARGE_EXPONENT` the largest score is subtracted first."""
         (scores,) = operands
         along = -1 if self.shift_along is None else self.shift_along
         ends = (end.max(axis=along, keepdims=True) for end in (scores.low, scores.high))
@@ -203,7 +198,7 @@ class Exp(Operation):
         yield self.operand, self.slope(Hadamard(upstream, result))
 
     def slope(self, product: Expression) -> Expression:
-        """Return a product times what the exponent grows by with each score."""
+        """Return a product times the derivative of the exponent, ln(base) / temperature."""
         if self.base == np.e:
             is_plain = self.temperature == 1
             return product if is_plain else Scale(product, over=self.temperature)
@@ -247,7 +242,6 @@ class Sum(Operation):
         return result
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """The same for each number of the line."""
         yield self.operand, Spread(upstream, array_of(self.operand).shape)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -277,7 +271,6 @@ class Unblocked(Operation):
         return because(unblocked, arrays[0], "{seen}", blocked)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """0 where it is blocked."""
         yield self.operand, passed(upstream, self.operand, infinite=True)
 
     def notation(self, columns: bool) -> tree.Formula:
@@ -293,7 +286,6 @@ class Hardmax(Operation):
     why = "All weight goes to the key with the largest score."
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a row that is wholly blocked gets zeros."""
         scores = arrays[0]
         result = np.zeros_like(scores)
         where = scores.argmax(axis=self.along, keepdims=True)
@@ -304,18 +296,15 @@ class Hardmax(Operation):
     def bounds(self, *operands: Any) -> Any:
         """1 for what is the largest for sure, 0 for what is not; else either."""
         (scores,) = operands
-        first = self.apply(_middle(scores))
+        middle = (scores.low + scores.high) / 2
+        first = self.apply(np.where(np.isinf(scores.low), scores.low, middle))
         reach = scores.high >= scores.low.max(axis=self.along, keepdims=True)
         several = reach.sum(axis=self.along, keepdims=True) > 1
         may_be = several & reach & (scores.high > -np.inf)
         return type(scores)(np.where(may_be, 0.0, first), np.where(may_be, 1.0, first))
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """There is none: it jumps, and between the jumps it does not move.
-
-        Raises:
-            InputError: always.
-        """
+        """Raise an InputError: hardmax jumps, and does not move between the jumps."""
         raise fail(
             "hardmax has no derivative: its weights jump from one key to another, and do not "
             "change between the jumps",
@@ -338,7 +327,6 @@ class Sparsemax(Operation):
     why = "The nearest shares of 1 to the scores: small ones become exactly 0."
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a row that is wholly blocked gets zeros."""
         scores = np.moveaxis(arrays[0], self.along, -1)
         largest = scores.max(axis=-1, keepdims=True)
         blocked = largest == -np.inf
@@ -403,7 +391,6 @@ class SupportMean(Operation):
 
     @property
     def trailing(self) -> tuple[str, ...]:
-        """As of a sum."""
         return Sum(self.upstream, self.along).trailing
 
     def apply(self, *arrays: Array) -> Array:
@@ -414,7 +401,7 @@ class SupportMean(Operation):
 
     def bounds(self, *operands: Any) -> Any:
         """A weight that is written as 0 may be above it."""
-        from attncli.arithmetic.intervals import hull  # which is there where ranges are
+        from attncli.arithmetic.intervals import hull
 
         upstream, weights = operands
         return hull(*(_mean(upstream, end > 0, self.along) for end in (weights.low, weights.high)))
@@ -426,7 +413,6 @@ class SupportMean(Operation):
 
 
 def _mean(numbers: Any, where: Array, along: int) -> Any:
-    """Return the mean of some of the numbers of each line."""
     count = np.maximum(where.sum(axis=along, keepdims=True), 1)
     mean = np.where(where, numbers, 0.0).sum(axis=along, keepdims=True) / count
     return mean.astype(numbers.dtype)  # which NumPy makes double precision by a whole number

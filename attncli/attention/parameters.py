@@ -1,4 +1,4 @@
-"""What score functions and normalisers are told: parameters of their own, and shared settings."""
+"""Parameters of score functions and normalisers, and the settings that normalisers share."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ class Parameter(Record):
 
     @cached_property
     def form(self) -> Form:
-        """How it is written: one axis makes a vector, two make a matrix."""
+        """How it is written: a number, a vector or a matrix, by its number of axes."""
         return (self.number, vector(), matrix())[len(self.shape)]
 
 
 def _base(raw: object, path: KeyPath) -> float | str:
-    """Return what softmax raises to the power of the scores; the letter e stays as written."""
+    """Return the base of softmax; the letter e stays a letter."""
     return "e" if isinstance(raw, str) and raw.strip() == "e" else number(above=1).read(raw, path)
 
 

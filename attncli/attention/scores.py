@@ -175,7 +175,7 @@ class Cosine(Pairs):
         return cosines
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Only what stands at right angles to a vector turns it, the less the longer it is."""
+        """Only the part at right angles to a vector turns it, the less the longer it is."""
         yield self.q, ThroughCosine(upstream, result, self.q, self.k)
         back, cosines = Transposed(upstream), Transposed(result)
         yield self.k, ThroughCosine(back, cosines, self.k, self.q)
@@ -203,7 +203,7 @@ class GaussianExponent(Pairs):
         return result
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """dq_i = Σ_j ds_ij (k_j − q_i) / width², and for k with the two changed about."""
+        """dq_i = Σ_j ds_ij (k_j − q_i) / width², and the same for k with q and k exchanged."""
         yield self.q, ThroughDistance(upstream, self.q, self.k, self.width)
         yield self.k, ThroughDistance(Transposed(upstream), self.k, self.q, self.width)
 
@@ -224,7 +224,6 @@ class EachPair(Pairs):
         return q[..., :, None, :] + k[..., None, :, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """The sum over the pairs that each is in."""
         yield self.q, SumPairs(upstream, -2)
         yield self.k, SumPairs(upstream, -3)
 
@@ -247,7 +246,7 @@ class ConcatenatePairs(Pairs):
         return np.concatenate([q, k], axis=-1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """Each one's own columns, summed over the pairs that it is in."""
+        """The columns of each, summed over its pairs."""
         for along, (side, found) in zip((-2, -3), features(upstream, self.q, self.k), strict=True):
             yield side, SumPairs(found, along)
 

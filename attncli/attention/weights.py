@@ -1,4 +1,4 @@
-"""The heart of every mechanism: queries and keys to weights, step by step.
+"""From queries and keys to weights, step by step, as every mechanism does it.
 
 Each line is one line of the textbook, and each goes through the tape. A step that changes
 nothing is left out.
@@ -18,15 +18,12 @@ from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES
 from attncli.errors import fail
 from attncli.notation.tree import Formula
-from attncli.records import EMPTY, Record, replace
+from attncli.records import EMPTY, Record
 from attncli.tape.operations import Add, Scale, SoftCap
-from attncli.tape.step import ALL, LEADING, Expression, Operation, Step
+from attncli.tape.step import LEADING, Expression, Operation, Step
 from attncli.tape.tape import Tape
-from attncli.tape.walk import array_of, cut
+from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
-
-MANY = 2**18
-"""From so many scores on it is told how many numbers the steps will have."""
 
 
 class Rules(Record, eq=False):
@@ -39,12 +36,6 @@ class Rules(Record, eq=False):
     bias: Array | None = None  # added to the scores, broadcasting to (batch, head, n, m), or None
     mask: Mask = EMPTY  # what may be attended to
     normalize: Normalize = Normalize()  # how scores become weights
-    part: tuple[slice, int] | None = None  # which of how many queries these are; None for all
-
-    def of_rows(self, rows: slice, n: int) -> Rules:
-        """Return the rules for some of the n queries, where they are taken in pieces."""
-        bias = None if self.bias is None else cut(self.bias, (rows, ALL))
-        return replace(self, bias=bias, part=(rows, n))
 
 
 class Factor(Record):
@@ -77,7 +68,7 @@ def score(
 def score_operation(
     tape: Tape, q: Expression, k: Expression, rules: Rules, suffix: str = ""
 ) -> Operation:
-    """Return what makes the scores; the tape takes what comes before it, such as a hidden layer."""
+    """Return the operation that makes the scores; a hidden layer before it is recorded."""
     row, values = SCORES[rules.score], rules.parameters
     given = [p for p in row.parameters if p.name in values]
     parameters = {p.name: _parameter(tape, p, values[p.name]) for p in given}
@@ -85,14 +76,14 @@ def score_operation(
 
 
 def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
-    """Refuse, before any of it is there, more steps of n × m numbers than memory has room for."""
+    """Raise an InputError if the steps of n × m numbers would not fit into memory."""
     queries, keys = array_of(q), array_of(k)
-    if queries.size * keys.size < SURELY_FEW:
+    if queries.size * keys.size < FEW_PRODUCTS:
         return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
-    size = lead[0] * lead[1] * n * m * _large_steps(rules) * queries.itemsize
-    if size < SURELY_ROOM or size <= (room := free_memory()):
+    size = lead[0] * lead[1] * n * m * steps_of_scores(rules) * queries.itemsize
+    if size < ALWAYS_FREE or size <= (room := free_memory()):
         return
     times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
     message = f"the steps of {times}{n:,} × {m:,} numbers take {of_bytes(size)} of memory"
@@ -100,23 +91,23 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
     raise fail(f"{message}, and {of_bytes(room)} are free", hint=hint)
 
 
-def _large_steps(rules: Rules) -> int:
-    """Return the maximum number of steps of n × m numbers, from the scores to the weights."""
+def steps_of_scores(rules: Rules) -> int:
+    """Return the largest number of steps with n × m numbers, from the scores to the weights."""
     adjusted = rules.scale, rules.softcap, rules.bias is not None, rules.mask
     normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
     return 1 + sum(map(bool, adjusted)) + normalized
 
 
-SURELY_ROOM, SURELY_FEW = 2**28, 2**20
-"""Up to so many bytes nobody asks how many are free; so many products of numbers take fewer."""
+ALWAYS_FREE = 2**28
+"""Size in bytes up to which the steps are taken to fit into memory, without asking the system."""
+
+FEW_PRODUCTS = 2**20
+"""Product of the sizes of queries and keys below which the steps are surely small."""
 
 
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
     s = scores
-    if tape.foresee is not None and s.array.size >= MANY:
-        known = sum(step.array.size for step in tape.steps.values())
-        tape.foresee(known + (_large_steps(rules) - 1) * s.array.size)
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
         s = tape.record(f"scaled{suffix}", operation)
@@ -125,8 +116,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     if rules.bias is not None and rules.bias.any():
         s = tape.record(f"biased{suffix}", Add(s, _given(tape, "bias", rules.bias)))
     n, m = s.array.shape[-2:]
-    rows, n = rules.part or (None, n)
-    keep = kept(rules.mask, n, m, rows)
+    keep = kept(rules.mask, n, m)
     if keep is not None:
         mask = _given(tape, "mask", keep.astype(s.array.dtype))
         s = tape.record(f"masked{suffix}", Masked(s, mask))
@@ -165,7 +155,6 @@ def _parameter(tape: Tape, parameter: Parameter, value: Array | float) -> Step |
 
 
 def _given(tape: Tape, key: str, array: Array) -> Step:
-    """Put a matrix on the tape that broadcasts to the scores."""
     sizes = zip(LEADING, array.shape[:2], strict=True)
     leading = tuple(name for name, size in sizes if size > 1)
     return tape.given(key, array, ("query", "key"), leading, key=key)

@@ -4,6 +4,7 @@
 
 import sys
 from collections.abc import Iterator, Mapping
+from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +15,7 @@ from attncli.cli import shared
 from attncli.cli.key_flags import key_flags
 from attncli.cli.progress import tell
 from attncli.cli.run import Run
-from attncli.cli.sizes import Foretold
+from attncli.cli.sizes import warn_of_size
 from attncli.cli.terminal import (
     BAD_INPUT,
     Color,
@@ -118,8 +119,8 @@ def compute(
 
         run.single = out is None or not is_many(out)
     asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
-    foretold = None if asked else Foretold(chosen_format, selection)
-    traces = run.traces(names, not (row.is_page or exact), foretold)
+    foresee = partial(warn_of_size, format_=chosen_format, selection=selection)
+    traces = run.traces(names, not (row.is_page or exact), None if asked else foresee)
     if verbose:
         traces = map(_with_path, traces)
     _write(traces, chosen_format, selection, out, display, heat)

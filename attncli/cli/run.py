@@ -62,20 +62,22 @@ class Run:
         self,
         only: tuple[str, ...] = (),
         alone: bool = False,
-        foresee: Callable[[int], None] | None = None,
+        foresee: Callable[[Problem], None] | None = None,
         accept: Callable[[Trace], object] | None = None,
     ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
         With `alone`, large steps that those of `only` are made from are not kept; `foresee` is
-        called before many numbers are calculated, and may raise an error; so may `accept`, which
-        is called with each calculation.
+        called with each problem before it is calculated, and may raise an error; so may `accept`,
+        which is called with each calculation.
         """
         from attncli.mechanisms.compute import compute as calculate
 
         for problem in self.problems():
             try:
-                trace = calculate(problem, only or None, alone=alone, foresee=foresee)
+                if foresee is not None:
+                    foresee(problem)
+                trace = calculate(problem, only or None, alone=alone)
                 if accept is not None:
                     accept(trace)
             except InputError as error:

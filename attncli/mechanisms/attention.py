@@ -9,12 +9,12 @@ from __future__ import annotations
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.weights import Rules, adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
-from attncli.mechanisms.streaming import Streamed, is_large
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, Concatenate, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression, Step
 from attncli.tape.tape import Tape
+from attncli.tiles.tiled import attend, is_tiled
 
 PURPOSES = {
     "Q": "A query says what its token looks for.",
@@ -61,12 +61,12 @@ def project(tape: Tape, problem: Problem, name: str, rows: str) -> Step:
 
 
 def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
-    """Return the features in pieces, one a head, unless there is one head or they are already."""
+    """Return the features cut into heads, if there are several and they are not cut yet."""
     return SplitHeads(made, heads) if problem.heads > 1 and "head" not in made.leading else made
 
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
-    """Record scores, weights and weights · V, or the last one alone where they are too large."""
+    """Record scores, weights and weights · V, or only the last one if they are large."""
     times = problem.heads // problem.kv_heads
     values = RepeatHeads(v, times) if times > 1 else v
     name = "context" if problem.heads > 1 or _goes_on(problem) else "output"
@@ -74,8 +74,8 @@ def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v:
         scores = given(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
         return weigh(tape, scores, values, problem.rules, name)
-    if is_large(tape, q, k, problem.rules):
-        return tape.record(name, Streamed(q, k, v, problem.rules, tape), symbol="Z")
+    if is_tiled(tape, q, k, problem.rules):
+        return attend(tape, q, k, v, problem.rules, name)
     keys = RepeatHeads(k, times) if times > 1 else k
     scores = score(tape, q, keys, problem.rules)
     return weigh(tape, scores, values, problem.rules, name)

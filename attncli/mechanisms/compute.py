@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from functools import partial
 from importlib import import_module
+from typing import cast
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
@@ -37,7 +38,6 @@ def compute(
     only: str | Collection[str] | None = None,
     rounded: bool = True,
     alone: bool = False,
-    foresee: Callable[[int], None] | None = None,
     settle: Callable[[str, Array], Array] | None = None,
 ) -> Trace:
     """Calculate a problem, step by step.
@@ -45,14 +45,13 @@ def compute(
     Args:
         problem: what to calculate.
         only: the name of the step that will be read, or names, or patterns of them, all by default;
-            large steps that nobody asks for are not kept.
+            large steps of n × m numbers are then not kept, if `output` or what is made of it is
+            all that will be read.
         rounded: whether steps are rounded where the problem asks for it.
-        alone: whether the steps of `only` will be read without those that they are made from, of
-            which large ones then are not kept either.
-        foresee: called with about how many numbers all steps will have, where they are many,
-            before most of them are calculated; an error that it raises ends the calculation.
+        alone: whether the weights, if `only` names them, will be read without the steps that they
+            are made from, so that these are not kept either.
         settle: takes a step's name and numbers, and returns those that later steps use; where the
-            problem itself asks for rounded steps, they are rounded so.
+            problem itself asks for rounded steps, they are rounded instead.
 
     Returns:
         The trace, with the steps in the order of computation.
@@ -72,39 +71,54 @@ def compute(
         hint = "load reads one from a file, and attncli.Problem(X=[[1, 0], [0, 1]]) makes one"
         raise fail(f"a problem is taken here, not {type(problem).__name__}", hint=hint)
     names = keys_of(only)
-    if names:
-        from attncli.tape.words import ALIASES, may_mean_step
-
-        with located(problem.source):
-            for name in (name for name in names if not may_mean_step(name, KEYS)):
-                message = f"there is no step {visible(name)} in any calculation"
-                raise fail(message, hint=did_you_mean(name, ALIASES))
-    # A backward pass needs every step, whichever of them will be read.
-    wanted = None if only is None or problem.gradient else frozenset(names)
-    unrounded: Trace | None = None
-    work: Callable[[Expression], Array] = array_of
-    if rounded and problem.round is not None:
-        from attncli.tape.by_hand import by_hand
-
-        settle, work = Rounding(**problem.round), by_hand
-        unrounded = compute(problem, rounded=False)
-    tape = Tape({}, problem.columns, settle, wanted, work, alone, foresee)
     with located(problem.source):
-        name = METHODS[problem.kind]
-        method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
-        if problem.gradient:
-            from attncli.mechanisms.gradient import gradient
+        _check_names(names)
+        unrounded: Trace | None = None
+        work: Callable[[Expression], Array] = array_of
+        if rounded and problem.round is not None:
+            from attncli.tape.by_hand import by_hand
 
-            method = partial(gradient, method=method)
-        method(tape, problem)
-        told = (*problem.warnings, *tape.warnings), unrounded, (), tape.path
-        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, *told)
+            settle, work = Rounding(**problem.round), by_hand
+            unrounded = compute(problem, rounded=False)
+        wanted = None if only is None else _wanted(names, alone, problem)
+        tape = Tape({}, problem.columns, settle, wanted, work)
+        _method(problem)(tape, problem)
+        warnings = (*problem.warnings, *tape.warnings)
+        trace = Trace(problem, tape.inputs, tape.steps, tape.labels, warnings, unrounded)
         for step in (*tape.inputs.values(), *tape.steps.values()):
             step.array.flags.writeable = False
         if all(name in trace for name in names):
             return trace
-        from attncli.mechanisms.named import ADJUSTED, with_meant_steps
+        from attncli.mechanisms.named import with_meant_steps
 
-        if alone and not {*ADJUSTED, "weights"}.isdisjoint(names):  # what it equals was not kept
-            return compute(problem, only, rounded, foresee=foresee, settle=settle)
         return with_meant_steps(trace, names)
+
+
+def _check_names(names: Collection[str]) -> None:
+    """Raise an InputError for a name that no calculation has a step of."""
+    if not names:
+        return
+    from attncli.tape.words import ALIASES, may_mean_step
+
+    for name in (name for name in names if not may_mean_step(name, KEYS)):
+        message = f"there is no step {visible(name)} in any calculation"
+        raise fail(message, hint=did_you_mean(name, ALIASES))
+
+
+def _wanted(names: Collection[str], alone: bool, problem: Problem) -> frozenset[str] | None:
+    """Return the steps that will be read; None for all, which a backward pass needs."""
+    if problem.gradient:
+        return None
+    beside = () if alone or "weights" not in names else ("exp", "sum")  # which a page shows, too
+    return frozenset((*names, *beside))
+
+
+def _method(problem: Problem) -> Callable[[Tape, Problem], None]:
+    """Return the function that records the steps."""
+    name = METHODS[problem.kind]
+    method = getattr(import_module(f"attncli.mechanisms.{name}"), name)
+    if not problem.gradient:
+        return cast("Callable[[Tape, Problem], None]", method)
+    from attncli.mechanisms.gradient import gradient
+
+    return partial(gradient, method=method)

@@ -1,4 +1,4 @@
-"""What keeps the numbers of a calculation from showing what they should."""
+"""Flaws of numbers: what keeps a calculation from showing what it should."""
 
 from __future__ import annotations
 
@@ -10,17 +10,14 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import KEYS
 from attncli.mechanisms.trace import Trace
 
-LEAST, MOST = 0.01, 0.95
-"""A smaller weight, or difference of weights, is hardly seen; a larger one leaves others none."""
+MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
+"""A weight, or a difference of weights, below or above these shows too little."""
 
 GRAVE = 10
-"""So many small flaws weigh as much as a row of weights that is saturated."""
+"""Number of small flaws that weigh as much as a saturated row of weights."""
 
-GUARD = 9
-"""To so many decimals weights are rounded before they are compared with a bound.
-
-So floats that differ in their last digits from machine to machine are on the same side of it.
-"""
+WEIGHT_DECIMALS = 9
+"""Decimals of the weights that are compared, as later ones differ between machines."""
 
 
 def saturated(trace: Trace) -> int:
@@ -34,13 +31,15 @@ def saturated(trace: Trace) -> int:
 
 def _saturated(head: Array) -> int:
     least, most, several = _extent(head)
-    is_share = np.abs(np.where(head > 0, head.round(GUARD), 0.0).sum(axis=-1) - 1) < LEAST
-    is_flat = (most > MOST) | (most - least < LEAST)
+    is_share = (
+        np.abs(np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1) - 1) < MIN_WEIGHT
+    )
+    is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
     return int((several & is_share & is_flat).sum())
 
 
 def alike(trace: Trace) -> int:
-    """Return how many pairs of queries, keys and values are equal."""
+    """Return the number of pairs among Q, K and V that are equal."""
     made = _made(trace)
     return sum(
         np.array_equal(one, other) for index, one in enumerate(made) for other in made[:index]
@@ -59,7 +58,7 @@ def small_flaws(trace: Trace) -> int:
 def _small_flaws(trace: Trace) -> Iterator[int]:
     for head in _heads(trace):
         least, _, several = _extent(head)
-        yield int((several & (least < LEAST)).sum())
+        yield int((several & (least < MIN_WEIGHT)).sum())
         yield _repeated(head.round(6))
     problem = trace.problem
     for key in problem.matrices():
@@ -83,7 +82,7 @@ def _heads(trace: Trace) -> Iterator[Array]:
 
 def _extent(head: Array) -> tuple[Array, Array, Array]:
     """Return the least and the largest weight above 0 of each row, and where there are several."""
-    shares = np.where(head > 0, head.round(GUARD), np.nan)
+    shares = np.where(head > 0, head.round(WEIGHT_DECIMALS), np.nan)
     several = (head > 0).sum(axis=-1) > 1
     return np.fmin.reduce(shares, axis=-1), np.fmax.reduce(shares, axis=-1), several
 

@@ -1,7 +1,7 @@
 """The loss, the backward pass, and a step of gradient descent.
 
 The derivatives are those of the operations (`Operation.derivative`); `tape/backward.py` reads them
-off the tape. Here stands where they begin, and what is done with them.
+off the tape. This module has where they begin, and what is done with them.
 """
 
 from __future__ import annotations
@@ -99,7 +99,6 @@ class Ones(Operation):
     operand: Expression
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape gives the same."""
         return np.ones(arrays[0].shape, float if arrays[0].dtype == object else arrays[0].dtype)
 
     def bounds(self, *operands: Array) -> Array:
@@ -132,14 +131,12 @@ class SquaredError(Operation):
         yield self.operand, difference if is_half else factor
 
     def notation(self, columns: bool) -> Formula:
-        """`‖output − target‖² / 2`."""
         sides = notation_of(self.operand, columns), notation_of(self.target, columns)
         squares = Squared(Norm(minus(*sides)))
         return squares if self.over == 1 else Fraction(squares, constant(self.over))
 
 
 def _sum_of_all(array: Array) -> Array:
-    """Return the sum of all numbers, (1, 1, 1, 1)."""
     total: Array = array.sum(axis=tuple(range(array.ndim)), keepdims=True)
     return total
 
@@ -158,7 +155,6 @@ class Descent(Operation):
         return updated
 
     def notation(self, columns: bool) -> Formula:
-        """`W_q − 0.1·d_W_q`."""
         down = Times((constant(self.rate), notation_of(self.derivative_, columns)))
         return minus(notation_of(self.weight, columns), down)
 

@@ -1,4 +1,4 @@
-"""What every method starts with: the problem's matrices and words, put on the tape."""
+"""The matrices and words of a problem, put on the tape."""
 
 from __future__ import annotations
 

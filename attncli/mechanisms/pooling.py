@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
-from attncli.mechanisms.streaming import Streamed, is_large
 from attncli.problem.problem import Problem
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed
 from attncli.tape.step import Expression
 from attncli.tape.tape import Tape
+from attncli.tiles.tiled import attend, is_tiled
 
 
 def pooling(tape: Tape, problem: Problem) -> None:
@@ -31,14 +31,12 @@ def pooling(tape: Tape, problem: Problem) -> None:
     if hidden is not x:
         hidden = tape.record("hidden", hidden)
     rules = problem.rules
-    mixed: Expression
-    if is_large(tape, u, hidden, rules):
-        mixed = Streamed(u, hidden, x, rules, tape)
+    is_bent = problem.output_activation == "tanh"
+    name, symbol = ("context", "C") if is_bent else ("output", "Z")
+    if is_tiled(tape, u, hidden, rules):
+        mixed = attend(tape, u, hidden, x, rules, name, symbol)
     else:
         weights = normalize(tape, adjust(tape, score(tape, u, hidden, rules), rules), rules)
-        mixed = MatMul(weights, x)
-    if problem.output_activation == "tanh":
-        context = tape.record("context", mixed, symbol="C")
-        tape.record("output", Tanh(context), symbol="Z")
-    else:
-        tape.record("output", mixed, symbol="Z")
+        mixed = tape.record(name, MatMul(weights, x), symbol=symbol)
+    if is_bent:
+        tape.record("output", Tanh(mixed), symbol="Z")

@@ -62,11 +62,10 @@ def recurrent(tape: Tape, problem: Problem) -> None:
 STATE = "The new state is made of the input and of what came before it."
 
 ORDER = {"input_context": "xc", "state_input_context": "hxc", "plain": "hx"}
-"""What stands in A's vector, for each update: [x; c], [h; x; c] or [h; x]."""
+"""The parts of the vector that A multiplies, for each update: h, x and c."""
 
 
 def _start(tape: Tape, problem: Problem, name: str, a: Step) -> Step:
-    """Return h_0 or c_0: as given, or zeros."""
     if name in problem.given:
         start = given(tape, problem, name, ("feature",))
     else:
@@ -103,7 +102,6 @@ class Row(Operation):
         return arrays[0][..., self.place : self.place + 1, :]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """That row, and 0 in the others."""
         yield self.operand, InRow(upstream, self.place, array_of(self.operand).shape[-2])
 
     def notation(self, columns: bool) -> Formula:
@@ -148,7 +146,6 @@ class AsRow(Operation):
         return arrays[0]
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """The same."""
         yield self.operand, upstream
 
     def notation(self, columns: bool) -> Formula:
@@ -204,7 +201,7 @@ class Outer(Operation):
 
 
 class AsColumn(Operation):
-    """A vector standing up, as the formula has it."""
+    """A vector as a column, as in the formula."""
 
     operand: Expression
 
@@ -244,7 +241,6 @@ class Stacked(Parts):
         return joined(arrays, -1)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """To each the numbers that it has in the result."""
         yield from features(upstream, *self.parts)
 
 
@@ -259,7 +255,6 @@ class Below(Parts):
         return joined(arrays, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """To each its own row."""
         for place, part in enumerate(self.parts):
             yield part, Row(upstream, place)
 
@@ -280,7 +275,6 @@ class Triangle(Parts):
         return joined(padded, -2)
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """To each what is not blank of its own row."""
         for place, part in enumerate(self.parts):
             yield part, Columns(Row(upstream, place), 0, array_of(part).shape[-1])
 

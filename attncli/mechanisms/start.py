@@ -1,4 +1,4 @@
-"""A new problem: the matrices of a kind in small whole numbers, of the sizes that are asked for.
+"""A new problem: the matrices of a kind in small whole numbers.
 
 The same call gives the same numbers on every machine. They are drawn with `random.Random(0)`, in
 `INPUTS` from 0, 1 and 2, elsewhere from 0 and 1. As long as the calculation has flaws (`_flaws`),
@@ -14,6 +14,7 @@ from math import inf, prod
 from random import Random
 from typing import Any
 
+from attncli.arithmetic.elements import Array
 from attncli.attention.masks import MASKS
 from attncli.attention.scores import SCORES
 from attncli.errors import Fault, InputError, collected, fail, refuse
@@ -21,6 +22,7 @@ from attncli.forms.form import choice
 from attncli.forms.scalars import to_count
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
+from attncli.mechanisms.random_numbers import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind, Shapes
@@ -31,13 +33,15 @@ TOKENS = ("I", "love", "AI")
 MEMORY_TOKENS = ("m1", "m2")
 
 WIDE, NARROW = 4, 2
-"""How wide X and all others are: not as many as there are tokens, so that no two sizes agree."""
+"""Widths of X and of all others, which differ from the number of tokens, so that sizes show."""
 
 INPUTS = ("X", "memory", "u", "h_0")
 REDRAWS = 200
-PATIENCE = 20
-"""After so many draws one small flaw more is let pass."""
-MOST_NUMBERS = 10_000
+DRAWS_PER_FLAW = 20
+"""Number of draws after which one more small flaw is accepted."""
+
+MAX_NUMBERS = 10_000
+"""Maximum number of numbers in a new problem, its scores included."""
 
 
 def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
@@ -50,7 +54,7 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
 
     Raises:
         InputError: for an option that cannot be read or has no use in this kind, for widths that
-            do not fit together, for a problem of more than `MOST_NUMBERS` numbers.
+            do not fit together, for a problem of more than `MAX_NUMBERS` numbers.
 
     >>> start({"tokens": "I love AI"}, {"d_k": 3}).W_k.shape
     (4, 3)
@@ -147,7 +151,7 @@ def _sizes(
 
 
 def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], str]:
-    """Return a function that gives one letter for all that the kind and the score want equal."""
+    """Return a function that maps letters which must be equal to one of them."""
     leaders: dict[str, str] = {}
 
     def leader(letter: str) -> str:
@@ -164,10 +168,10 @@ def _leaders(kind: Kind, score: str, given: Container[str]) -> Callable[[str], s
 
 
 def _check_bound(count: int) -> None:
-    if count > MOST_NUMBERS:
+    if count > MAX_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
         hint = "ask for fewer tokens or heads, or for narrower matrices"
-        raise fail(f"{message}; a new one has at most {MOST_NUMBERS:,}", hint=hint)
+        raise fail(f"{message}; a new one has at most {MAX_NUMBERS:,}", hint=hint)
 
 
 def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]]) -> Problem:
@@ -181,13 +185,13 @@ def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]
     problem, fewest = _tried(given, matrices)
     keys = list(drawn)
     for number in range(REDRAWS):
-        if fewest <= number // PATIENCE:
+        if fewest <= number // DRAWS_PER_FLAW:
             break
         key = keys[number // 2 % len(keys)]
         new = _matrix(random, key, drawn[key], sparse=fewest < inf)
-        if number % 2:  # a row of it
-            row = int(random.random() * len(new))
-            new[:row], new[row + 1 :] = matrices[key][:row], matrices[key][row + 1 :]
+        if number % 2:
+            width = drawn[key][-1] if len(drawn[key]) > 1 else 1
+            new = with_new_row(random, matrices[key], new, width)
         candidate, flaws = _tried(given, matrices | {key: new})
         if flaws <= fewest:
             problem, fewest, matrices[key] = candidate, flaws, new
@@ -196,24 +200,18 @@ def _without_flaws(given: Mapping[str, Any], drawn: Mapping[str, tuple[int, ...]
     return problem
 
 
-def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> list[Any]:
-    """Return a matrix or vector of small whole numbers, as lists; a sparse one is mostly zeros."""
+def _matrix(random: Random, key: str, shape: tuple[int, ...], sparse: bool = True) -> Array:
+    """Return small whole numbers; a sparse matrix is mostly zeros."""
     zeros = 0.5 + 0.4 * random.random() if sparse else 0.4 * random.random()
-    most = 2 if key in INPUTS else 1
-
-    def cell() -> int:
-        return 0 if random.random() < zeros else 1 + int(random.random() * most)
-
-    width = shape[-1]
-    rows = [[cell() for _ in range(width)] for _ in range(prod(shape[:-1]))]
-    return rows if len(shape) > 1 else rows[0]
+    return draw(random, shape, (1.0, 2.0) if key in INPUTS else (1.0,), zeros)
 
 
-def _tried(given: Mapping[str, Any], cells: Mapping[str, object]) -> tuple[Problem, float]:
-    """Return the problem of these keys and matrices, and how many flaws it has."""
-    own = {key.partition(".")[2]: raw for key, raw in cells.items() if "." in key}
+def _tried(given: Mapping[str, Any], matrices: Mapping[str, Array]) -> tuple[Problem, float]:
+    """Return the problem of these keys and matrices, and its number of flaws."""
+    lists = {key: in_lists(array) for key, array in matrices.items()}
+    own = {key.partition(".")[2]: raw for key, raw in lists.items() if "." in key}
     values: dict[str, Any] = {**given, "score": given["score"] | own}
-    values |= {key: raw for key, raw in cells.items() if "." not in key}
+    values |= {key: raw for key, raw in lists.items() if "." not in key}
     problem = Problem(**values)
     try:
         return problem, _flaws(compute(problem))
@@ -222,5 +220,4 @@ def _tried(given: Mapping[str, Any], cells: Mapping[str, object]) -> tuple[Probl
 
 
 def _flaws(trace: Trace) -> int:
-    """Return how often a calculation hides what it should show."""
     return GRAVE * (saturated(trace) + alike(trace)) + small_flaws(trace)

@@ -11,6 +11,7 @@ from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
 from attncli.text.notebook import Shown
+from attncli.tiles.tiled import Tiled
 
 
 class Trace(Record, Shown, eq=False):
@@ -18,8 +19,7 @@ class Trace(Record, Shown, eq=False):
 
     `trace["weights"]` is a step, `trace.output` the numbers of the last one; iterating gives the
     steps in the order of computation. Where steps were rounded by hand, `unrounded` is what they
-    would be without; `added` are names of steps that change nothing (`mechanisms/named.py`), and
-    `path` says in words how steps of n × m numbers were calculated.
+    would be without; `added` are names of steps that change nothing (`mechanisms/named.py`).
     """
 
     problem: Problem
@@ -29,7 +29,6 @@ class Trace(Record, Shown, eq=False):
     warnings: tuple[str, ...] = ()
     unrounded: Trace | None = None
     added: tuple[str, ...] = ()
-    path: str = ""
 
     def __getitem__(self, name: str) -> Step:
         """Return the step of that name; a KeyError tells which there are."""
@@ -53,8 +52,13 @@ class Trace(Record, Shown, eq=False):
         return self.steps["output" if "output" in self.steps else list(self.steps)[-1]]
 
     @property
+    def path(self) -> str:
+        """How the steps of n × m numbers were calculated, in words."""
+        tiled = (step.operation for step in self if isinstance(step.operation, Tiled))
+        return next((made.path for made in tiled), "every step is calculated and kept")
+
+    @property
     def output(self) -> Array:
-        """The numbers of the step `output`."""
         return self["output"].value
 
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from attncli.records import Record
 from attncli.rendering.blocks import Line
-from attncli.teaching.variants import Form, Variant
+from attncli.teaching.variants import Variant, VariantForm
 from attncli.teaching.work import Work
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -28,7 +28,7 @@ class VariantRow(Record):
     flaws: int
     shown: tuple[str, ...]
     work: Work
-    form: Form
+    form: VariantForm
 
     @property
     def name(self) -> str:
@@ -57,7 +57,7 @@ class Summary(Record):
     rows: Sequence[VariantRow]
 
     @property
-    def form(self) -> Form:
+    def form(self) -> VariantForm:
         return self.rows[0].form
 
     @property

@@ -57,7 +57,7 @@ class WithoutNoise:
     """
 
     def __init__(self) -> None:
-        self.known: dict[int, tuple[Array, Interval]] = {}
+        self.known: dict[Operation, tuple[Array, Interval]] = {}
 
     def __call__(self, expression: Expression) -> Array:
         """Return the array of an expression of steps whose arrays are from here, or forward."""
@@ -70,13 +70,18 @@ class WithoutNoise:
         off = _distance(array)
         wide = Interval(np.minimum(ranges.low, array - off), np.maximum(ranges.high, array + off))
         ends = (np.where(is_noise, 0.0, end) for end in (wide.low, wide.high))
-        self.known[id(array)] = array, Interval(*ends)
+        self.known[expression] = array, Interval(*ends)
         return array
 
     def about(self, step: Step) -> Interval:
         """Return the ranges in which the numbers of a step may be."""
-        if id(step.array) in self.known:
-            return self.known[id(step.array)][1]
+        made = step.operation
+        if step.backward and isinstance(made, Step):
+            return self.about(made)
+        if isinstance(made, Operation) and made in self.known:
+            array, ranges = self.known[made]
+            if array is step.array:  # unless the numbers were settled since
+                return ranges
         off = 0.0 if step.operation is None else NOISE * _distance(step.array)
         return Interval(step.array - off, step.array + off)
 

@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from itertools import chain, count
 
 from attncli.arithmetic.elements import Array
-from attncli.errors import fail
+from attncli.arithmetic.floats import all_finite
+from attncli.errors import InputError, fail
 from attncli.notation.text import text
 from attncli.tape.step import Expression, Step, notation_of
 from attncli.tape.walk import array_of
@@ -20,16 +21,12 @@ class Tape:
         columns: whether a token is a column on paper.
         settle: called with a step's name and array before it is handed on; what it returns takes
             the array's place (hand rounding, a student's own numbers).
-        wanted: names of the steps that anybody will read; None for all.
+        wanted: names of the steps that will be read; None for all.
         work: how the array of an operation is worked out.
-        alone: whether wanted steps will be read without those that they are made from.
-        foresee: called with how many numbers all steps will have, where they are many, before most
-            of them are calculated; it may raise an error.
 
     Attributes:
         group: what the steps that follow are shown under, such as a time step.
-        first: how many queries come before those of this tape, where these are some of all.
-        path: how the n × m steps were calculated, in words.
+        first: the number of queries before those of this tape, where it is of some rows.
         backward: whether the steps that follow are of the backward pass.
     """
 
@@ -40,23 +37,18 @@ class Tape:
         settle: Callable[[str, Array], Array] | None = None,
         wanted: frozenset[str] | None = None,
         work: Callable[[Expression], Array] = array_of,
-        alone: bool = False,
-        foresee: Callable[[int], None] | None = None,
     ) -> None:
         self.labels = dict(labels or {})
         self.columns = columns
         self.settle = settle
         self.wanted = wanted
         self.work = work
-        self.alone = alone
-        self.foresee = foresee
         self.inputs: dict[str, Step] = {}
         self.steps: dict[str, Step] = {}
         self.warnings: list[str] = []
         self.group = ""
         self.first = 0
         self.backward = False
-        self.path = "every step is calculated and kept"
 
     def given(
         self,
@@ -95,6 +87,7 @@ class Tape:
         symbol: str = "",
         why: str = "",
         like: Step | None = None,
+        array: Array | None = None,
     ) -> Step:
         """Evaluate an operation and keep it as a step.
 
@@ -106,21 +99,21 @@ class Tape:
             symbol: the letter that papers use, the name by default.
             why: what it is for, in one sentence, where the operation does not say it.
             like: a value whose axes it has, and which it stands on paper as.
+            array: the numbers, where they have been calculated in another way.
 
         Raises:
             InputError: if a number, also one inside the operation, is beyond what a float holds.
         """
         try:
-            array = self.work(operation)
+            if array is None:
+                array = self.work(operation)
+            elif not all_finite(array):
+                raise FloatingPointError(operation)
             if self.settle is not None:
                 array = self.settle(name, array).view()
         except FloatingPointError as beyond:
-            where = f"{name} holds"
-            for part in (part for part in beyond.args if part is not operation):
-                formula = text(notation_of(part, self.columns))
-                where = f"{name} is made of {formula}, which holds"
-            message = f"{where} a number that is beyond what a float can hold"
-            raise fail(message, hint="make the numbers of the problem smaller") from None
+            inner = (part for part in beyond.args if part is not operation)
+            raise self.too_large(name, *inner) from None
         leading, trailing = operation.leading, trailing or operation.trailing
         columns = self.columns
         if like is not None:
@@ -130,6 +123,15 @@ class Tape:
         step = Step(name, symbol, leading, trailing, *about)
         self.steps[name] = step
         return step
+
+    def too_large(self, name: str, *inner: Expression) -> InputError:
+        """Return the error for a number beyond floats, of a step or inside its operation."""
+        where = f"{name} holds"
+        for part in inner:
+            formula = text(notation_of(part, self.columns))
+            where = f"{name} is made of {formula}, which holds"
+        message = f"{where} a number that is beyond what a float can hold"
+        return fail(message, hint="make the numbers of the problem smaller")
 
     def unused(self, name: str) -> str:
         """Return the name, with a number where a step has it already."""

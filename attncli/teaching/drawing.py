@@ -1,14 +1,10 @@
-"""New numbers for the matrices of a problem: like the given ones, or of values that are asked for.
-
-They come from `random.Random.random`, which Python promises to stay as it is, so a seed gives the
-same numbers on every machine.
-"""
+"""New numbers for the matrices of a problem: like the given ones, or of given values."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Container, Mapping, Sequence
-from math import floor, inf, prod
+from math import floor, prod
 from random import Random
 from typing import Any
 
@@ -19,43 +15,45 @@ from attncli.checking.agreement import largest
 from attncli.errors import InputError, fail, located
 from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
+from attncli.mechanisms.random_numbers import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace
 from attncli.tape.replay import Replay
 from attncli.text.escapes import visible
 
-MOST_NUMBERS = 2_000
-"""A problem for a hand has fewer numbers, its scores among them."""
+MAX_NUMBERS = 2_000
+"""Maximum number of numbers in a problem that is varied, its scores included."""
 
 LARGEST = 1e15
-"""A larger number has no decimals, and a problem for a hand has none so large."""
+"""Largest number in a problem that is varied: a larger one has no decimals as a float."""
 
-MOST_VALUES = 10_000
+MAX_VALUES = 10_000
+"""Maximum number of values that a number is drawn from."""
 
-STEPS = (1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.001, 0.0001)
-"""The steps that the numbers of a matrix may share, the coarsest first."""
+VALUE_STEPS = (1.0, 0.5, 0.25, 0.2, 0.1, 0.05, 0.025, 0.02, 0.01, 0.005, 0.001, 0.0001)
+"""Distances between values, of which the coarsest that fits a matrix is taken."""
 
-FEW = 10
-"""Where numbers share no step, as 1/3 and 2/3, values lie between them in about so many steps."""
+STEPS_BETWEEN = 10
+"""About how many steps lie between numbers that share no distance, such as 1/3 and 2/3."""
 
-MOST_ZEROS = 0.9
-"""The largest share of zeros with which a matrix is drawn: products of many numbers grow large."""
+MAX_ZEROS = 0.9
+"""Maximum share of zeros in a matrix. More zeros than in the given one keep products small."""
 
 RANGE = re.compile(r"(.+?)(?:\.\.|…)(.+?)(?:\s+by\s+(.+))?")
-HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
+VALUES_HINT = "write such as -2..3, '-1..1 by 0.5' or 0,1,2"
 
-TIDY = 12
-"""Behind so many decimals, digits come from floats, and are others on other machines."""
+DECIMALS_KEPT = 12
+"""Decimals to which steps are rounded: later ones differ between machines."""
 
-POWERS = ("exp", "sum", "weights")
-"""The steps of a softmax, which may be small, and in which no number is compared with another."""
+SOFTMAX_STEPS = ("exp", "sum", "weights")
+"""Steps that are not rounded: they may be small, and nothing compares their numbers."""
 
 Matrices = Mapping[str, Array]
 """The drawn matrices by key; parameters of a score function as `score.W`."""
 
 
-class Cells(Record, eq=False):
+class DrawnMatrix(Record, eq=False):
     """How one matrix is drawn.
 
     Attributes:
@@ -75,14 +73,9 @@ class Cells(Record, eq=False):
         others = [value for value in self.values if value] or [0.0]
         zeros = 0.0
         if 0.0 in self.values:
-            more = max(MOST_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
+            more = max(MAX_ZEROS - self.zeros, 0.0) * max(2 * random.random() - 1, 0.0)
             zeros = max(self.zeros + more, 1 / len(self.values))
-
-        def number() -> float:
-            is_zero = random.random() < zeros
-            return 0.0 if is_zero else others[int(random.random() * len(others))]
-
-        new = np.array([number() for _ in range(self.given.size)]).reshape(self.given.shape)
+        new = draw(random, self.given.shape, others, zeros)
         return np.where(self.drawn, new, self.given)
 
 
@@ -108,13 +101,13 @@ class Drawing:
         self._problem = problem
         with located(problem.source):
             _check_size(problem)
-        self.cells: dict[str, Cells] = {}
+        self.cells: dict[str, DrawnMatrix] = {}
         for key, array in problem.matrices().items():
             given, drawn = array.astype(float), np.isfinite(array)
             if key.startswith("mask") or (not drawn.all() and len(np.unique(given[drawn])) < 2):
                 continue
             own = values or own_values(given[drawn])
-            self.cells[key] = Cells(own, given, drawn, float((given[drawn] == 0).mean()))
+            self.cells[key] = DrawnMatrix(own, given, drawn, float((given[drawn] == 0).mean()))
         self._fixed = _fixed(problem, self.cells)
         cells = self.cells.values()
         is_one = all(np.isin(c.given[c.drawn], c.values).all() for c in cells)
@@ -122,11 +115,9 @@ class Drawing:
 
     @property
     def given(self) -> Matrices:
-        """The numbers of the given problem."""
         return {key: cells.given for key, cells in self.cells.items()}
 
     def draw(self, random: Random) -> Matrices:
-        """Return new numbers for every matrix."""
         return {key: cells.draw(random) for key, cells in self.cells.items()}
 
     def redrawn(
@@ -144,12 +135,8 @@ class Drawing:
         key = keys[number // 3 % len(keys)]
         before, new = matrices[key], self.cells[key].draw(random)
         if number % 3:
-            lines = -1 if number % 3 == 2 or before.ndim < 2 else before.shape[-1]
-            found = before.copy()
-            rows, others = (a.reshape(-1, max(lines, 1)) for a in (found, new))
-            row = int(random.random() * len(rows))
-            rows[row] = others[row]
-            new = found
+            is_number = number % 3 == 2 or before.ndim < 2
+            new = with_new_row(random, before, new, 1 if is_number else before.shape[-1])
         return {**matrices, key: new}
 
     def problem(
@@ -222,26 +209,18 @@ def sketched(problem: Problem, drawn: Container[str], given: Trace) -> Trace:
 
 
 def tidy(problem: Problem) -> Callable[[str, Array], Array]:
-    """Return what takes the digits that come from floats away from the numbers of a step."""
-    skipped = POWERS if problem.normalize["name"] == "softmax" else ()
+    """Return a function that rounds the numbers of a step to the digits that are sure."""
+    skipped = SOFTMAX_STEPS if problem.normalize["name"] == "softmax" else ()
 
     def settle(name: str, array: Array) -> Array:
-        return array if skipped and name.startswith(skipped) else array.round(TIDY) + 0.0
+        return array if skipped and name.startswith(skipped) else array.round(DECIMALS_KEPT) + 0.0
 
     return settle
 
 
 def numbers_of(matrices: Matrices) -> bytes:
-    """Return what tells drawn numbers from others."""
+    """Return a key by which drawn numbers are compared."""
     return b"".join((array + 0.0).tobytes() for array in matrices.values())  # −0 becomes 0
-
-
-def in_lists(array: Array) -> Any:
-    """Return an array as nested lists, in which whole numbers are integers."""
-    if array.ndim > 1:
-        return [in_lists(part) for part in array]
-    numbers = array.tolist()
-    return [int(x) if abs(x) < inf and x == int(x) else x for x in numbers]
 
 
 def _check_size(problem: Problem) -> None:
@@ -249,9 +228,9 @@ def _check_size(problem: Problem) -> None:
     scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
     count = scores + sum(array.size for array in problem.matrices().values())
     hint = "variants are for problems that are worked by hand"
-    if count > MOST_NUMBERS:
+    if count > MAX_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
-        raise fail(f"{message}; one that is varied has at most {MOST_NUMBERS:,}", hint=hint)
+        raise fail(f"{message}; one that is varied has at most {MAX_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
         if (most := largest(array)) > LARGEST:
             message = f"{key} holds a number as large as {most:g}; at most {LARGEST:g} is varied"
@@ -265,12 +244,12 @@ def own_values(numbers: Array) -> tuple[float, ...]:
     ((0.5, 1.0, 1.5, 2.0), (-1.0, 0.0, 1.0))
     """
     low, high = float(numbers.min()), float(numbers.max())
-    shared = (step for step in STEPS if _are_multiples(numbers, step))
+    shared = (step for step in VALUE_STEPS if _are_multiples(numbers, step))
     step = next(shared, 0.0)
     if not step:
         spread = (high - low) or abs(high) or 1.0
-        step = 10.0 ** int(f"{spread / FEW:e}".partition("e")[2])
-    while (high - low) / step >= MOST_VALUES - 1:
+        step = 10.0 ** int(f"{spread / STEPS_BETWEEN:e}".partition("e")[2])
+    while (high - low) / step >= MAX_VALUES - 1:
         step *= 10
     if low == high:  # the neighbours, but for a sign that the given number has not
         low, high = max(low - step, 0.0) if low > 0 else low - step, high + step
@@ -284,10 +263,10 @@ def _are_multiples(numbers: Array, step: float) -> bool:
 
 
 def _values(low: float, high: float, step: float) -> tuple[float, ...]:
-    """Return the values of a range; no digit of them is due to floats."""
+    """Return the values of a range, rounded to the digits that are sure."""
     count = floor((high - low) / step + 1e-9)
-    if count >= MOST_VALUES:
-        message = f"from {low:g} to {high:g} there are more than {MOST_VALUES:,} values"
+    if count >= MAX_VALUES:
+        message = f"from {low:g} to {high:g} there are more than {MAX_VALUES:,} values"
         raise fail(message, "values", hint="take a coarser step, such as '-1..1 by 0.1'")
     return tuple(round(low + number * step, 12) + 0.0 for number in range(count + 1))
 
@@ -311,14 +290,14 @@ def read_values(raw: str | Sequence[float]) -> tuple[float, ...]:
             raise fail(message, "values", hint=f"write {match[2].strip()}..{match[1].strip()}")
         if step <= 0:
             message = f"the step of the values {visible(raw)} must be above 0"
-            raise fail(message, "values", hint=HINT)
+            raise fail(message, "values", hint=VALUES_HINT)
         found = _values(low, high, step)
     else:
         words = raw.strip().removeprefix("[").removesuffix("]").replace(",", " ").split()
         found = tuple(sorted({_number(word) for word in words}))
     if len(found) < 2:
         message = f"{visible(str(raw))} names {len(found) or 'no'} value{'s'[: not found]}"
-        raise fail(f"{message}, and numbers are drawn from several", "values", hint=HINT)
+        raise fail(f"{message}, and numbers are drawn from several", "values", hint=VALUES_HINT)
     return found
 
 
@@ -327,5 +306,5 @@ def _number(raw: object) -> float:
         value = to_number(raw, ("values",))
     except InputError as error:
         message = f"{visible(str(raw))} is no number to draw"
-        raise fail(message, "values", hint=error.faults[0].hint or HINT) from None
+        raise fail(message, "values", hint=error.faults[0].hint or VALUES_HINT) from None
     return float(value)

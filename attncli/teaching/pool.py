@@ -1,4 +1,4 @@
-"""What some draws of one form show between them: what a variant can be asked to show."""
+"""What some calculations of one form show together, and a variant therefore can show."""
 
 from __future__ import annotations
 
@@ -10,24 +10,25 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking.catalogued import is_like
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.teaching.effects import Effect, Effects, Key, Question, close
+from attncli.teaching.distractors import Distractor, Distractors, Key, Question, close
 
-MOST_NAMES = 4
+MAX_NAMES = 4
+"""Maximum number of steps that a reason names."""
 
 
 def may_be_one(one: Key, other: Key) -> bool:
-    """Return whether two keys are names of one mistake, which nobody need tell apart."""
+    """Return whether two keys are one mistake under two names."""
     return one[0] == other[0] or is_like(one[0], other[0])
 
 
 class Pool:
-    """What some calculations of one form show between them.
+    """What some calculations of one form show together.
 
     Attributes:
         places: the mistakes, each with a step in which it can be made.
         made: what can be made before, or in, a step that is asked.
         shown: what is seen in at least one calculation.
-        best: in how many numbers it is seen there at most, as `Effect.seen` counts them.
+        best: in how many numbers it is seen there at most, as `Distractor.seen` counts them.
         unasked: what can be made where no asked step is made from it.
     """
 
@@ -40,9 +41,9 @@ class Pool:
         self.unasked: dict[Key, None] = {}
         self._met: list[tuple[Array, Array]] = []
 
-    def add(self, effects: Effects) -> None:
+    def add(self, effects: Distractors) -> None:
         """Look at one more calculation."""
-        seen: list[Effect] = []
+        seen: list[Distractor] = []
         for place in ((id_, name) for id_ in MISTAKES for name in effects.trace.steps):
             for effect in effects.at(*place).values():
                 self.places[place] = None
@@ -54,17 +55,17 @@ class Pool:
                     seen.append(effect)
         self._met.append((self.indexes(seen), close(seen, effects.right, self.question.unit)))
 
-    def is_hidden(self, effect: Effect | None) -> bool:
-        """Return whether a mistake can be made and is seen in fewer numbers than it could be."""
+    def is_hidden(self, effect: Distractor | None) -> bool:
+        """Return whether a mistake is seen in fewer numbers than it could be."""
         return effect is not None and effect.seen < self.best.get(effect.key, 0)
 
-    def indexes(self, effects: Sequence[Effect]) -> Array:
-        """Return the places of effects among all that is shown."""
-        return np.array([self.shown[effect.key] for effect in effects], int)
+    def indexes(self, distractors: Sequence[Distractor]) -> Array:
+        """Return the indexes of distractors among all that are shown."""
+        return np.array([self.shown[distractor.key] for distractor in distractors], int)
 
     @cached_property
     def apart(self) -> Array:
-        """Which pairs of mistakes, of all that is shown, some calculation tells apart."""
+        """Which pairs of the mistakes that are shown some calculation tells apart."""
         count, keys = len(self.shown), list(self.shown)
         found = np.zeros((count, count), bool)
         for places, close_ in self._met:
@@ -73,8 +74,8 @@ class Pool:
         found &= ~np.array(one, bool).reshape(count, count)
         return found
 
-    def alike(self, effects: Effects, seen: Sequence[Effect]) -> list[tuple[Key, Key]]:
-        """Return the pairs of effects that are not told apart in one calculation, but can be."""
+    def alike(self, effects: Distractors, seen: Sequence[Distractor]) -> list[tuple[Key, Key]]:
+        """Return the pairs of mistakes that one calculation does not tell apart, but others do."""
         places = self.indexes(seen)
         both = close(seen, effects.right, self.question.unit) & self.apart[np.ix_(places, places)]
         pairs = np.argwhere(np.triu(both))
@@ -106,8 +107,8 @@ class Pool:
         for id_, steps in places.items():
             reached = self.question.reached(steps)
             names = [name for name in self.question.asked if name in reached]
-            more = ", …" if len(names) > MOST_NAMES else ""
-            found[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
+            more = ", …" if len(names) > MAX_NAMES else ""
+            found[id_] = f"no difference in {', '.join(names[:MAX_NAMES])}{more}"
         return {id_: found[id_] for id_ in MISTAKES if id_ in found and id_ not in shown}
 
     @property

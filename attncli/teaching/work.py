@@ -1,4 +1,4 @@
-"""How much work a calculation is for a hand: products, exponentials, digits to write.
+"""The work of a calculation by hand: products, exponentials, digits to write.
 
 They are counted in what every number remembers of how it was made, the terms that explain it.
 """
@@ -20,10 +20,10 @@ from attncli.tape.step import Operation, Step
 PRODUCTS = ("*", "/", "square")
 EXPONENTIALS = ("exp", "tanh", "sqrt", "^")
 TRIVIAL = (-1.0, 0.0, 1.0)
-"""Nobody works a product with one of these, nor e^0."""
+"""Operands with which a product or a power is no work."""
 
-NEAR = 1e-9
-"""So near to a number with fewer digits, a number is that one, but for what floats lose."""
+FLOAT_ERROR = 1e-9
+"""Distance within which a number is the one with fewer digits, but for the errors of floats."""
 
 
 class Work(Record):
@@ -82,6 +82,6 @@ def _digits(array: Array, decimals: int) -> int:
 
 def _written(number: float, decimals: int) -> int:
     """Return how many digits a number has when it is written."""
-    size = abs(number) + NEAR
-    is_whole = size % 1 <= 2 * NEAR
+    size = abs(number) + FLOAT_ERROR
+    is_whole = size % 1 <= 2 * FLOAT_ERROR
     return len(f"{size:.{0 if is_whole else decimals}f}".replace(".", ""))

@@ -1,4 +1,4 @@
-"""What mistakes make of the steps that are asked: the student's whole calculation, worked again."""
+"""The numbers that mistakes lead to, where a student works on from a mistake to the end."""
 
 from __future__ import annotations
 
@@ -29,21 +29,22 @@ from attncli.tape.replay import Change, Replay, Values, fitted
 from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
+from attncli.teaching.work import rough_work
 
 COARSEST = Rounding(2)
-"""The coarsest rounding of steps that are not asked for, which no mistake may look like."""
+"""Coarsest rounding of hidden steps; a distractor must differ from what it leads to."""
 
 SEEN = ROUNDED + CUT_OFF
-"""By more units of its last digit a number is off that is wrong, and not only in its last digit.
+"""Maximum distance, in units of the last digit, of a wrong number that still looks right.
 
-It may have been rounded itself, and a right number may be off by one.
+It may have been rounded itself, and the right one cut off.
 """
 
-TELLING = 2
-"""So many wrong numbers are not wrong by a slip in one of them."""
+ENOUGH = 2
+"""Number of wrong numbers that show a mistake: a single one could be any slip."""
 
 Key = tuple[str, str, int]
-"""A mistake's id, the step in which it is made, and which of the ways to make it there."""
+"""A mistake's id, the step in which it is made, and the number of the way to make it there."""
 
 
 class Question:
@@ -58,12 +59,16 @@ class Question:
     Attributes:
         asked: the names of the steps that are asked, in the order of computation.
         unit: one unit of the last digit that is asked.
+        given: the calculation.
+        usual_work: its rough work.
     """
 
     def __init__(
         self, trace: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
     ) -> None:
         names = {*asked}
+        self.given = trace
+        self.usual_work = rough_work(trace) or 1
         self.steps = tuple(trace.steps)
         self.asked = [name for name in trace.steps if name in names]
         self.decimals = decimals
@@ -86,17 +91,15 @@ class Question:
         return self._reached[begin]
 
 
-class Effect:
-    """What one mistake makes of a calculation.
+class Distractor:
+    """The wrong numbers that one mistake leads to.
 
     Attributes:
         key: which mistake, where, and in which way.
-        seen: in how many numbers it is, at most `TELLING`: where it was made, and in the first
-            asked step after that; 0 where nobody can go on. Whoever hands in everything is told by
-            the one, whoever hands in what is asked by the other; there, one wrong number alone
-            could be any slip. Powers and their sums do not tell alone, as it is right to subtract
-            a number from all scores first; the weights must be seen to be wrong, too.
-        is_asked: whether an asked step is made from it at all.
+        seen: the number of wrong numbers, up to `ENOUGH`, in the step where it is made and in the
+            first asked step after it, the lesser of both; 0 if nobody can go on. The first counts
+            for a student who hands in everything, the second for one who hands in what is asked.
+        is_asked: whether it changes an asked step.
     """
 
     def __init__(self, key: Key, seen: int, asked: Sequence[Step], replay: Replay[Array]) -> None:
@@ -108,12 +111,12 @@ class Effect:
 
     @property
     def is_seen(self) -> bool:
-        """Whether it is at all."""
+        """Whether any wrong number shows it."""
         return self.seen > 0
 
     @cached_property
     def numbers(self) -> dict[str, Array]:
-        """What the asked steps become, as far as they can be worked."""
+        """The asked steps, as far as they can be calculated."""
         found = {}
         for step in self._asked:
             try:
@@ -123,32 +126,32 @@ class Effect:
         return found
 
 
-class Effects:
-    """What each mistake makes of one calculation."""
+class Distractors:
+    """The distractors of one calculation."""
 
     def __init__(self, trace: Trace, question: Question) -> None:
         self.trace = trace
         self._question = question
         self._right = {step.name: step.array for step in trace}
-        self._found: dict[tuple[str, str], dict[Key, Effect]] = {}
+        self._found: dict[tuple[str, str], dict[Key, Distractor]] = {}
         self._divisions = {step.name: _divisions(step.operation) for step in trace}
         self._as_written: dict[str, Interval] = {}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
 
-    def at(self, id_: str, place: str) -> Mapping[Key, Effect]:
-        """Return the effects of a mistake in a step, one for each way in which it can be made."""
+    def at(self, id_: str, place: str) -> Mapping[Key, Distractor]:
+        """Return the distractors of a mistake in a step, one for each way to make it."""
         if (id_, place) not in self._found:
             found = self._found[id_, place] = {}
             changes = MISTAKES[id_].changes(self.trace[place], self.trace)
             for number, (change, _) in enumerate(changes):
-                effect = self._effect((id_, place, number), change)
-                if effect is not None:
-                    found[effect.key] = effect
+                distractor = self._distractor((id_, place, number), change)
+                if distractor is not None:
+                    found[distractor.key] = distractor
         return self._found[id_, place]
 
-    def of(self, key: Key) -> Effect | None:
-        """Return one effect; None where it cannot be had."""
+    def of(self, key: Key) -> Distractor | None:
+        """Return one distractor, or None if there is none."""
         return self.at(*key[:2]).get(key)
 
     def are_alike(self, one: Key, other: Key) -> bool:
@@ -158,11 +161,10 @@ class Effects:
 
     @cached_property
     def right(self) -> dict[str, Array]:
-        """The right numbers of the asked steps."""
         return {name: self._right[name] for name in self._question.asked}
 
-    def _effect(self, key: Key, change: Change) -> Effect | None:
-        """Return the effect of a change; None where nobody can have made it, or go on from it."""
+    def _distractor(self, key: Key, change: Change) -> Distractor | None:
+        """Return the distractor of a change; None if nobody can have made it, or can go on."""
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
@@ -174,26 +176,37 @@ class Effects:
         )
         asked = [step for step in steps if step.name in self.right]
         made = [step for step in steps if step.name in change]
-        telling = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
         try:
-            is_made = [self._is_made(replay, step, change) for step in made]
-            if None in is_made:
+            is_different = [self._is_different(replay, step, change) for step in made]
+            if None in is_different:
                 return None
-            seen = TELLING if any(is_made) else 0
-            for first in (asked[:1], telling[:1] if (made[0] not in telling) else ()):
-                for step in first:
-                    count = self._seen(replay(step), step)
-                    seen = min(seen, TELLING if count and step in made else count)
+            counts = [
+                ENOUGH if count and step in made else count
+                for step, count in self._wrong_numbers(replay, steps, asked, made)
+            ]
+            seen = min([ENOUGH, *counts]) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Effect(key, seen, asked, replay)
+        return Distractor(key, seen, asked, replay)
 
-    def _is_made(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
-        """Return whether a changed step is seen to be another; None where nobody can have made it.
+    def _wrong_numbers(
+        self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
+    ) -> list[tuple[Step, int]]:
+        """Return the steps that must show a mistake, each with its count of wrong numbers.
 
-        Nobody writes nan or ∞, or goes on from them. A vector may stand as a row or as a column.
+        They are the first one that is asked, and, where a mistake is made in powers or their sum,
+        the first one after these, as it is right to subtract a number from all scores first.
+        """
+        shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
+        after = [] if made[0] in shows else shows[:1]
+        return [(step, self._count_wrong(replay(step), step)) for step in (*asked[:1], *after)]
+
+    def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
+        """Return whether a changed step looks different; None if nobody can have made it.
+
+        Nobody writes nan or ∞, or goes on from them. A vector may be a row or a column.
         """
         found = replay(step)
         if not (found < np.inf).all():
@@ -203,7 +216,7 @@ class Effects:
         is_as_large = fitted(found, step) is not None
         if is_as_large and not is_possible(self.trace, replay, step, change, found):
             return None
-        return self._seen(found, step) > 0
+        return self._count_wrong(found, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
         """Return whether a step would have to be divided by 0, or by what is written as 0.
@@ -221,15 +234,15 @@ class Effects:
                 return True
         return False
 
-    def _seen(self, found: Array, step: Step) -> int:
-        """Return how many numbers are wrong, at most `TELLING`; a matrix of another shape is."""
+    def _count_wrong(self, found: Array, step: Step) -> int:
+        """Return the number of wrong numbers, up to `ENOUGH`; another shape counts as enough."""
         made = fitted(found, step)
         if made is None:
-            return TELLING
-        return min(int((~is_within(made, self._may_be(step))).sum()), TELLING)
+            return ENOUGH
+        return min(int((~is_within(made, self._may_be(step))).sum()), ENOUGH)
 
     def _may_be(self, step: Step) -> Interval:
-        """Return the numbers that are right: steps before are written as is asked, or rounded."""
+        """Return the interval of numbers that count as right."""
         if step.name not in self._right_ones:
             ends = [step.array]
             for replay in self._ways(step):
@@ -268,7 +281,7 @@ class Effects:
         )
 
     def _written(self, step: Step) -> Interval:
-        """Return what a right number stands for that is written with the digits that are asked."""
+        """Return the interval of a right number that is written with the digits that are asked."""
         if step.name not in self._as_written:
             unit = np.full(step.array.shape, self._question.unit)
             half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
@@ -277,18 +290,17 @@ class Effects:
 
 
 def _divisions(made: Expression | None) -> list[Divide]:
-    """Return the divisions in an expression."""
     return [] if made is None else [node for node in walk(made) if isinstance(node, Divide)]
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
-    """Return whether one array is the other, a row or a column, turned round."""
+    """Return whether one array is the other, a row or a column, transposed."""
     is_vector = one.size == other.size and one.size in one.shape
     return is_vector and bool(is_same(one.ravel(), other.ravel()).all())
 
 
-def close(effects: Sequence[Effect], right: Mapping[str, Array], unit: float) -> Array:
-    """Return which effects give the same asked numbers, (effects, effects)."""
+def close(effects: Sequence[Distractor], right: Mapping[str, Array], unit: float) -> Array:
+    """Return a matrix of which pairs of distractors give the same asked numbers."""
     found = np.zeros((len(effects), len(effects)), bool)
     groups: dict[object, list[tuple[int, Array]]] = {}
     for index, effect in enumerate(effects):

@@ -1,1 +1,0 @@
-"""Attention over many tokens whose n × m scores are never all there; `attention` is the door."""

@@ -1,0 +1,103 @@
+"""Tasks over threads, with the matrix products of NumPy held to one thread each.
+
+A matrix product of one tile is too small to be worth two threads, and between two products they
+would wait for each other. NumPy lets other threads run while it calculates.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from threading import Lock, Thread
+from typing import TypeVar
+
+Task = TypeVar("Task")
+
+BLAS_FUNCTIONS = (
+    "scipy_openblas_{}_num_threads64_",
+    "openblas_{}_num_threads64_",
+    "openblas_{}_num_threads",
+)
+"""Names of the functions that get and set the number of threads of OpenBLAS, by its build."""
+
+_BLAS_LOCK = Lock()
+
+
+def threads_available() -> int:
+    """Return the number of threads worth starting: one if those of BLAS cannot be held to one each.
+
+    Otherwise it is the number of processors of this process, or OMP_NUM_THREADS if that is less.
+    """
+    if _blas_threads() is None:
+        return 1
+    has_affinity = hasattr(os, "sched_getaffinity")  # as Linux has
+    count = len(os.sched_getaffinity(0)) if has_affinity else os.cpu_count() or 1
+    most = os.environ.get("OMP_NUM_THREADS", "")
+    return min(count, int(most)) if most.isdecimal() and int(most) else count
+
+
+def over_threads(work: Callable[[Task], None], tasks: Sequence[Task], threads: int) -> None:
+    """Do tasks in order on several threads, where matrix products take one thread each.
+
+    Raises:
+        Exception: that of the first task that failed; those that were not begun are left out.
+    """
+    numbered, errors = enumerate(tasks), dict[int, BaseException]()
+
+    def run() -> None:
+        for number, task in numbered:
+            if errors and min(errors) < number:
+                return
+            try:
+                work(task)
+            except BaseException as error:
+                errors[number] = error
+
+    # This thread is the first: what it allocates is reused, while others return it to the system.
+    others = [Thread(target=run) for _ in range(min(threads, len(tasks)) - 1)]
+    with _one_blas_thread() if others else nullcontext():
+        for thread in others:
+            thread.start()
+        run()
+        for thread in others:
+            thread.join()
+    if errors:
+        raise errors[min(errors)]
+
+
+@contextmanager
+def _one_blas_thread() -> Iterator[None]:
+    """Hold BLAS to one thread, in the whole process, as OpenBLAS has no other way.
+
+    A second calculation waits, so that it does not take the one thread for the usual number.
+    """
+    functions = _blas_threads()
+    assert functions is not None  # or there would be one thread, and nothing to hold
+    read, write = functions
+    with _BLAS_LOCK:
+        before = read()
+        write(1)
+        try:
+            yield
+        finally:
+            write(before)
+
+
+def _blas_threads() -> tuple[Callable[[], int], Callable[[int], None]] | None:
+    """Return the functions of the OpenBLAS that NumPy has loaded; None where it uses another."""
+    module = sys.modules.get("numpy._core._multiarray_umath") or sys.modules.get(
+        "numpy.core._multiarray_umath"
+    )
+    if module is None or module.__file__ is None:
+        return None
+    # The names are looked up in the extension and in the libraries that it has loaded.
+    library = ctypes.CDLL(module.__file__)
+    for name in BLAS_FUNCTIONS:
+        if hasattr(library, name.format("set")):
+            read, write = getattr(library, name.format("get")), getattr(library, name.format("set"))
+            write.argtypes, write.restype = [ctypes.c_int], None
+            return read, write
+    return None

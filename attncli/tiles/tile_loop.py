@@ -1,0 +1,315 @@
+"""Attention a tile at a time: softmax(Q Kᵀ) V in memory that grows with n, not with n · m.
+
+A tile has the scores of some queries of one head with some keys. It is calculated in a small
+buffer, where each line of the textbook changes the numbers in place. Softmax needs no whole row:
+e^s · v and e^s are summed tile by tile. Where e^s may leave the range of floats, the largest score
+so far is subtracted first, and the sums so far are scaled down when a later score is larger
+(Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Every other normaliser, and whoever
+wants the weights, gets tiles of whole rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import suppress
+from math import frexp, log, prod, sqrt
+from threading import local
+from typing import TypeAlias
+
+import numpy as np
+
+from attncli.arithmetic.elements import Array
+from attncli.arithmetic.floats import largest_exponent
+from attncli.attention.masks import is_kept, keys_seen, of_head
+from attncli.attention.normalizers import is_out_of_range
+from attncli.attention.weights import Rules
+from attncli.records import Record
+from attncli.tape.walk import cut
+from attncli.tiles.threads import over_threads, threads_available
+
+TILE_ROWS, TILE_KEYS = 256, 512
+"""Rows and keys of a tile: 1 MiB of scores, which a processor's cache holds."""
+
+MAX_HIDDEN = 2**20
+"""Maximum number of numbers in the hidden layer of a tile."""
+
+MIN_ROWS = 32
+"""With fewer rows a matrix product is slower."""
+
+TASKS_PER_THREAD = 4
+"""Minimum number of tasks for each thread, as some end before the others."""
+
+CHECKED = ("scores", "scaled", "biased")
+"""The steps whose numbers may be beyond floats, in the order of computation."""
+
+TileScores: TypeAlias = Callable[[Array, Array], Array]
+"""Returns the scores (1, 1, n, m) of queries (1, 1, n, d_q) with keys (1, 1, m, d_k)."""
+
+RowWeights: TypeAlias = Callable[[Array, int], Array]
+"""Returns the weights of whole rows of scores (rows, m), of which the first has that number."""
+
+
+class Tiling(Record):
+    """How the scores are cut into tiles."""
+
+    rows: int  # queries in a tile
+    keys: int  # keys in a tile
+    threads: int
+
+
+class Attended(Record, eq=False):
+    """The result of attention by tiles."""
+
+    output: Array  # (batch, head, n, d_v)
+    weights: Array | None  # (batch, head, n, m), if they are kept
+    blocked: set[int]  # the queries that see no key, in any head
+    is_beyond: bool  # whether floats might not hold some e^s without the largest s subtracted
+
+
+def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> Tiling:
+    """Return the tiling for queries (batch, heads, n, d_q) and keys (…, m, d_k).
+
+    `depth` is the number of numbers that a score takes while it is calculated.
+    """
+    n, m, heads = q.shape[-2], k.shape[-2], q.shape[1] * max(len(q), len(k))
+    threads = threads_available()
+    size = min(TILE_ROWS * TILE_KEYS, MAX_HIDDEN // depth)
+    if whole_rows:
+        rows, keys = max(min(size // m, n), 1), m
+    else:
+        of_each_task = -(-n * heads // (TASKS_PER_THREAD * threads))  # rounded up
+        rows = max(min(max(of_each_task, MIN_ROWS), TILE_ROWS, size // TILE_KEYS, n), 1)
+        keys = min(max(size // rows, TILE_KEYS), m)
+    return Tiling(rows, keys, min(threads, -(-n // rows) * heads))
+
+
+class TileLoop:
+    """Attention over many tokens.
+
+    A tile that positions or lengths block as a whole is not calculated.
+
+    Args:
+        q: (batch, heads, n, d_q).
+        k: (batch, kv_heads, m, d_k); query head i reads head i · kv_heads // heads.
+        v: (batch, kv_heads, m, d_v).
+        rules: how scores become weights, over the keys; its bias has the dtype of the arrays.
+        tiling: the size of a tile; of whole rows, if there is `weights_of`.
+        scores_of: the score function; by default the dot products.
+        weights_of: the normaliser; by default softmax.
+        keeps_weights: whether the weights are part of the result; needs `weights_of`.
+    """
+
+    def __init__(
+        self,
+        q: Array,
+        k: Array,
+        v: Array,
+        rules: Rules,
+        tiling: Tiling,
+        scores_of: TileScores | None = None,
+        weights_of: RowWeights | None = None,
+        keeps_weights: bool = False,
+    ) -> None:
+        self.q, self.k, self.v, self.rules, self.tiling = q, k, v, rules, tiling
+        self.scores_of, self.weights_of = scores_of, weights_of
+        self.n, self.m = q.shape[-2], k.shape[-2]
+        batches = max(len(q), len(k))
+        shape = max(batches, len(v)), q.shape[1], self.n, v.shape[-1]
+        self.output = np.empty(shape, q.dtype)
+        shape = batches, q.shape[1], self.n, self.m
+        self.weights = np.empty(shape, q.dtype) if keeps_weights else None
+        self.bias = rules.bias if rules.bias is not None and rules.bias.any() else None
+        self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
+        dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, self.bias, rules)
+        self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
+        self.is_surely_within = not self._is_out_of_range(adjusted)
+        self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
+        self.times, self.over = 1.0, 1.0  # of the scores
+        if rules.scale is not None:
+            self.times, self.over = float(rules.scale.times), float(rules.scale.over)
+        # A power of two changes no digit, so that queries, which are fewer, are scaled instead.
+        factor = self.times / self.over
+        can_move = self.is_surely_held and scores_of is None and weights_of is None
+        self.scales_queries = can_move and frexp(abs(factor))[0] == 0.5 and abs(factor) < 1
+        self.of_thread = local()
+        # Several threads add to these.
+        self.blocked: set[int] = set()
+        self.too_large: set[str] = set()
+        self.is_beyond = False
+
+    def result(self) -> Attended:
+        """Calculate.
+
+        Raises:
+            FloatingPointError: with the name of the first step that has a number beyond floats.
+        """
+        heads = list(np.ndindex(*self.output.shape[:2]))
+        starts = range(0, self.n, self.tiling.rows)
+        rows = [slice(start, min(start + self.tiling.rows, self.n)) for start in starts]
+        tasks = [(*head, part) for head in heads for part in rows]
+        if self.weights_of is None:  # under a causal mask the last rows take longest
+            tasks.reverse()
+        over_threads(self._attend, tasks, self.tiling.threads)
+        for name in (name for name in CHECKED if name in self.too_large):
+            raise FloatingPointError(name)
+        return Attended(self.output, self.weights, self.blocked, self.is_beyond)
+
+    def _attend(self, task: tuple[int, int, slice]) -> None:
+        """Calculate the output of some queries of one head."""
+        attend = self._sum_tiles if self.weights_of is None else self._weigh_rows
+        if not hasattr(self.of_thread, "buffer"):
+            self.of_thread.buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
+        with np.errstate(all="ignore"), suppress(FloatingPointError):
+            attend(*task, self.of_thread.buffer)
+
+    def _sum_tiles(self, batch: int, head: int, rows: slice, buffer: Array) -> None:
+        """Calculate the output of some queries by softmax."""
+        values = self._of_head(self.v, batch, head)
+        result = self.output[batch, head, rows]
+        product, ones = np.empty_like(result), np.ones((self.tiling.keys, 1), result.dtype)
+        largest = np.full((len(result), 1), -np.inf, result.dtype)
+        total = np.zeros((len(result), 1), result.dtype)
+        result[...] = 0
+        mask = of_head(self.rules.mask, batch, head)
+        q = self._queries(batch, head, rows)
+        seen, by_all = keys_seen(mask, self.n, self.m, rows)
+        for start in range(seen.start, seen.stop, self.tiling.keys):
+            keys = slice(start, min(start + self.tiling.keys, seen.stop))
+            is_whole = by_all.start <= keys.start and keys.stop <= by_all.stop
+            keep = None if is_whole else is_kept(mask, self.n, self.m, rows, keys)
+            if keep is not None and not keep.any():
+                continue
+            scores = self._adjusted(q, batch, head, rows, keys, buffer)
+            if self.is_shifted:
+                if keep is not None:
+                    _block(scores, keep[0, 0])
+                if not self.is_surely_within and self._is_out_of_range(_largest(scores)):
+                    self.is_beyond = True
+                decay, largest = largest, np.maximum(largest, scores.max(axis=1, keepdims=True))
+                self._shift(scores, largest)
+                self._shift(decay, largest)
+                np.exp(decay, out=decay)
+                total *= decay
+                result *= decay
+            np.exp(scores, out=scores)
+            if keep is not None and not self.is_shifted:
+                np.multiply(scores, keep[0, 0], out=scores)  # e^−∞ is 0, too, but much slower
+            total += scores @ ones[: scores.shape[1]]  # twice as fast as `scores.sum`
+            result += np.matmul(scores, values[keys], out=product)
+        np.divide(result, total, out=result, where=total > 0)
+        self._add_blocked(total == 0, rows)
+
+    def _shift(self, scores: Array, largest: Array) -> None:
+        """Replace each score by its exponent of e with the largest score subtracted."""
+        # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.
+        scores -= np.where(largest == -np.inf, 0, largest)
+        if self.exponent != 1:
+            scores *= self.exponent
+
+    def _weigh_rows(self, batch: int, head: int, rows: slice, buffer: Array) -> None:
+        """Calculate the weights and the output of some queries by any normaliser."""
+        assert self.weights_of is not None  # or softmax needs no whole rows
+        q = self._queries(batch, head, rows)
+        scores = self._adjusted(q, batch, head, rows, slice(0, self.m), buffer)
+        keep = is_kept(of_head(self.rules.mask, batch, head), self.n, self.m, rows)
+        if keep is not None:
+            _block(scores, keep[0, 0])
+        self._add_blocked(scores.max(axis=1) == -np.inf, rows)
+        weights = self.weights_of(scores, rows.start)
+        np.matmul(weights, self._of_head(self.v, batch, head), out=self.output[batch, head, rows])
+        if self.weights is not None:
+            self.weights[min(batch, len(self.weights) - 1), head, rows] = weights
+
+    def _queries(self, batch: int, head: int, rows: slice) -> Array:
+        q: Array = self.q[min(batch, len(self.q) - 1), head, rows]
+        return q * q.dtype.type(self.times / self.over) if self.scales_queries else q
+
+    def _adjusted(
+        self, q: Array, batch: int, head: int, rows: slice, keys: slice, buffer: Array
+    ) -> Array:
+        """Return the scores of a tile, scaled, capped and biased in place."""
+        k = self._of_head(self.k, batch, head)[keys]
+        scores: Array = buffer[: len(q) * len(k)].reshape(len(q), -1)
+        if self.scores_of is None:
+            np.matmul(q, k.T, out=scores)
+        else:
+            scores[...] = self.scores_of(q[None, None], k[None, None])[0, 0]
+        self._check(scores, "scores")
+        if not self.scales_queries:
+            if self.times != 1:
+                scores *= self.times
+            if self.over != 1:
+                scores /= self.over
+            self._check(scores, "scaled")
+        if (cap := self.rules.softcap) is not None:
+            scores /= float(cap)
+            np.tanh(scores, out=scores)
+            scores *= float(cap)
+        if self.bias is not None:
+            at = (min(i, size - 1) for i, size in zip((batch, head), self.bias.shape, strict=False))
+            scores += cut(self.bias, (rows, keys))[tuple(at)]
+            self._check(scores, "biased", is_blocked=True)
+        return scores
+
+    def _check(self, scores: Array, name: str, is_blocked: bool = False) -> None:
+        """Raise an error for a score that floats cannot hold; −∞ may block a cell."""
+        if self.is_surely_held:
+            return
+        if not ((scores < np.inf).all() if is_blocked else np.isfinite(scores).all()):
+            self.too_large.add(name)
+            raise FloatingPointError
+
+    def _add_blocked(self, is_blocked: Array, rows: slice) -> None:
+        if is_blocked.any():
+            self.blocked.update((rows.start + np.flatnonzero(is_blocked)).tolist())
+
+    def _of_head(self, array: Array, batch: int, head: int) -> Array:
+        """Return the keys or values that a query head reads."""
+        shared = head * array.shape[1] // self.output.shape[1]
+        found: Array = array[min(batch, len(array) - 1), shared]
+        return found
+
+    def _is_out_of_range(self, largest: float) -> bool:
+        return is_out_of_range(largest, self.q.dtype, self.rules.normalize)
+
+
+def _bounds(q: Array, k: Array, bias: Array | None, rules: Rules) -> tuple[float, float]:
+    """Return upper bounds for |q · k| (Cauchy and Schwarz) and for the adjusted scores."""
+    with np.errstate(all="ignore"):
+        # Half a percent covers what rounding adds, and `tiny` a square that is too small for it.
+        least = q.shape[-1] * float(np.finfo(q.dtype).tiny)
+        squares = (float(np.einsum("...d,...d->...", a, a).max()) + least for a in (q, k))
+        dots = adjusted = 1.005 * prod(map(sqrt, squares))
+        if rules.scale is not None:
+            adjusted *= abs(float(rules.scale.times) / float(rules.scale.over))
+        if rules.softcap is not None:
+            adjusted = min(adjusted, abs(float(rules.softcap)))
+        if bias is not None:
+            adjusted += _largest(bias)
+    return dots, adjusted
+
+
+def _block(scores: Array, keep: Array) -> None:
+    """Put −∞ where a mask is 0, as the lesser of the score and ±∞: faster than `np.where`."""
+    limits = keep - scores.dtype.type(0.5)
+    limits *= np.inf
+    np.minimum(scores, limits, out=scores)
+
+
+def _is_ordinary(most: float, v: Array) -> bool:
+    """Whether floats hold every e^s and e^s · v with ease, for |s| up to `most`.
+
+    Then the largest score need not be subtracted.
+    """
+    half = largest_exponent(v.dtype) / 2
+    values = max(float(v.max()), -float(v.min()))
+    return most <= half and (values == 0 or abs(log(values)) <= half / 2)
+
+
+def _largest(scores: Array) -> float:
+    """Return the largest magnitude; a cell of −∞ is blocked and does not count."""
+    top, bottom = float(scores.max()), float(scores.min())
+    if bottom == -np.inf:
+        top = max(top, 0.0)
+        bottom = float(scores.min(initial=0.0, where=scores > -np.inf))
+    return max(top, -bottom)
