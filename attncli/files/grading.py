@@ -12,10 +12,10 @@ from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.assignment import Assignment, Given
 from attncli.files.document import Document, Headings, error_at
-from attncli.files.foreign import refused
 from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
 from attncli.files.read import STDIN
 from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
+from attncli.files.unsupported import unsupported
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -292,7 +292,7 @@ class Grading(Record):
     def _without_answers(self, one: HandedIn) -> Student:
         """Return that nothing of what a student handed in can be read."""
         path = one.unread
-        found = refused(b"", Path(path).suffix.lower())
+        found = unsupported(b"", Path(path).suffix.lower())
         if found is None or Path(path).is_dir():
             return self._unread(one.student, error_at(Place(path), NO_ANSWERS), one.student)
         fault = replace(found.faults[0], place=Place(path))

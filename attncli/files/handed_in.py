@@ -8,8 +8,8 @@ from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
 from attncli.files.assignment import SUFFIXES, Assignment, files_in, folders_in, is_hidden, plain
-from attncli.files.foreign import SUFFIXES as FOREIGN
 from attncli.files.read import WORKSHEETS
+from attncli.files.unsupported import SUFFIXES as UNSUPPORTED
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -127,7 +127,7 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
         is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
         if is_read and not is_hidden(Path(path).name):
             read.append((path, parts))
-        elif is_file and suffix in FOREIGN and not is_hidden(Path(path).name):
+        elif is_file and suffix in UNSUPPORTED and not is_hidden(Path(path).name):
             foreign.append((path, parts))
         else:
             others.append(path)

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.document import Document, Raw, Source, assign, error_at
-from attncli.files.folder import Folder
+from attncli.files.file_access import Folder
+from attncli.files.number_table import block_of
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, TEXT, ArrayForm
 from attncli.forms.matrices import MATRIX_SUFFIXES, grid_in
@@ -97,7 +98,7 @@ def load_each(
     Raises:
         InputError: for a file that cannot be read at all.
     """
-    for document in read(source, stdin, csv_options(), as_arrays=_may_be_array):
+    for document in read(source, stdin, csv_options(), as_arrays=True):
         try:
             if document.error:
                 raise document.error
@@ -106,16 +107,6 @@ def load_each(
             yield error
         else:
             yield problem
-
-
-def _may_be_array(word: str) -> bool:
-    """Whether a key of a problem, or of the results of one, may hold an array.
-
-    What is told of other keys, or checked, may depend on digits as they were written.
-    """
-    key = key_of(word)
-    has_form = key in KEYS and isinstance(KEYS[key].form, ArrayForm)
-    return has_form or key in ("score", "mask", "inputs", "steps")
 
 
 def csv_options() -> dict[str, bool]:
@@ -212,7 +203,10 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():
-        if key in LABELLED_TEXTS and isinstance(raw, str) and not names_file(raw):
+        is_matrix = key in KEYS and isinstance(KEYS[key].form, ArrayForm)
+        if is_matrix and isinstance(raw, str) and (array := block_of(raw)) is not None:
+            named[key] = array
+        elif key in LABELLED_TEXTS and isinstance(raw, str) and not names_file(raw):
             labels = _beside(key, raw, named.get("tokens_as") == "columns")
             with located(places.of):
                 _compare(key, labels[0] or [], named.get(LABELLED[key][0]))
@@ -263,9 +257,8 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
     matrix is an array, without its digits as they were written.
     """
     name = name.strip()
-    as_arrays = (lambda _: True) if as_array else None
     try:
-        return matrix_file(folder.file(name) if folder else Path(name), name, as_arrays)
+        return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
     except InputError as error:
         faults, path = [replace(f, needs="files") for f in error.faults], tuple(key.split("."))
         for i, fault in enumerate(faults):

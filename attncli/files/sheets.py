@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, located, refuse
 from attncli.files.document import Document, Headings, Source
-from attncli.files.folder import Folder
+from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
 from attncli.problem.keys import KEYS

@@ -1,4 +1,4 @@
-"""Files of other programs, which hold numbers that cannot be read here: what to do with them."""
+"""Files of other programs that hold numbers, but cannot be read: what to do with each."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ DOCUMENT = "not a file of answers or of a problem"
 AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
 
 EXCEL = SPREADSHEET, AS_CSV.format("in Excel by File, Save As, CSV UTF-8,")
-OPEN = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
-NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
+LIBREOFFICE = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
+APPLE_NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
 WORD = f"a text document, {DOCUMENT}", AS_TEXT
 PDF = f"a PDF, {DOCUMENT}", AS_TEXT
 PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
@@ -20,8 +20,8 @@ ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
 
 SUFFIXES = {
     **dict.fromkeys((".xlsx", ".xls", ".xlsm"), EXCEL),
-    ".ods": OPEN,
-    ".numbers": NUMBERS,
+    ".ods": LIBREOFFICE,
+    ".numbers": APPLE_NUMBERS,
     **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD),
     ".pdf": PDF,
     **dict.fromkeys((".html", ".htm"), PAGE),
@@ -37,21 +37,22 @@ STARTS = {
 }
 PARTS = {
     b"xl/": EXCEL,
-    b"spreadsheet": OPEN,
-    b"Index/": NUMBERS,
+    b"spreadsheet": LIBREOFFICE,
+    b"Index/": APPLE_NUMBERS,
     b"word/": WORD,
     b"opendocument.text": WORD,
 }
-"""What stands near the start of the zip files that these programs write, as a part's name."""
+"""Names of parts near the start of the zip files that these programs write."""
 
-NEAR_THE_START = 4096
+START_BYTES = 4096
+"""Number of bytes that are searched for these names."""
 
 
-def refused(data: bytes, suffix: str) -> InputError | None:
-    """Return the error for a file of another program, told by its name or its first bytes."""
+def unsupported(data: bytes, suffix: str) -> InputError | None:
+    """Return the error for a file of another program, known by its suffix or its first bytes."""
     found = SUFFIXES.get(suffix)
     if found is None:
-        start = data[:NEAR_THE_START]
+        start = data[:START_BYTES]
         found = next((what for sign, what in STARTS.items() if start.startswith(sign)), None)
         if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
             found = next((what for sign, what in PARTS.items() if sign in start), None)
