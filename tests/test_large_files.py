@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from attncli.arithmetic import floats
 from attncli.errors import InputError
 from attncli.files import file_access, load, number_table
-from attncli.files.sheets import load_answers
+from attncli.files.submissions import load_answers
 from attncli.text.numbers import style_of
 
 FEW = 6

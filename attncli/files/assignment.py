@@ -42,7 +42,7 @@ def plain(name: str) -> str:
     return " ".join(re.sub(r"[\s_.-]+", " ", words).split())
 
 
-class Given(Record):
+class ProblemSet(Record):
     """The problems of a student, with what they are called.
 
     Attributes:
@@ -146,7 +146,7 @@ class Assignment:
         who = visible(next(iter(filter(None, names)), ""))
         raise fail(f"no variant is called {who}", hint=f"the variants are {known}")
 
-    def given_to(self, *names: str) -> Given:
+    def given_to(self, *names: str) -> ProblemSet:
         """Return the problems of a student, who is called by one of some names.
 
         Raises:
@@ -155,7 +155,7 @@ class Assignment:
         name = self.variant_of(*names)
         return self._shared or self._of_variant(plain(name))
 
-    def _read(self, name: str) -> Given:
+    def _read(self, name: str) -> ProblemSet:
         problems = list(_problems(self._variants[name], self._overrides))
         stems = [Path(file).stem for file in self._variants[name]]
         return given(
@@ -174,12 +174,12 @@ class Assignment:
                 yield from (key.marking for key in self._of_variant(name).keys)
 
 
-def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> Given:
+def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
     """Return the problems of a student, called by their titles and the stems of their files."""
     titles = [key.problem.title for key in keys]
     stems = stems or [""] * len(keys)
     pairs = zip(titles, stems, strict=True)
-    return Given(keys, [[plain(word) for word in pair if word] for pair in pairs])
+    return ProblemSet(keys, [[plain(word) for word in pair if word] for pair in pairs])
 
 
 def _problems(files: Sequence[str], overrides: Overrides) -> Iterator[Problem]:
