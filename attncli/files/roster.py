@@ -1,8 +1,8 @@
-"""The names of a class: a CSV table with a column of names, or one name a line."""
+"""The names of a class: a CSV table with a column of names, or one name per line."""
 
 from __future__ import annotations
 
-import re
+import csv
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -13,13 +13,10 @@ from attncli.files.document import Source, error_at
 from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
 
-HINT = "head the column of the names by Name, or write one name a line"
+ROSTER_HINT = "head the column of the names by Name, or write one name a line"
 
-QUOTED = re.compile(r'"(([^"]|"")*)"')
-"""A line that is a cell of CSV in quotes, with those inside written twice."""
-
-NO_NAMES = ("points possible",)
-"""What stands in the column of the names of a gradebook, in small letters, and is no student."""
+NO_STUDENTS = ("points possible",)
+"""Cells in the column of names of a gradebook, in lower case, that are no students."""
 
 
 def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
@@ -35,17 +32,17 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
     """
     text = read_text(source, stdin)
     name = STDIN if source == "-" else str(source)
-    found = [one for one in _names(text, name) if one and plain(one) not in NO_NAMES]
+    found = [one for one in _names(text, name) if one and plain(one) not in NO_STUDENTS]
     if not found:
-        raise error_at(Place(name), "the roster names nobody", HINT)
+        raise error_at(Place(name), "the roster names nobody", ROSTER_HINT)
     return found
 
 
 def _names(text: str, name: str) -> Iterator[str]:
     delimiter, skip = delimiter_of(text)
-    if delimiter == " ":  # nothing parts the lines, so each is a name
-        lines = [" ".join(_unquoted(line.strip()).split()) for line in lines_of(text)]
-        filled = list(filter(None, lines))
+    if delimiter == " ":  # no cells, so each line is a name
+        cells = (next(csv.reader([line.strip()], delimiter="\t"), []) for line in lines_of(text))
+        filled = [" ".join(" ".join(row).split()) for row in filter(None, cells)]
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
     header, *rows = rows_of(text, name, delimiter, skip)
@@ -53,13 +50,7 @@ def _names(text: str, name: str) -> Iterator[str]:
     if not columns:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
-        raise error_at(Place(name, header.line), message, HINT)
+        raise error_at(Place(name, header.line), message, ROSTER_HINT)
     for row in rows:
         parts = (row.cells[index] for index in columns if index < len(row.cells))
         yield " ".join(" ".join(parts).split())
-
-
-def _unquoted(line: str) -> str:
-    """Return a line as the only cell of a table has it."""
-    match = QUOTED.fullmatch(line)
-    return match[1].replace('""', '"') if match else line
