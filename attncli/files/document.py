@@ -1,4 +1,4 @@
-"""What a reader returns: plain values, and where each of them stands."""
+"""What a reader returns: plain values, and the place of each."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ Source: TypeAlias = str | os.PathLike[str]
 """A file; "-" is standard input."""
 
 Options: TypeAlias = Mapping[str, bool]
-"""Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
+"""Words that begin a line of CSV with an option, each with whether its value is a list."""
 
 Headings: TypeAlias = Mapping[str, str]
-"""What columns of a table of a class hold, by their headings: {"Question 1": "weights[1,1]"}."""
+"""Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
 
 PAIR = r"[-+]?\d+,\d+"
 ROW = rf"\[\s*{PAIR}(?:,\s+{PAIR})+\s*\]"
 PAIRS = re.compile(ROW)
-"""A row such as [0,5, 1,25], where a blank stands after every second comma alone."""
+"""A row such as [0,5, 1,25], with a blank after every second comma only."""
 
 
 class Chunk(Record):
@@ -56,13 +56,13 @@ class Document(Record):
 
     Attributes:
         name: the file's name as the user wrote it.
-        folder: what names of files inside are relative to.
+        folder: the folder to which the names of files in it are relative.
         values: plain values; every scalar of a text format is text with its digits as written.
         locate: gives the place of a key, of an item, or of the nearest thing around it.
         labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
-        bare: whether it is a single matrix or list without a key, which stands under X.
-        heading: gives the place of the heading of a column, where keys are headings.
-        error: why it could not be read, where the documents beside it could.
+        bare: whether it is a single matrix or list without a key, which gets the key X.
+        heading: gives the place of a column's heading, if keys are headings.
+        error: why it could not be read.
     """
 
     name: str
@@ -81,7 +81,7 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
-    """Set a key; `score.W` sets W inside score, whose plain value becomes its name.
+    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name.
 
     Raises:
         InputError: if what the key is inside of is a matrix.
@@ -89,7 +89,7 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     head, dot, tail = key.partition(".")
     if not dot:
         inside: Raw = values.get(key)
-        # score,general may come after score.W: the word is the name of what is there already.
+        # A line score,general may come after score.W; the word is the name of the score.
         is_name = isinstance(inside, dict) and isinstance(raw, str)
         values[key] = {"name": raw} | inside if is_name else raw
         return
