@@ -17,7 +17,7 @@ from attncli.errors import InputError, KeyPath, Place, refuse
 from attncli.files.document import Chunk, Document
 from attncli.files.read import read_bytes
 from attncli.files.yaml_places import locate as yaml_locate
-from attncli.files.yaml_text import MAX_DEPTH, MAX_EXPANSION, documents_until
+from attncli.files.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
 from tests.conftest import Attn
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
@@ -203,9 +203,9 @@ def nested(levels: int, inside: str = "1") -> str:
 
 
 def test_depth_limit() -> None:
-    assert values(f"X: {nested(MAX_DEPTH - 1)}")
+    assert values(f"X: {nested(MAX_LEVELS - 1)}")
     sentence = "more than 64 brackets or levels inside each other"
-    for text in (f"X: {nested(MAX_DEPTH)}", nested(MAX_DEPTH + 1), "- " * 70 + "1", "[" * 10_000):
+    for text in (f"X: {nested(MAX_LEVELS)}", nested(MAX_LEVELS + 1), "- " * 70 + "1", "[" * 10_000):
         with pytest.raises(InputError, match=sentence):
             values(text)
 

@@ -19,7 +19,7 @@ from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.filenames import safe
 
-SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz")
+PROBLEM_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl", ".csv", ".tsv", ".npz")
 """Suffixes of the files in a folder that are read."""
 
 SOLUTIONS = "keys"
@@ -208,14 +208,18 @@ def load_assignment(source: Source, overrides: Overrides | None = None) -> Assig
     flat, nested = list[str](), dict[str, list[str]]()
     for path, parts in files_in(folder):
         name = Path(path)
-        if is_hidden(name.name) or name.suffix.lower() not in SUFFIXES or SOLUTIONS in parts[:-1]:
+        if (
+            is_hidden(name.name)
+            or name.suffix.lower() not in PROBLEM_SUFFIXES
+            or SOLUTIONS in parts[:-1]
+        ):
             continue
         if len(parts) == 1:
             flat.append(path)
         else:
             nested.setdefault("/".join(parts[:-1]), []).append(path)
     if not flat and not nested:
-        hint = f"name a file, or put problems into it as {', '.join(SUFFIXES)}"
+        hint = f"name a file, or put problems into it as {', '.join(PROBLEM_SUFFIXES)}"
         raise error_at(Place(folder), "there are no problems in this folder", hint)
     variants = {Path(path).stem: [path] for path in flat}
     variants |= {Path(name).name: files for name, files in nested.items()}

@@ -28,9 +28,9 @@ Options: TypeAlias = Mapping[str, bool]
 Headings: TypeAlias = Mapping[str, str]
 """Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
 
-PAIR = r"[-+]?\d+,\d+"
-ROW = rf"\[\s*{PAIR}(?:,\s+{PAIR})+\s*\]"
-PAIRS = re.compile(ROW)
+DECIMAL_PAIR = r"[-+]?\d+,\d+"
+DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
+DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
 
 

@@ -7,14 +7,21 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
-from attncli.files.assignment import SUFFIXES, Assignment, files_in, folders_in, is_hidden, plain
-from attncli.files.read import WORKSHEETS
-from attncli.files.unsupported import SUFFIXES as UNSUPPORTED
+from attncli.files.assignment import (
+    PROBLEM_SUFFIXES,
+    Assignment,
+    files_in,
+    folders_in,
+    is_hidden,
+    plain,
+)
+from attncli.files.read import WORKSHEET_SUFFIXES
+from attncli.files.unsupported import BY_SUFFIX
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
-READ = (*SUFFIXES, ".txt")
+READ = (*PROBLEM_SUFFIXES, ".txt")
 """Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
 
 NOT_A_STUDENT = re.compile(
@@ -24,7 +31,7 @@ NOT_A_STUDENT = re.compile(
 )
 """Names of files that are not the name of a student."""
 
-MAX_NAMED = 20
+MAX_PATHS_NAMED = 20
 """Maximum number of passed-over files that a message names; it counts the others."""
 
 Parts = tuple[str, ...]
@@ -129,7 +136,7 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
         is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
         if is_read and not is_hidden(Path(path).name):
             read.append((path, parts))
-        elif is_file and suffix in UNSUPPORTED and not is_hidden(Path(path).name):
+        elif is_file and suffix in BY_SUFFIX and not is_hidden(Path(path).name):
             foreign.append((path, parts))
         else:
             others.append(path)
@@ -137,7 +144,7 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
 
 
 def _is_worksheet(path: str, suffix: str) -> bool:
-    if suffix not in WORKSHEETS:
+    if suffix not in WORKSHEET_SUFFIXES:
         return False
     from attncli.files.worksheets import has_answers
 
@@ -166,8 +173,8 @@ def passed_over(paths: Sequence[str], folder: str) -> str:
     """Return a sentence about files without answers; hidden ones are only counted."""
     shown = [path for path in paths if not is_hidden(Path(path).name)]
     names = [visible(str(Path(path).relative_to(folder))) for path in shown]
-    more = len(names) - MAX_NAMED
-    listed = [*names[:MAX_NAMED], f"{more} more"] if more > 1 else names
+    more = len(names) - MAX_PATHS_NAMED
+    listed = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
     if hidden := len(paths) - len(shown):
         listed.append(f"{hidden} hidden file{'s'[: hidden != 1]}")
     return f"{visible(folder)}: passed over {all_of(listed)}"

@@ -6,7 +6,7 @@ import json
 import re
 from typing import Any
 
-from attncli.files.document import PAIRS, Raw
+from attncli.files.document import DECIMAL_PAIRS, Raw
 
 MAX_LISTS = 63
 """Maximum number of lists inside each other; the YAML reader refuses deeper ones, with a place."""
@@ -33,7 +33,7 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 at += 1
                 continue
             value, end = DECODER.raw_decode(text, at)
-            if _has_lone_surrogate(text[at:end]) or PAIRS.search(text, at, end):
+            if _has_lone_surrogate(text[at:end]) or DECIMAL_PAIRS.search(text, at, end):
                 break
             found.append((_as_text(value), at, end))
             at = end

@@ -151,13 +151,19 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
 
 
 class Places:
-    """Where the keys of a problem come from."""
+    """Where the keys of a problem come from.
+
+    Attributes:
+        document: what was read.
+        paths: the paths of keys in the document, of those that are not under their own names.
+        origins: functions that give the places inside keys from flags and other files.
+        labels: the words beside matrices, by the key whose value they are.
+    """
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.prefixes: dict[str, KeyPath] = {}  # of keys inside another key of the document
-        self.words: dict[str, str] = {}  # what the document calls a key
-        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.paths: dict[str, tuple[str, ...]] = {}
+        self.origins: dict[str, Callable[[KeyPath], Place]] = {}
         self.labels: dict[str, list[str]] = {}
 
     def of(self, path: KeyPath) -> Place:
@@ -166,10 +172,8 @@ class Places:
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
                 return origin(path[count:])
-        prefix = self.prefixes.get(words[0], ()) if words else ()
-        if path and path[0] in self.words:
-            path = (self.words[str(path[0])], *path[1:])
-        return self.document.locate((*prefix, *path))
+        in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
+        return self.document.locate((*in_document, *path[1:]))
 
     def take_labels(self, key: str, labels: Labels) -> None:
         """Note the words beside a matrix as the labels of its tokens."""
@@ -191,7 +195,9 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
         _take_results(values, places)
     with located(places.of):
         named = with_keys(values)
-    places.words = dict(zip(named, values, strict=True))
+    for key, word in zip(named, values, strict=True):
+        if key != word:
+            places.paths[key] = places.paths.get(word, (word,))
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():
@@ -208,7 +214,8 @@ def _take_results(values: dict[str, Raw], places: Places) -> None:
         inner = values.pop(part, {})
         for key, value in inner.items() if isinstance(inner, dict) else ():
             assign(values, key, value)
-            places.prefixes[key.split(".")[0]] = (part,)
+            head = key.split(".")[0]
+            places.paths[head] = (part, head)
     if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
         message = "this holds results, but not the problem that they came from"
         hint = "write it without --only, or give the problem file itself"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 MIN_CHARACTERS = 20_000
 """Shorter texts are read cell by cell, which takes little time and keeps the written digits."""
 
-PLAIN_NUMBERS = re.compile(r"[0-9.eE+\-, ;\t\r\n]*")
+ONLY_NUMBERS = re.compile(r"[0-9.eE+\-, ;\t\r\n]*")
 
 
 def array_of(text: str) -> Array | None:
@@ -24,7 +24,7 @@ def array_of(text: str) -> Array | None:
     for one with labels, blank lines, rows of several lengths, decimal commas, or cells other than
     finite numbers. The reader of cells understands these, or says what is wrong.
     """
-    if len(text) < MIN_CHARACTERS or not PLAIN_NUMBERS.fullmatch(text):
+    if len(text) < MIN_CHARACTERS or not ONLY_NUMBERS.fullmatch(text):
         return None
     import numpy as np
 

@@ -23,12 +23,12 @@ from attncli.records import EMPTY, Record, replace
 
 STDIN = "<stdin>"
 
-YAML = (".yaml", ".yml", ".json", ".jsonl")
-CSV = (".csv", ".tsv")
-WORKSHEETS = (".md", ".markdown", ".tex")
+YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
+CSV_SUFFIXES = (".csv", ".tsv")
+WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
 """Suffixes of what `attn worksheet` writes; filled in, these are answers."""
 
-NUMPY = (b"PK", b"\x93N")
+NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
 TSV = re.compile(r"[^\s:]+\t(?!\s*:)")
@@ -150,14 +150,14 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
     place, suffix = Place(reading.name), reading.suffix
     with located(lambda _: place):
         start, data = _begun(file, suffix)
-        if start.startswith(NUMPY) or suffix in (".npz", ".npy"):
+        if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
             yield _of_numpy(file, start, data, reading)
             return
         texts = stream.decoded(chain([start], data))
-        if reading.of_class is not None and suffix in (*WORKSHEETS, ".txt", ""):
+        if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
             from attncli.files import worksheets
 
-            if suffix in WORKSHEETS or worksheets.is_plain_text(start):
+            if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
                 text = stream.whole(texts)
                 yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
                 return
@@ -182,19 +182,19 @@ def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Rea
         values = arrays.read(file)
         file.seek(0, os.SEEK_END)
         next(data, None)  # raises an error for a file that was changed
-    place, bare = Place(reading.name), start.startswith(NUMPY[1])
+    place, bare = Place(reading.name), start.startswith(NUMPY_STARTS[1])
     return Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
 
 
 def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
-    if reading.suffix in CSV:
+    if reading.suffix in CSV_SUFFIXES:
         yield from _of_csv(stream.whole(texts), reading)
         return
     parts = stream.chunks(texts, reading.name)
     first = next((part for part in parts if part.text.strip()), None)
     if first is None:
         return
-    is_yaml = reading.suffix in YAML or _looks_like_yaml(first.text)
+    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
     if not is_yaml and (second := next(parts, None)) is not None:
         is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
         parts = chain([second], parts)

@@ -15,10 +15,10 @@ from attncli.files.document import Chunk, lines_of
 MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
 
-DASHES = re.compile(r"---\s")
+DOCUMENT_START = re.compile(r"---\s")
 LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$')
 """A JSON mapping on a line of its own."""
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = "\"'#"
 """Characters that JSON has only in strings; in YAML they may hide brackets."""
 
@@ -148,7 +148,7 @@ class _Part:
         self.first = self.first or line
         self.last = line
         if self.form == "json":
-            outside = STRING.sub("", line)
+            outside = JSON_STRING.sub("", line)
             self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
             self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 
@@ -162,7 +162,7 @@ class _Part:
 
         `after_json_line` tells that an earlier part was JSON on one line.
         """
-        if DASHES.match(line):
+        if DOCUMENT_START.match(line):
             return bool(self.form)
         if not self.form:  # the JSON reader knows no comments, so these are a part of their own
             return _form_of(line) == "json"

@@ -13,18 +13,18 @@ from typing import Any
 
 import yaml
 
-from attncli.files.document import PAIR, PAIRS, ROW, Chunk, Raw
+from attncli.files.document import DECIMAL_PAIR, DECIMAL_PAIRS, DECIMAL_ROW, Chunk, Raw
 from attncli.text.escapes import visible
 
-MAX_DEPTH = 64
-TOO_DEEP = f"more than {MAX_DEPTH} brackets or levels inside each other"
+MAX_LEVELS = 64
+TOO_DEEP = f"more than {MAX_LEVELS} brackets or levels inside each other"
 MAX_EXPANSION = 5_000_000
 """Maximum number of values that aliases may repeat."""
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
-NULLS = ("", "~", "null", "Null", "NULL")
-PAIRS_ONLY = rf"{ROW}|\[\s*{ROW}(?:\s*,\s*{ROW})*\s*\]"
+NULL_WORDS = ("", "~", "null", "Null", "NULL")
+ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
 """A list of rows such as [0,5, 1,25] alone."""
 
 KEY_HINT = "put the list or mapping after a key"
@@ -65,7 +65,7 @@ def events_of(text: str) -> Iterator[Any]:
 
 
 def _is_null(event: Any) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in NULLS
+    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in NULL_WORDS
 
 
 class _Builder:
@@ -78,7 +78,7 @@ class _Builder:
         self.count = 0  # of scalars and collections, those of aliases included
         self.expanded = 0  # of those of aliases
         self.deepest = 0  # level reached in the collection that is being built
-        self.has_pairs = bool(PAIRS.search(chunk.text))
+        self.has_pairs = bool(DECIMAL_PAIRS.search(chunk.text))
 
     def documents(self) -> Iterator[Raw]:
         """Yield the value of each document.
@@ -104,7 +104,7 @@ class _Builder:
             value: Raw = None if not is_item and _is_null(event) else self._text(event)
             height = 0
         else:
-            if depth >= MAX_DEPTH:
+            if depth >= MAX_LEVELS:
                 raise NotAllowedError(event, TOO_DEEP)
             outer, self.deepest = self.deepest, depth + 1
             is_list = isinstance(event, yaml.SequenceStartEvent)
@@ -168,17 +168,17 @@ class _Builder:
     def _check_commas(self, start: Any, end: Any) -> None:
         """Refuse a matrix in which every comma without a blank may be a decimal one."""
         text = self.chunk.text[start.start_mark.index : end.end_mark.index]
-        if re.fullmatch(PAIRS_ONLY, text):
+        if re.fullmatch(ONLY_DECIMAL_PAIRS, text):
             from attncli.notation.blocks import doubt
 
-            (word,) = re.findall(rf"^[\[\s]*({PAIR})", text)
+            (word,) = re.findall(rf"^[\[\s]*({DECIMAL_PAIR})", text)
             raise NotAllowedError(start, str(doubt(word, ("decimal", "parted"))))
 
     def _alias(self, event: Any, depth: int) -> Raw:
         if event.anchor not in self.anchors:
             raise _no_anchor(event)
         value, size, height = self.anchors[event.anchor]
-        if depth + height > MAX_DEPTH:
+        if depth + height > MAX_LEVELS:
             raise NotAllowedError(event, TOO_DEEP)
         self.deepest = max(self.deepest, depth + height)
         self.count += size
