@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import csv
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -14,6 +14,9 @@ from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
 
 ROSTER_HINT = "head the column of the names by Name, or write one name a line"
+
+QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
+"""A line that is one cell of CSV in quotes; a quote in it is written twice."""
 
 NO_STUDENTS = ("points possible",)
 """Cells in the column of names of a gradebook, in lower case, that are no students."""
@@ -41,8 +44,8 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
 def _names(text: str, name: str) -> Iterator[str]:
     delimiter, skip = delimiter_of(text)
     if delimiter == " ":  # no cells, so each line is a name
-        cells = (next(csv.reader([line.strip()], delimiter="\t"), []) for line in lines_of(text))
-        filled = [" ".join(" ".join(row).split()) for row in filter(None, cells)]
+        lines = [" ".join(_unquoted(line.strip()).split()) for line in lines_of(text)]
+        filled = list(filter(None, lines))
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
         return
     header, *rows = rows_of(text, name, delimiter, skip)
@@ -54,3 +57,8 @@ def _names(text: str, name: str) -> Iterator[str]:
     for row in rows:
         parts = (row.cells[index] for index in columns if index < len(row.cells))
         yield " ".join(" ".join(parts).split())
+
+
+def _unquoted(line: str) -> str:
+    match = QUOTED_CELL.fullmatch(line)
+    return match[1].replace('""', '"') if match else line
