@@ -26,7 +26,8 @@ SOLUTIONS = "keys"
 """The folder in which `attn vary` writes the solutions, beside the variants."""
 
 VARIANTS_KEPT = 32
-"""Number of variants whose right numbers are kept, as several students may share one."""
+"""Number of variants whose right numbers are kept: 200 students with 4 variants then take 0.1 s to
+grade and not 1.9 s, and a variant per student takes little memory."""
 
 NUMBERED = re.compile(
     r"(?:problem|prob|p|question|q|exercise|ex|task|aufgabe|no|nr|part)? ?0*(\d+)"
