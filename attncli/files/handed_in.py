@@ -71,7 +71,7 @@ def handed_in(
         is_one_of_several: whether the user named other folders, too, so that each may be that of a
             student.
     """
-    read, foreign, others = _sorted(folder)
+    read, unreadable, others = _sorted(folder)
     whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
     found: dict[Parts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
@@ -79,18 +79,18 @@ def handed_in(
         found.setdefault(student, []).append((path, problem))
     around = {start for _, parts in read for start in _starts(parts[:-1])}
     depths = [len(student) for student in found if student in around]
-    silent = _silent(folder, whose, around, min(depths, default=1))
+    empty = _empty_folders(folder, whose, around, min(depths, default=1))
     # If no student has a folder, an empty one may be anything.
-    unread = {parts: str(Path(folder, *parts)) for parts in silent if depths}
-    told = set[Parts]()
-    for path, parts in foreign:
-        student = whose.of_foreign(parts, silent)
-        is_beside = student in told or student in around
+    unread = {parts: str(Path(folder, *parts)) for parts in empty if depths}
+    noted = set[Parts]()
+    for path, parts in unreadable:
+        student = whose.of_unreadable(parts, empty)
+        is_beside = student in noted or student in around
         is_beside = is_beside or any(start in found for start in _starts(student))
         if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
         else:
-            told.add(student)
+            noted.add(student)
             unread[student] = path
     if others:
         tell(passed_over(others, folder))
@@ -100,7 +100,9 @@ def handed_in(
         yield HandedIn(student[-1], (), path)
 
 
-def _silent(folder: str, whose: Whose, around: Container[Parts], least: int) -> dict[Parts, None]:
+def _empty_folders(
+    folder: str, whose: Whose, around: Container[Parts], least: int
+) -> dict[Parts, None]:
     """Return the folders of students in which no file is read.
 
     Args:
@@ -112,13 +114,13 @@ def _silent(folder: str, whose: Whose, around: Container[Parts], least: int) -> 
     """
     folders = [*folders_in(folder)]
     parents = {parts[:-1] for parts in folders}
-    silent: dict[Parts, None] = {}
+    empty: dict[Parts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
-        is_inside = any(start in silent for start in _starts(parts)) or whose.has_files(parts)
+        is_inside = any(start in empty for start in _starts(parts)) or whose.has_files(parts)
         if is_students and not is_inside and parts not in around and not whose.is_problems(parts):
-            silent[parts] = None
-    return silent
+            empty[parts] = None
+    return empty
 
 
 def _starts(parts: Parts) -> set[Parts]:
@@ -128,7 +130,7 @@ def _starts(parts: Parts) -> set[Parts]:
 
 def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
     """Return the files of a folder: those that are read, those of other programs, and the rest."""
-    read, foreign = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
+    read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
     others = list[str]()
     for path, parts in files_in(folder):
         suffix = Path(path).suffix.lower()
@@ -137,10 +139,10 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
         if is_read and not is_hidden(Path(path).name):
             read.append((path, parts))
         elif is_file and suffix in BY_SUFFIX and not is_hidden(Path(path).name):
-            foreign.append((path, parts))
+            unreadable.append((path, parts))
         else:
             others.append(path)
-    return read, foreign, others
+    return read, unreadable, others
 
 
 def _is_worksheet(path: str, suffix: str) -> bool:
@@ -227,12 +229,12 @@ class Whose:
         is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
 
-    def of_foreign(self, parts: Parts, silent: Container[Parts]) -> Parts:
+    def of_unreadable(self, parts: Parts, empty: Container[Parts]) -> Parts:
         """Return the path of the student who handed in a file that cannot be read.
 
-        `silent` are the folders of students in which no file is read.
+        `empty` are the folders of students in which no file is read.
         """
-        own = next((start for start in _starts(parts[:-1]) if start in silent), None)
+        own = next((start for start in _starts(parts[:-1]) if start in empty), None)
         if own is not None:
             return own
         student, problem = self.of(parts)
