@@ -16,7 +16,7 @@ MAX_CHARACTERS = 2**28
 """Maximum length of one problem: 14 million numbers of 17 digits."""
 
 DOCUMENT_START = re.compile(r"---\s")
-LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$')
+LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
 """A JSON mapping on a line of its own."""
 JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = "\"'#"
