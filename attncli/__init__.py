@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Unread, grade_all
     from attncli.files.load import load, load_all
-    from attncli.files.sheets import load_answers
+    from attncli.files.submissions import load_answers
     from attncli.mechanisms.compute import compute
     from attncli.mechanisms.trace import Trace
     from attncli.problem.keywords import ProblemKeys
@@ -88,7 +88,7 @@ _HOMES = {
     "files.assignment": ("Assignment", "load_assignment"),
     "files.grading": ("Unread", "grade_all"),
     "files.load": ("load", "load_all"),
-    "files.sheets": ("load_answers",),
+    "files.submissions": ("load_answers",),
     "mechanisms.compute": ("compute",),
     "mechanisms.trace": ("Trace",),
     "problem.keywords": ("ProblemKeys",),

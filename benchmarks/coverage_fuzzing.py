@@ -38,7 +38,7 @@ with atheris.instrument_imports(include=["attncli", "yaml"]):
     from attncli.files.document import Document
     from attncli.files.load import load_each
     from attncli.files.read import read_bytes
-    from attncli.files.sheets import load_each_sheet
+    from attncli.files.submissions import load_each_submission
     from attncli.mechanisms.compute import compute
     from attncli.notation.parser import NumberError
     from attncli.notation.pasted import grid_of
@@ -106,7 +106,7 @@ def _problems(data: bytes) -> None:
 
 
 def _answers(data: bytes) -> None:
-    for _, sheet in load_each_sheet("-", stdin=io.BytesIO(data)):
+    for _, sheet in load_each_submission("-", stdin=io.BytesIO(data)):
         if isinstance(sheet, InputError):
             str(sheet)
         elif len(data) <= SMALL:

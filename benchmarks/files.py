@@ -50,7 +50,7 @@ BASES = {"read": ("x.csv", "numpy.loadtxt"), "write": ("csv", "numpy.savetxt")}
 
 
 def write_files(folder: Path, shape: tuple[int, int]) -> None:
-    """Write the same matrix in every format, and scores with one value a key, as a problem."""
+    """Write the same matrix in every format, and scores with one value per key, as a problem."""
     matrix = np.random.default_rng(1).standard_normal(shape)
     rows = [[repr(x) for x in row] for row in matrix.tolist()]
     lists = [f"[{', '.join(row)}]" for row in rows]

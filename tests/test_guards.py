@@ -207,7 +207,7 @@ def test_steps_that_do_not_fit_into_memory_are_told_first(
 def test_a_problem_without_an_end_is_told(
     text: str, attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "MOST_TEXT", 10**6)
+    monkeypatch.setattr(stream, "MAX_CHARACTERS", 10**6)
     result = attn("compute", stdin=(text * 10**6).encode())
     assert result.status == 2
     assert "one problem of more than 1,000,000 characters" in result.err
@@ -216,7 +216,7 @@ def test_a_problem_without_an_end_is_told(
 def test_a_stream_of_problems_may_be_of_any_length(
     attn: Attn, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stream, "MOST_TEXT", 70_000)
+    monkeypatch.setattr(stream, "MAX_CHARACTERS", 70_000)
     line = json.dumps({"X": [[1]], "title": "a" * 1000}).encode() + b"\n"
     result = attn("compute", *OUTPUT, stdin=line * 200)
     assert result.status == 0

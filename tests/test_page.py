@@ -15,7 +15,7 @@ import pytest
 
 import attncli
 from attncli.checking.check import check
-from attncli.files.sheets import load_answers
+from attncli.files.submissions import load_answers
 from attncli.notation.text import text
 from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.formats import FORMATS, formats_of

@@ -116,8 +116,8 @@ class Comparison:
             if document.error or any(isinstance(raw, np.ndarray) for raw in values.values()):
                 self.figures["problems that no schema sees"] += 1
             else:
-                seen = typed(values)["X"] if document.bare else typed(values)
-                self.of_values(values, faults, _as_json(path) or seen)
+                as_yaml = typed(values["X"] if document.bare else values)
+                self.of_values(values, faults, _as_json(path) or as_yaml)
 
     def of_values(self, values: Mapping[str, Any], faults: tuple[Fault, ...], seen: Any) -> None:
         """Compare them on a problem, of which the loader told these faults.

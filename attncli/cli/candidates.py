@@ -194,7 +194,7 @@ def _values(
 
         return {name: row.meaning for name, row in formats_of(WRITERS[command]).items()}
     if param == "name":
-        from attncli.files.samples import sample_files, title
+        from attncli.files.sample_files import sample_files, title
 
         return {name: title(path) for name, path in sample_files().items()}
     if param in STEPS:

@@ -128,7 +128,7 @@ def check(
     from attncli.files.assignment import Assignment, load_assignment
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
-    from attncli.files.sheets import for_problem
+    from attncli.files.submissions import for_problem
     from attncli.rendering.selection import ReportSelection
 
     asked = ",".join(ask) if ask else None

@@ -15,7 +15,7 @@ def samples(
     ] = None,
 ) -> None:
     """List the samples, or print one."""
-    from attncli.files.samples import sample, sample_files, title
+    from attncli.files.sample_files import sample, sample_files, title
 
     if name is not None:
         write_bytes([sample(name)], None)

@@ -15,7 +15,7 @@ from attncli.arithmetic.memory import of_bytes, room_within_limit
 from attncli.cli.progress import tell
 from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
-from attncli.files import opened
+from attncli.files import file_access
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
@@ -76,7 +76,7 @@ def prepare(sources: Sequence[str], *written: str | None) -> None:
     if (room := room_within_limit()) < NUMPY_TAKES:
         message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
         raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
-    opened.begin("/dev/stdin" if name == "-" else name for name in sources)
+    file_access.begin_run("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
     except OSError:  # whoever reads the file will tell what is wrong with it

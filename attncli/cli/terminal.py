@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NoReturn
 
 from attncli.cli.endings import undone
 from attncli.errors import fail, reason_of
-from attncli.files import opened
+from attncli.files import file_access
 from attncli.records import Record
 from attncli.text.escapes import visible
 
@@ -227,7 +227,7 @@ def _become(file: Path, old: os.stat_result) -> None:
 
 def _refuse_input(out: Path) -> None:
     """Refuse to replace a file that this run reads."""
-    if opened.is_input(out):
+    if file_access.is_input(out):
         message = f"{visible(str(out))} is read here, and would be overwritten"
         raise fail(message, hint="name another file with -o")
 

@@ -6,7 +6,7 @@ import json
 import os
 import sys
 from math import prod
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 
 from attncli.arithmetic.memory import of_bytes
 from attncli.errors import InputError, fail
@@ -16,8 +16,19 @@ from attncli.text.escapes import visible
 NPY = b"\x93NUMPY"
 """How an NPY file begins."""
 
-ABOUT = "options"
-"""The array that tells, in a file that attn wrote, the problem's matrices from its results."""
+OPTIONS_ARRAY = "options"
+"""Name of the array of text that attn adds: the options, and which arrays are inputs."""
+
+
+DAMAGED = "the file is damaged, or no NumPy file"
+
+MAX_ARRAYS = 1000
+
+MAX_UNPACKED = 100
+"""Maximum ratio of unpacked to packed size; numbers shrink to a half, masks to a hundredth."""
+
+SMALL_FILE = 2**26
+"""Number of unpacked bytes up to which the ratio does not matter."""
 
 
 def read(file: BinaryIO) -> dict[str, Raw]:
@@ -29,7 +40,7 @@ def read(file: BinaryIO) -> dict[str, Raw]:
     arrays = _loaded(file)
     if not isinstance(arrays, dict):
         return {"X": arrays}
-    about = arrays.pop(ABOUT, None)
+    about = arrays.pop(OPTIONS_ARRAY, None)
     values: dict[str, Raw] = {}
     if about is None:
         for key, array in arrays.items():
@@ -40,35 +51,26 @@ def read(file: BinaryIO) -> dict[str, Raw]:
         inputs = {str(key) for key in known["inputs"]}
         values = {key: known[key] for key in ("title", "notes", "options")}
     except (ValueError, KeyError, TypeError, RecursionError):
-        raise fail(f"the array {ABOUT} was not written by attn") from None
+        raise fail(f"the array {OPTIONS_ARRAY} was not written by attn") from None
     values["inputs"] = {key: _plain(array) for key, array in arrays.items() if key in inputs}
     values["steps"] = {key: array for key, array in arrays.items() if key not in inputs}
     return values
 
 
 def _loaded(file: BinaryIO) -> Any:
-    """Return what NumPy loads: one array, or the arrays of a zip file by name."""
+    """Return the one array of a file, or the arrays of a zip file by name."""
     import warnings
-
-    import numpy as np
 
     size = file.seek(0, os.SEEK_END)
     file.seek(0)
     start = file.read(len(NPY))
+    file.seek(0)
     if not start.startswith((b"PK", NPY)):
         raise fail(DAMAGED)
     try:
         with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # how old the file's header is concerns nobody here
-            file.seek(0)
-            _check_size(file, size, is_zip=start != NPY)
-            file.seek(0)
-            found = np.load(file, allow_pickle=False)
-            if isinstance(found, np.ndarray):
-                arrays = {"X": found}
-            else:
-                with found:
-                    arrays = {key: found[key] for key in found.files}
+            warnings.simplefilter("ignore")  # NumPy warns of headers that old versions wrote
+            return _array(file, size, "X") if start == NPY else _arrays(file, size)
     except (InputError, MemoryError):
         raise
     # A damaged file can make zipfile, zlib, tokenize and NumPy raise nearly anything.
@@ -77,59 +79,46 @@ def _loaded(file: BinaryIO) -> Any:
             raise fail(DAMAGED) from None
         message = "the file holds Python objects, not numbers"
         raise fail(message, hint="save plain arrays") from None
-    if not all(isinstance(a, np.ndarray) and _is_whole(a) for a in arrays.values()):
-        raise fail(DAMAGED)
-    return found if isinstance(found, np.ndarray) else arrays
 
 
-def _is_whole(array: Any) -> bool:
-    """Return whether an array holds no text of characters that there are not.
-
-    NumPy makes strings of any 32 bits, on which Python's own operations then fail.
-    """
-    import numpy as np
-
-    if array.dtype.kind != "U":
-        return True
-    codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
-    return bool((codes <= sys.maxunicode).all())
-
-
-def _check_size(file: BinaryIO, size: int, is_zip: bool) -> None:
-    """Refuse, before any of it is there, what would take more memory than the file can mean.
+def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
+    """Return the arrays of a zip file of so many bytes.
 
     Raises:
-        InputError: for a zip bomb, for more arrays than a problem has, for two of the same name,
-            and for an array that claims more numbers than stand in its file.
+        InputError: for a zip bomb, for too many arrays, and for two of the same name.
     """
     from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
-    if not is_zip:
-        _check_header(file, size, "X")
-        return
     with ZipFile(file) as archive:
         members = archive.infolist()
-        if len(members) > MOST_ARRAYS:
+        if len(members) > MAX_ARRAYS:
             message = f"the file holds {len(members):,} arrays"
-            raise fail(message, hint=f"{MOST_ARRAYS:,} is the most")
+            raise fail(message, hint=f"{MAX_ARRAYS:,} is the most")
         keys = [member.filename.removesuffix(".npy") for member in members]
         if twice := [key for key in keys if keys.count(key) > 1]:
             message = f"the file holds more than one array {visible(twice[0])}"
             raise fail(message, hint="save it with one of them")
-        whole = sum(member.file_size for member in members)
-        if whole > max(SURELY_SMALL, MOST_UNPACKED * size):
-            message = f"the file of {of_bytes(size)} unpacks to {of_bytes(whole)}"
+        unpacked = sum(member.file_size for member in members)
+        if unpacked > max(SMALL_FILE, MAX_UNPACKED * size):
+            message = f"the file of {of_bytes(size)} unpacks to {of_bytes(unpacked)}"
             raise fail(message, hint="save it with numpy.savez, which does not compress")
-        for member in members:
-            # NumPy writes no others, and of these alone zipfile bounds what is unpacked at once.
-            if member.compress_type not in (ZIP_STORED, ZIP_DEFLATED):
-                raise fail(DAMAGED)
+        # NumPy writes no other compression, and zipfile bounds what it unpacks at once in these.
+        if any(member.compress_type not in (ZIP_STORED, ZIP_DEFLATED) for member in members):
+            raise fail(DAMAGED)
+        found = {}
+        for key, member in zip(keys, members, strict=True):
             with archive.open(member) as inside:
-                _check_header(inside, member.file_size, member.filename.removesuffix(".npy"))
+                found[key] = _array(inside, member.file_size, key)
+        return found
 
 
-def _check_header(file: Any, size: int, key: str) -> None:
-    """Refuse an array whose header claims more numbers than a file of so many bytes can hold."""
+def _array(file: IO[bytes], size: int, key: str) -> Any:
+    """Return the array of a file of so many bytes.
+
+    Raises:
+        InputError: for an array whose header claims more numbers than the file can hold.
+        Exception: any, for a damaged file.
+    """
     from numpy.lib import format as npy
 
     version = npy.read_magic(file)
@@ -138,25 +127,27 @@ def _check_header(file: Any, size: int, key: str) -> None:
     count = prod(shape)
     if any(length < 0 for length in shape):
         raise fail(DAMAGED)
-    # Texts without a character take no bytes in the file, but some where they are read to.
+    # Texts without a character take no bytes in the file, but some in memory.
     if not dtype.hasobject and count * max(dtype.itemsize, 1) > size:
         message = f"{visible(key)} claims {count:,} numbers, which the file does not hold"
         raise fail(message, hint="the file was cut off, or was made to take memory")
+    file.seek(0)
+    array = npy.read_array(file, allow_pickle=False)
+    if array.dtype.kind == "U" and not _is_text(array):
+        raise fail(DAMAGED)
+    return array
 
 
-DAMAGED = "the file is damaged, or no NumPy file"
+def _is_text(array: Any) -> bool:
+    """Whether all characters exist; NumPy reads any 32 bits, on which Python then fails."""
+    import numpy as np
 
-MOST_ARRAYS = 1000
-
-MOST_UNPACKED = 100
-"""How many times its size a file may unpack to; numbers shrink to a half, masks to a hundredth."""
-
-SURELY_SMALL = 2**26
-"""Up to so many bytes it does not matter how much smaller a file is."""
+    codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
+    return bool((codes <= sys.maxunicode).all())
 
 
 def _plain(array: Any) -> Raw:
-    """Return a matrix as it is, and a single value or words as a text file would give them."""
+    """Return a matrix as it is; a single number, and words, as Python values."""
     if array.dtype.kind == "S":
         import numpy as np
 

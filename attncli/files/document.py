@@ -1,4 +1,4 @@
-"""What a reader returns: plain values, and where each of them stands."""
+"""What a reader returns: plain values, and the place of each."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail
 from attncli.records import EMPTY, Record
+from attncli.text import escapes
 
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
@@ -22,42 +23,15 @@ Source: TypeAlias = str | os.PathLike[str]
 """A file; "-" is standard input."""
 
 Options: TypeAlias = Mapping[str, bool]
-"""Words that make a leading line of CSV an option, not numbers; and whether it is a list."""
+"""Words that begin a line of CSV with an option, each with whether its value is a list."""
 
 Headings: TypeAlias = Mapping[str, str]
-"""What columns of a table of a class hold, by their headings: {"Question 1": "weights[1,1]"}."""
+"""Meanings of the columns of a class table: {"Question 1": "weights[1,1]"}."""
 
-ArrayKeys: TypeAlias = Callable[[str], bool]
-"""Tells under which keys of a file a large matrix may be read as an array."""
-
-PAIR = r"[-+]?\d+,\d+"
-ROW = rf"\[\s*{PAIR}(?:,\s+{PAIR})+\s*\]"
-PAIRS = re.compile(ROW)
-"""A row such as [0,5, 1,25], where a blank stands after every second comma alone."""
-
-LARGE = 20_000
-"""So many characters are the fewest of a matrix whose digits as written nobody keeps."""
-
-NUMBERS = r"0-9.eE+\-,\[\] "
-"""What plain numbers, and lists of them on one line, are written with, in a pattern."""
-
-
-class Lifted(Record, eq=False):
-    """A large matrix that was lifted out of a text (`lifted`).
-
-    Attributes:
-        pieces: its text as it was written.
-        short: what stands in its place.
-        cells: what readers of lists, and of CSV, make of that.
-        is_block: whether its text may be that of a text block, too.
-        array: its numbers, which cannot be changed.
-    """
-
-    pieces: list[str]
-    short: str
-    cells: list[list[str]]
-    is_block: bool
-    array: Any
+DECIMAL_PAIR = r"[-+]?\d+,\d+"
+DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
+DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
+"""A row such as [0,5, 1,25], with a blank after every second comma only."""
 
 
 class Chunk(Record):
@@ -65,23 +39,16 @@ class Chunk(Record):
 
     Attributes:
         name: the file's name as the user wrote it.
-        text: one document, or several that cannot be told apart before they are read.
-        before: how many lines of the file stand before it.
-        lifted: the large matrices that are not in the text.
-        written: the text as it was written, where it is read with other signs, line for line.
+        text: one document, or several that only their reader can tell apart.
+        before: number of lines of the file above it.
+        original: the text as it is in the file, where `text` is a version of it that YAML can read,
+            with the same lines.
     """
 
     name: str
     text: str
     before: int = 0
-    lifted: tuple[Lifted, ...] = ()
-    written: str = ""
-
-    @property
-    def length(self) -> int:
-        """How many characters were written."""
-        parts = (sum(map(len, one.pieces)) - len(one.short) for one in self.lifted)
-        return len(self.text) + sum(parts)
+    original: str = ""
 
 
 class Document(Record):
@@ -89,13 +56,13 @@ class Document(Record):
 
     Attributes:
         name: the file's name as the user wrote it.
-        folder: what names of files inside are relative to.
+        folder: the folder to which the names of files in it are relative.
         values: plain values; every scalar of a text format is text with its digits as written.
         locate: gives the place of a key, of an item, or of the nearest thing around it.
         labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
-        bare: whether it is a single matrix or list without a key, which stands under X.
-        heading: gives the place of the heading of a column, where keys are headings.
-        error: why it could not be read, where the documents beside it could.
+        bare: whether it is a single matrix or list without a key, which gets the key X.
+        heading: gives the place of a column's heading, if keys are headings.
+        error: why it could not be read.
     """
 
     name: str
@@ -114,7 +81,7 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
-    """Set a key; `score.W` sets W inside score, whose plain value becomes its name.
+    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name.
 
     Raises:
         InputError: if what the key is inside of is a matrix.
@@ -122,7 +89,7 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     head, dot, tail = key.partition(".")
     if not dot:
         inside: Raw = values.get(key)
-        # score,general may come after score.W: the word is the name of what is there already.
+        # A line score,general may come after score.W; the word is the name of the score.
         is_name = isinstance(inside, dict) and isinstance(raw, str)
         values[key] = {"name": raw} | inside if is_name else raw
         return
@@ -132,3 +99,10 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
     if not isinstance(inside, dict):
         raise fail(f"{key} cannot be set, as {head} is a matrix", head)
     values[head] = inside | {tail: raw}
+
+
+def lines_of(text: str) -> list[str]:
+    """Return the lines of a text as YAML counts them, with more line ends than in editors."""
+    if text.isascii():
+        return escapes.lines_of(text)
+    return re.split("\r\n|[\r\n\x85\u2028\u2029]", text)

@@ -1,4 +1,4 @@
-"""Many sheets of answers for the problems of a class: each is judged, a bad one stops no other."""
+"""Grading: the submissions of a class are judged one by one, and a bad one stops no other."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ from pathlib import Path
 from typing import BinaryIO, TypeAlias
 
 from attncli.checking.check import Report, own_submission
-from attncli.checking.submission import ABOUT, PROBLEM, Submission, nowhere
-from attncli.errors import InputError, KeyPath, Place, fail
-from attncli.files.assignment import Assignment, Given
+from attncli.checking.submission import Submission
+from attncli.errors import InputError, Place, fail
+from attncli.files.assignment import Assignment, ProblemSet
+from attncli.files.by_problem import ReadSubmission, by_problem
 from attncli.files.document import Document, Headings, error_at
-from attncli.files.foreign import refused
 from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
 from attncli.files.read import STDIN
-from attncli.files.sheets import answer_files, load_each_sheet, with_matrices
+from attncli.files.submissions import answer_files, load_each_submission, with_matrices
+from attncli.files.unsupported import unsupported
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -23,7 +24,7 @@ from attncli.text.sentences import all_of
 
 
 class Unread(Record):
-    """Answers that could not be read, and why; `title` is that of the problem, if it is known."""
+    """A submission that could not be read, and why; `title` is the problem's, if it is known."""
 
     name: str
     error: InputError
@@ -33,36 +34,30 @@ class Unread(Record):
 Graded: TypeAlias = Report | Unread
 
 Student: TypeAlias = tuple[Graded, ...]
-"""What was found in the answers of one student to each of the problems."""
+"""What was found in the answers of one student, one item per problem."""
 
 NO_ANSWERS = "there are no answers in this folder"
 
-UNTOLD = -1
-"""The place of the problem that answers are of which do not tell it."""
-
-Sheet: TypeAlias = tuple[str, Submission | InputError]
-"""What a sheet is called, and the sheet, or why it could not be read."""
-
 
 def silent(_: str) -> None:
-    """Tell nothing of the files that are passed over."""
+    """Say nothing about the files that are passed over."""
 
 
 class Grading(Record):
-    """How sheets are read and judged.
+    """How submissions are read and judged.
 
     Attributes:
         assignment: what the class was given.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
         stdin: what to read for "-".
         matrices: files of single answers, by step: {"weights": "w.csv"}; they are added to the
-            one sheet that there is.
-        allow_outside: whether a sheet may name files outside its own folder and those below.
-        headings: what columns of a table of a class hold, by their headings.
-        tell: called with a sentence on files in a folder that are passed over.
-        with_absent: whether those who have a variant, and handed in nothing to the folder of a
-            class, are among the students.
-        worked: the variants of those whose sheets were found, noted as they are read.
+            one submission that there is.
+        allow_outside: whether a submission may name files outside its own folder and those below.
+        headings: meanings of the columns of a class table, by their headings.
+        tell: called with a sentence about the files in a folder that are passed over.
+        with_absent: whether the students of a variant who handed in nothing to the folder of a
+            class are included.
+        worked: the variants of those who handed in something, added as their files are read.
     """
 
     assignment: Assignment
@@ -76,15 +71,15 @@ class Grading(Record):
     worked: set[str] | None = None
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
-        """Yield for each student the report on each of the problems, or why there is none.
+        """Yield for each student the report on each problem, or why there is none.
 
         Args:
-            sources: files and folders of answers; without any, the answers that stand in the
-                problems. In a folder, students have a file each, or a folder each.
+            sources: files and folders of answers; without any, the answers in the problems
+                themselves. In a folder, each student has a file or a folder.
 
         Raises:
-            InputError: if a problem holds no answers where none are named, or if it is not clear
-                to which sheet a matrix belongs.
+            InputError: if no answers are named and a problem holds none, or if it is not clear to
+                which submission a matrix belongs.
         """
         first = self.assignment.first
         files = answer_files(self.matrices)
@@ -94,9 +89,9 @@ class Grading(Record):
             if self.assignment.names:
                 hint = "name the files of answers, or their folder"
                 raise fail("variants have no answers to check", hint=hint)
-            sheets = [_own_sheet(key.problem, self.matrices) for key in first.keys]
-            for number, sheet in enumerate(sheets):
-                yield (self._graded(first, number, with_matrices(sheet, files)),)
+            own = [_own_answers(key.problem, self.matrices) for key in first.keys]
+            for number, submission in enumerate(own):
+                yield (self._graded(first, number, with_matrices(submission, files)),)
             return
         noting = replace(self, worked=set())
         for is_folder, some in groupby(sources, _is_folder):
@@ -110,7 +105,7 @@ class Grading(Record):
         return _is_folder(source) and not self.assignment.has(folder_name(source))
 
     def _absent(self) -> Iterator[Student]:
-        """Yield empty sheets of those whose variants nobody worked, unless these are numbered."""
+        """Yield empty submissions for variants without one, if students' names tell them apart."""
         names = [] if self.assignment.are_numbered else self.assignment.names
         for name in names:
             if name not in (self.worked or ()):
@@ -137,129 +132,79 @@ class Grading(Record):
         if one.unread:
             yield self._without_answers(one)
             return
-        told: dict[int, tuple[str, list[Sheet]]] = {}
-        tells_problem = any(problem is not None for _, problem in one.files)
+        found: dict[int, ReadSubmission] = {}
+        paths: dict[int, str] = {}
         unplaced: dict[str, InputError] = {}
-        several = len(one.files) > 1
+        tells_problem = any(problem is not None for _, problem in one.files)
         for source, problem in one.files:
-            student = f"{one.student}, {Path(source).name}" if several else one.student
+            name = f"{one.student}, {Path(source).name}" if len(one.files) > 1 else one.student
             try:
-                sheets = load_each_sheet(source, self.stdin, self.allow_outside, self.headings)
+                read = load_each_submission(source, self.stdin, self.allow_outside, self.headings)
                 if problem is None:
-                    yield from self._of_file(student, source, sheets, files)
+                    yield from self._of_file(name, source, read, files)
                 else:
-                    path, known = told.get(problem, (source, []))
-                    found = [(name, sheet) for name, sheet in sheets]
-                    if known or len(found) > 1:
-                        both = "one file" if path == source else f"{visible(path)} and this file"
-                        message = f"{both} hold several answers to problem {problem + 1}"
-                        error = error_at(Place(source), message, "keep one of them")
-                        found = [(found[0][0], error)]
-                    told[problem] = source, found
+                    found[problem] = _only(list(read), problem, source, paths.get(problem, ""))
             except InputError as error:
-                if problem is None and tells_problem:
+                if problem is not None:
+                    found[problem] = source, error
+                elif tells_problem:
                     unplaced[source] = error
-                elif problem is None:
-                    yield self._unread(one.student or source, error, one.student, source)
                 else:
-                    told[problem] = source, [(source, error)]
-        if told:
-            by_problem = {problem: sheets[0] for problem, (_, sheets) in told.items()}
-            if unplaced:
-                by_problem = self._with_unplaced(one.student, by_problem, unplaced)
-            yield self._together(one.student, by_problem, one.student)
+                    yield self._unread(one.student or source, error, one.student, source)
+            if problem is not None:
+                paths[problem] = source
+        if found and unplaced:
+            found = self._with_unplaced(one.student, found, unplaced)
+        if found:
+            yield self._together(one.student, found, one.student)
 
     def _with_unplaced(
-        self, student: str, found: Mapping[int, Sheet], unplaced: Mapping[str, InputError]
-    ) -> dict[int, Sheet]:
-        """Return the sheets of a student with errors for the problems that no sheet answers.
+        self, student: str, found: Mapping[int, ReadSubmission], unplaced: Mapping[str, InputError]
+    ) -> dict[int, ReadSubmission]:
+        """Return the submissions of a student, with errors for the problems that none answers.
 
-        `unplaced` are why files tell no problem: they may be of any that is left.
+        `unplaced` are the errors of files that tell no problem: each may be of any that is left.
         """
         every = range(len(self.assignment.first.keys))
         if len(found) == len(every):
             paths = all_of([visible(source) for source in unplaced])
             self.tell(f"passed over {paths}: other files answer every problem")
         faults = [fault for error in unplaced.values() for fault in error.faults]
-        rest: Sheet = student, InputError(*faults)
+        rest: ReadSubmission = student, InputError(*faults)
         return {**dict.fromkeys(every, rest), **found}
 
     def _of_file(
-        self, student: str, source: str, sheets: Iterator[Sheet], files: Mapping[str, Document]
+        self,
+        student: str,
+        source: str,
+        submissions: Iterator[ReadSubmission],
+        files: Mapping[str, Document],
     ) -> Iterator[Student]:
-        """Yield what is found in a file whose name tells no problem, a student at a time."""
+        """Yield what is found in a file whose name tells no problem, one student at a time."""
         stem, shown = (source, STDIN) if source == "-" else (Path(source).stem, source)
-        whole = self.assignment.first
-        if len(whole.keys) == 1:
-            few = list(islice(sheets, 2))
+        problems = self.assignment.first
+        if len(problems.keys) == 1:
+            few = list(islice(submissions, 2))
             _refuse_several(self.matrices, len(few), "sheets of answers")
             who = student if len(few) == 1 else ""
-            for name, sheet in chain(few, sheets):
-                if not isinstance(sheet, InputError):
-                    added = with_matrices(sheet, files)
-                    yield self._together(who, {0: (name, added)}, student, stem)
-                else:
-                    yield self._together(who, {0: (name, sheet)}, student, stem)
+            for name, one in chain(few, submissions):
+                added = one if isinstance(one, InputError) else with_matrices(one, files)
+                yield self._together(who, {0: (name, added)}, student, stem)
             return
-        yield from self._of_several(student, stem, shown, sheets)
-
-    def _of_several(
-        self, student: str, stem: str, shown: str, sheets: Iterator[Sheet]
-    ) -> Iterator[Student]:
-        """Yield what is found in a file of answers to several problems, a student at a time.
-
-        A key such as `2: weights[1,1]` tells of which problem a number is, as in a table with a row
-        a student; or the key `problem` of a sheet; or the order of as many sheets as problems.
-        """
-        whole, is_told = self.assignment.first, False
-        by_student: dict[str, dict[int, Sheet]] = {}
-        others: list[Sheet] = []
-        for name, sheet in sheets:
-            if isinstance(sheet, InputError):
-                others.append((name, sheet))
-            elif parts := _parts(whole, sheet):
-                is_told = True
-                if rest := parts.pop(UNTOLD, None):
-                    key = next(iter(rest.matrices))
-                    message = f"{visible(key)} does not tell of which problem it is"
-                    error = error_at(rest.heading((key,)), message, f"write 1: {visible(key)}")
-                    yield self._unread(name, error, student, stem, name)
-                    continue
-                found: dict[int, Sheet] = {place: (name, part) for place, part in parts.items()}
-                yield self._together(student or name, found, student, stem)
-            elif sheet.problem:
-                is_told = True
-                is_own = sheet.is_named or sheet.heading is not nowhere
-                own = by_student.setdefault(name if is_own else "", {})
-                place, read = _place_of(whole, sheet, own)
-                own[place] = name, read
+        for found in by_problem(problems, submissions, Place(shown)):
+            if found.error:
+                yield self._unread(found.name, found.error, student, stem, found.name)
             else:
-                others.append((name, sheet))
-        for name, found in by_student.items():
-            yield self._together(student or name or shown, found, student, stem, name)
-        if not is_told and len(others) != len(whole.keys):
-            count = "is 1 set" if len(others) == 1 else f"are {len(others)} sets"
-            message = f"there {count} of answers, but {len(whole.keys)} problems"
-            hint = "part the answers to each problem by a line of ---, or write problem: 2"
-            raise error_at(Place(shown), message, hint)
-        if not is_told:
-            yield self._together(student or shown, dict(enumerate(others)), student, stem)
-            return
-        hint = "write such as problem: 2"
-        untold = error_at(Place(shown), "these answers do not tell of which problem", hint)
-        for name, other in others:
-            error = other if isinstance(other, InputError) else untold
-            yield self._unread(name, error, student, stem, name)
+                who = student or found.name or shown
+                yield self._together(who, found.by_problem, student, stem, found.name)
 
-    def _together(
-        self, student: str, found: Mapping[int, Sheet], *names: str, source: str = ""
-    ) -> Student:
-        """Return what is found on each problem of one student; what was not given is empty.
+    def _together(self, student: str, found: Mapping[int, ReadSubmission], *names: str) -> Student:
+        """Return what is found on each problem of one student; missing answers are empty.
 
-        `names` tell whose variant it is; so does the name in a sheet.
+        `names`, and the names in the submissions, tell which variant the student has.
         """
-        sheets = [sheet for _, sheet in found.values() if isinstance(sheet, Submission)]
-        stated = [sheet.name for sheet in sheets if sheet.is_named]
+        read = [one for _, one in found.values() if isinstance(one, Submission)]
+        stated = [one.name for one in read if one.is_named]
         called = next(iter([*stated, *filter(None, [student])]), "")
         try:
             given = self._given_to(*names, *stated)
@@ -267,39 +212,39 @@ class Grading(Record):
             return self._unread(called or next(iter(found.values()))[0], error)
         graded: list[Graded] = []
         for number in range(len(given.keys)):
-            known, sheet = found.get(number, (called, Submission(called, {})))
+            known, one = found.get(number, (called, Submission(called, {})))
             name = called or known
-            if isinstance(sheet, InputError):
-                graded.append(Unread(name, sheet, given.title(number)))
+            if isinstance(one, InputError):
+                graded.append(Unread(name, one, given.title(number)))
             else:
-                graded.append(self._graded(given, number, replace(sheet, name=name)))
+                graded.append(self._graded(given, number, replace(one, name=name)))
         return tuple(graded)
 
-    def _given_to(self, *names: str) -> Given:
-        """Return what a student was given, and note that there is a sheet to it."""
+    def _given_to(self, *names: str) -> ProblemSet:
+        """Return what a student was given, and note that there is a submission to it."""
         if self.worked is not None:
             self.worked.add(self.assignment.variant_of(*names))
         return self.assignment.given_to(*names)
 
-    def _graded(self, given: Given, number: int, sheet: Submission) -> Graded:
+    def _graded(self, given: ProblemSet, number: int, submission: Submission) -> Graded:
         title = given.title(number)
         try:
-            report = given.keys[number].check(sheet, self.strict)
+            report = given.keys[number].check(submission, self.strict)
         except InputError as error:
-            return Unread(sheet.name, error, title)
+            return Unread(submission.name, error, title)
         return report if report.title == title else replace(report, title=title)
 
     def _without_answers(self, one: HandedIn) -> Student:
-        """Return that nothing of what a student handed in can be read."""
+        """Return an error for each problem, as nothing that a student handed in can be read."""
         path = one.unread
-        found = refused(b"", Path(path).suffix.lower())
+        found = unsupported(b"", Path(path).suffix.lower())
         if found is None or Path(path).is_dir():
             return self._unread(one.student, error_at(Place(path), NO_ANSWERS), one.student)
         fault = replace(found.faults[0], place=Place(path))
         return self._unread(one.student, InputError(fault), one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
-        """Return that nothing of a student could be read, for each of the problems."""
+        """Return an error of a student for each problem."""
         try:
             given = self._given_to(*names)
         except InputError:
@@ -316,17 +261,17 @@ def grade_all(
     allow_outside: bool = False,
     headings: Headings = EMPTY,
 ) -> Iterator[Graded]:
-    """Yield the report of every sheet of answers, or why there is none.
+    """Yield the report on every submission, or why there is none.
 
     Args:
         problems: what was worked: one problem or several, or what each student of a class was
             given (`load_assignment`).
-        sources: files and folders of answers; without any, the answers that stand in the problems.
+        sources: files and folders of answers; without any, the answers in the problems themselves.
         strict: as of `Grading`, and so are the others.
         stdin: what to read for "-".
         matrices: files of single answers, by step.
-        allow_outside: whether a sheet may name any file.
-        headings: what columns of a table of a class hold.
+        allow_outside: whether a submission may name any file.
+        headings: meanings of the columns of a class table.
 
     Raises:
         InputError: if a problem cannot be calculated, if its marking names no step of it, or if it
@@ -338,65 +283,28 @@ def grade_all(
         yield from student
 
 
+def _only(found: list[ReadSubmission], problem: int, source: str, earlier: str) -> ReadSubmission:
+    """Return the only submission of a file; `earlier` is another file for the same problem."""
+    if not earlier and len(found) == 1:
+        return found[0]
+    both = f"{visible(earlier)} and this file" if earlier else "one file"
+    message = f"{both} hold several answers to problem {problem + 1}"
+    return found[0][0], error_at(Place(source), message, "keep one of them")
+
+
 def _is_folder(source: str) -> bool:
     return source != "-" and Path(source).is_dir()
 
 
-def _own_sheet(problem: Problem, matrices: Mapping[str, str]) -> Submission:
-    """Return the answers that stand in a problem; an empty sheet where only files hold any."""
+def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
+    """Return the answers in a problem; none where files hold all of them."""
     if matrices and problem.answers is None:
         return Submission(", ".join(matrices.values()), {})
     return own_submission(problem)
 
 
-def _place_of(
-    whole: Given, sheet: Submission, known: Mapping[int, Sheet]
-) -> tuple[int, Submission | InputError]:
-    """Return which problem a sheet says that it answers, with the sheet, or what is wrong."""
-    place = whole.which(sheet.problem)
-    where = sheet.locate((PROBLEM,))
-    if place is None:
-        hint = f"there are {len(whole.keys)}: write their numbers or titles"
-        error = error_at(where, f"there is no problem {visible(sheet.problem)}", hint)
-        return next((n for n in range(len(whole.keys)) if n not in known), 0), error
-    if place in known:
-        message = f"problem {place + 1} is answered twice"
-        return place, error_at(where, message, "keep one of them")
-    return place, sheet
-
-
-def _parts(whole: Given, sheet: Submission) -> dict[int, Submission]:
-    """Return the parts of a sheet whose keys tell of which problem they are, as `2: Q[1,1]` does.
-
-    Nothing where none does; where some do not, those are a part of their own, `UNTOLD`.
-    """
-    keys: dict[int, dict[str, str]] = {}
-    for key in sheet.matrices:
-        word, colon, name = key.partition(":")
-        place = whole.which(word) if colon and name.strip() else None
-        if place is not None:
-            keys.setdefault(place, {})[name.strip()] = key
-        elif key not in ABOUT:
-            keys.setdefault(UNTOLD, {})[key] = key
-    told = {place: _part(sheet, own) for place, own in keys.items()}
-    return told if keys.keys() - {UNTOLD} else {}
-
-
-def _part(sheet: Submission, keys: Mapping[str, str]) -> Submission:
-    """Return the part of a sheet that some keys are of, each under its name in that part."""
-
-    def locate(path: KeyPath) -> Place:
-        return sheet.locate((keys.get(str(path[0]), path[0]), *path[1:]) if path else path)
-
-    def heading(path: KeyPath) -> Place:
-        return sheet.heading((keys.get(str(path[0]), path[0]), *path[1:]) if path else path)
-
-    matrices = {name: sheet.matrices[key] for name, key in keys.items()}
-    return replace(sheet, matrices=matrices, locate=locate, heading=heading)
-
-
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
-    """Refuse single answers where it is not clear to which of several sheets they belong."""
+    """Refuse single answers if it is not clear to which of several submissions they belong."""
     for name, file in matrices.items() if count > 1 else ():
         message = f"-m {visible(name)}={visible(file)} is an answer of one sheet"
         hint = f"write {visible(name)}: {visible(file)} in the file of its sheet"

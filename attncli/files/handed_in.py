@@ -1,4 +1,4 @@
-"""Which files of a folder are whose answers: students have a file each, or a folder each."""
+"""Which student handed in which files of a folder: each has a file or a folder."""
 
 from __future__ import annotations
 
@@ -7,38 +7,45 @@ from collections import Counter
 from collections.abc import Callable, Container, Iterator, Sequence
 from pathlib import Path
 
-from attncli.files.assignment import SUFFIXES, Assignment, files_in, folders_in, is_hidden, plain
-from attncli.files.foreign import SUFFIXES as FOREIGN
-from attncli.files.read import WORKSHEETS
+from attncli.files.assignment import (
+    PROBLEM_SUFFIXES,
+    Assignment,
+    files_in,
+    folders_in,
+    is_hidden,
+    plain,
+)
+from attncli.files.read import WORKSHEET_SUFFIXES
+from attncli.files.unsupported import BY_SUFFIX
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
-READ = (*SUFFIXES, ".txt")
-"""How files of answers end; worksheets are read where answers are marked in them."""
+READ = (*PROBLEM_SUFFIXES, ".txt")
+"""Suffixes of files of answers; worksheets are read, too, if answers are marked in them."""
 
-OF_NOBODY = re.compile(
+NOT_A_STUDENT = re.compile(
     r"(?:read ?me|instructions?|(?:home|class|course)?work|hw|tasks?|aufgaben?(?:blatt)?|"
     r"(?:work|answer|exercise|problem)? ?sheets?|exercises?|problems?(?: set)?|assignments?|"
     r"answers?|results?|submission|solutions?|l(?:ö|oe)sung(?:en)?|questions?)[ \d]*"
 )
-"""What files are called that are not called by a student."""
+"""Names of files that are not the name of a student."""
 
-MOST_NAMED = 20
-"""Of more files that are passed over, the others are counted."""
+MAX_PATHS_NAMED = 20
+"""Maximum number of passed-over files that a message names; it counts the others."""
 
 Parts = tuple[str, ...]
-"""A path below the folder that was named, without the suffix."""
+"""A path below the folder that the user named, without the suffix."""
 
 
 class HandedIn(Record):
     """What a student handed in.
 
     Attributes:
-        student: what the files are called by; "" where only the sheets in them tell.
-        files: each with the problem that its name tells, from 0, or None.
-        unread: a file that holds no numbers to read, such as a PDF, or a folder without answers,
-            where there is nothing else.
+        student: the name in the paths; "" if only the contents of the files tell it.
+        files: each file with the index of the problem that its name tells, or None.
+        unread: a file that cannot be read, such as a PDF, or a folder without answers, if there is
+            nothing else.
     """
 
     student: str
@@ -52,18 +59,19 @@ def handed_in(
     tell: Callable[[str], None],
     is_one_of_several: bool = False,
 ) -> Iterator[HandedIn]:
-    """Yield what each student handed in, of the files in a folder and those below it.
+    """Yield what each student handed in, of the files in a folder and below.
 
-    A file is that of the problem, and of the student, whose name it has or a folder around it; a
-    folder with one file, or with files called as those of other folders, is that of a student.
+    A file is of the problem and of the student whose names are in its path. A folder with one file,
+    or with files of the same names as in other folders, is that of a student.
 
     Args:
         folder: the folder.
         assignment: what was given.
-        tell: called with a sentence on the files that are passed over.
-        is_one_of_several: whether other folders were named beside it, as where each is a student's.
+        tell: called with a sentence about the files that are passed over.
+        is_one_of_several: whether the user named other folders, too, so that each may be that of a
+            student.
     """
-    read, foreign, others = _sorted(folder)
+    read, unreadable, others = _sorted(folder)
     whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
     found: dict[Parts, list[tuple[str, int | None]]] = {}
     for path, parts in read:
@@ -71,18 +79,18 @@ def handed_in(
         found.setdefault(student, []).append((path, problem))
     around = {start for _, parts in read for start in _starts(parts[:-1])}
     depths = [len(student) for student in found if student in around]
-    silent = _silent(folder, whose, around, min(depths, default=1))
-    # Where no student has a folder, an empty one may be anything.
-    unread = {parts: str(Path(folder, *parts)) for parts in silent if depths}
-    told = set[Parts]()
-    for path, parts in foreign:
-        student = whose.of_foreign(parts, silent)
-        is_beside = student in told or student in around
+    empty = _empty_folders(folder, whose, around, min(depths, default=1))
+    # If no student has a folder, an empty one may be anything.
+    unread = {parts: str(Path(folder, *parts)) for parts in empty if depths}
+    noted = set[Parts]()
+    for path, parts in unreadable:
+        student = whose.of_unreadable(parts, empty)
+        is_beside = student in noted or student in around
         is_beside = is_beside or any(start in found for start in _starts(student))
         if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
         else:
-            told.add(student)
+            noted.add(student)
             unread[student] = path
     if others:
         tell(passed_over(others, folder))
@@ -92,34 +100,37 @@ def handed_in(
         yield HandedIn(student[-1], (), path)
 
 
-def _silent(folder: str, whose: Whose, around: Container[Parts], least: int) -> dict[Parts, None]:
-    """Return the folders of students in which nothing is read.
+def _empty_folders(
+    folder: str, whose: Whose, around: Container[Parts], least: int
+) -> dict[Parts, None]:
+    """Return the folders of students in which no file is read.
 
     Args:
         folder: the folder in which they are.
-        whose: tells which are those of problems.
-        around: the folders in which something is read.
-        least: how deep folders of students are; a folder above that holds no others is one, too.
+        whose: tells which folders are those of problems.
+        around: the folders in which a file is read.
+        least: minimum depth of the folders of students; a higher folder without others in it is
+            one, too.
     """
     folders = [*folders_in(folder)]
     parents = {parts[:-1] for parts in folders}
-    silent: dict[Parts, None] = {}
+    empty: dict[Parts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
-        is_inside = any(start in silent for start in _starts(parts)) or whose.has_files(parts)
+        is_inside = any(start in empty for start in _starts(parts)) or whose.has_files(parts)
         if is_students and not is_inside and parts not in around and not whose.is_problems(parts):
-            silent[parts] = None
-    return silent
+            empty[parts] = None
+    return empty
 
 
 def _starts(parts: Parts) -> set[Parts]:
-    """Return the path of a file or a folder, and of each folder around it."""
+    """Return the path of a file or a folder, and those of all folders around it."""
     return {parts[:end] for end in range(1, len(parts) + 1)}
 
 
 def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
-    """Return the files of a folder that are read, those of other programs, and the rest."""
-    read, foreign = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
+    """Return the files of a folder: those that are read, those of other programs, and the rest."""
+    read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
     others = list[str]()
     for path, parts in files_in(folder):
         suffix = Path(path).suffix.lower()
@@ -127,15 +138,15 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
         is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
         if is_read and not is_hidden(Path(path).name):
             read.append((path, parts))
-        elif is_file and suffix in FOREIGN and not is_hidden(Path(path).name):
-            foreign.append((path, parts))
+        elif is_file and suffix in BY_SUFFIX and not is_hidden(Path(path).name):
+            unreadable.append((path, parts))
         else:
             others.append(path)
-    return read, foreign, others
+    return read, unreadable, others
 
 
 def _is_worksheet(path: str, suffix: str) -> bool:
-    if suffix not in WORKSHEETS:
+    if suffix not in WORKSHEET_SUFFIXES:
         return False
     from attncli.files.worksheets import has_answers
 
@@ -143,10 +154,10 @@ def _is_worksheet(path: str, suffix: str) -> bool:
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
-    """Yield what was handed in, where each file is named on the command line.
+    """Yield what was handed in, if the user names the files.
 
-    Where there are several problems, and each file is called as one of them, those of a folder are
-    of one student.
+    If there are several problems, and each file has the name of one, all files in a folder are of
+    one student.
     """
     first = assignment.first
     problems = [first.which(Path(source).stem) for source in sources]
@@ -161,24 +172,24 @@ def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
 
 
 def passed_over(paths: Sequence[str], folder: str) -> str:
-    """Return a sentence on files that hold no answers; those that are hidden are counted."""
+    """Return a sentence about files without answers; hidden ones are only counted."""
     shown = [path for path in paths if not is_hidden(Path(path).name)]
     names = [visible(str(Path(path).relative_to(folder))) for path in shown]
-    more = len(names) - MOST_NAMED
-    listed = [*names[:MOST_NAMED], f"{more} more"] if more > 1 else names
+    more = len(names) - MAX_PATHS_NAMED
+    listed = [*names[:MAX_PATHS_NAMED], f"{more} more"] if more > 1 else names
     if hidden := len(paths) - len(shown):
         listed.append(f"{hidden} hidden file{'s'[: hidden != 1]}")
     return f"{visible(folder)}: passed over {all_of(listed)}"
 
 
 class Whose:
-    """Tells by the names of files whose they are, and of which problem.
+    """Tells from the names of files which student and which problem they are of.
 
     Args:
         folder: the folder in which they are.
         assignment: what was given.
         every: the parts of all paths.
-        is_one_of_several: as of `handed_in`.
+        is_one_of_several: see `handed_in`.
     """
 
     def __init__(
@@ -190,16 +201,16 @@ class Whose:
         flat = [parts[0] for parts in every if len(parts) == 1]
         self._one_student = all(self._problem(name) is not None for name in flat)
         is_own = assignment.has(folder_name(folder)) or (is_one_of_several and len(flat) < 2)
-        self._of_class = not is_own and (not flat or not all(map(self._of_nobody, flat)))
+        self._of_class = not is_own and (not flat or not all(map(self._is_no_student, flat)))
         self._inside = Counter(parts[:-1] for parts in every)
         self._alike = Counter(name for name, _ in {(p[-1], p[:-1]) for p in every})
         self._of_problems = {p[:-1] for p in every if self._problem(p[-1]) is not None}
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
     def of(self, parts: Parts) -> tuple[Parts, int | None]:
-        """Return the path of the student, and which problem it is, or None.
+        """Return the path of the student, and the index of the problem or None.
 
-        The path of the folder itself is empty.
+        The path is empty for the folder itself.
         """
         problem, rest = None, parts
         for place in range(len(parts) - 1, -1, -1):
@@ -218,12 +229,12 @@ class Whose:
         is_students = is_alone or around in self._shared or around in self._of_problems
         return (parts[:-1] if is_students else parts), None
 
-    def of_foreign(self, parts: Parts, silent: Container[Parts]) -> Parts:
-        """Return the path of the student who handed in a file that is not read.
+    def of_unreadable(self, parts: Parts, empty: Container[Parts]) -> Parts:
+        """Return the path of the student who handed in a file that cannot be read.
 
-        `silent` are the folders of students in which nothing is read.
+        `empty` are the folders of students in which no file is read.
         """
-        own = next((start for start in _starts(parts[:-1]) if start in silent), None)
+        own = next((start for start in _starts(parts[:-1]) if start in empty), None)
         if own is not None:
             return own
         student, problem = self.of(parts)
@@ -231,24 +242,24 @@ class Whose:
         return parts[:-1] if is_alone else student
 
     def has_files(self, parts: Parts) -> bool:
-        """Whether files that are read stand in a folder or in one around it."""
+        """Whether files that are read are in a folder or in one around it."""
         return any(self._inside[start] for start in _starts(parts))
 
     def is_problems(self, parts: Parts) -> bool:
-        """Whether a folder is called as a problem."""
+        """Whether a folder, or one around it, has the name of a problem."""
         return any(self._problem(name) is not None for name in parts)
 
     def is_student(self, name: str) -> bool:
-        """Whether a file in the folder itself is called by a student, as far as names tell.
+        """Whether a file in the folder itself seems to have the name of a student.
 
-        It is not where the others are called as one student calls what is handed in.
+        It does not if the other files have the names that one student gives to several answers.
         """
-        return self._assignment.has(name) or (self._of_class and not self._of_nobody(name))
+        return self._assignment.has(name) or (self._of_class and not self._is_no_student(name))
 
-    def _of_nobody(self, name: str) -> bool:
+    def _is_no_student(self, name: str) -> bool:
         if self._assignment.has(name):
             return False
-        return bool(OF_NOBODY.fullmatch(plain(name))) or self._first.which(name) is not None
+        return bool(NOT_A_STUDENT.fullmatch(plain(name))) or self._first.which(name) is not None
 
     def _problem(self, name: str) -> int | None:
         if len(self._first.keys) == 1 or self._assignment.has(name):
@@ -257,10 +268,10 @@ class Whose:
 
 
 def _is_inside(path: str, folder: str) -> bool:
-    """Whether a file is in a folder, and no link to one elsewhere."""
+    """Whether a file is in a folder, and not a link to one elsewhere."""
     return Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def folder_name(folder: str) -> str:
-    """Return what a folder is called, also where its path is such as `.`."""
+    """Return the name of a folder, also for a path such as `.`."""
     return Path(folder).resolve().name

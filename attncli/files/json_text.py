@@ -1,4 +1,4 @@
-"""JSON, read by the standard library for speed; digits stay as written."""
+"""JSON, read by the standard library for speed; every scalar stays the text that was written."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import json
 import re
 from typing import Any
 
-from attncli.files.document import PAIRS, Raw
+from attncli.files.document import DECIMAL_PAIRS, Raw
 
-MAX_DEPTH = 63
-"""Of lists inside each other; what is deeper is left to the YAML reader, which tells the place."""
+MAX_LISTS = 63
+"""Maximum number of lists inside each other; the YAML reader refuses deeper ones, with a place."""
 
 ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F])|.)", re.DOTALL)
-"""An escape, taken whole, so that each is told from what follows; its group is half a character."""
+"""An escape sequence; its group matches a surrogate without its other half."""
 
 
 class NotJsonError(Exception):
@@ -20,10 +20,10 @@ class NotJsonError(Exception):
 
 
 def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
-    """Return the JSON values that stand one after the other, and where what is no JSON starts.
+    """Return the JSON values of a text, and the offset at which no further one can be read.
 
-    Each value is given with where it starts and ends. What is no JSON, or has a fault, is left to
-    the YAML reader, which tells the place; it starts at the text's length where there is none.
+    Each value comes with the offsets of its start and end. The rest of the text is for the YAML
+    reader, which also says what is wrong with it; without a rest, the offset is the text's length.
     """
     found = []
     at = 0
@@ -33,24 +33,23 @@ def documents(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
                 at += 1
                 continue
             value, end = DECODER.raw_decode(text, at)
-            if _has_half_a_character(text[at:end]) or PAIRS.search(text, at, end):
+            if _has_lone_surrogate(text[at:end]) or DECIMAL_PAIRS.search(text, at, end):
                 break
-            found.append((_text(value), at, end))
+            found.append((_as_text(value), at, end))
             at = end
     except (NotJsonError, ValueError, RecursionError):
         pass
     return found, at
 
 
-def _has_half_a_character(text: str) -> bool:
-    """Whether a text escapes a surrogate without its other half, which no file can hold."""
+def _has_lone_surrogate(text: str) -> bool:
     if "\\ud" not in text and "\\uD" not in text:
         return False
     return any(escape[1] for escape in ESCAPE.finditer(text))
 
 
 def _mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
-    result = {key: _text(value) for key, value in pairs if value is not None}
+    result = {key: _as_text(value) for key, value in pairs if value is not None}
     if len(dict(pairs)) < len(pairs):
         raise NotJsonError
     return result
@@ -61,20 +60,16 @@ DECODER = json.JSONDecoder(
 )
 
 
-TEXT = {str}
-
-
-def _text(value: Any, depth: int = 0) -> Raw:
+def _as_text(value: Any, depth: int = 0) -> Raw:
     """Return a value with true, false and null as the words that they are in YAML."""
-    if depth > MAX_DEPTH:
+    if depth > MAX_LISTS:
         raise NotJsonError
     if isinstance(value, list):
-        # Rows of numbers, nearly all of every file, hold nothing but text already.
-        if {*map(type, value)} == TEXT:
+        if set(map(type, value)) == {str}:  # rows of numbers, nearly all of every file
             return value
-        return [_text(item, depth + 1) for item in value]
+        return [_as_text(item, depth + 1) for item in value]
     if value is None:
         return "null"
     if isinstance(value, bool):
         return "true" if value else "false"
-    return value  # text, or a mapping that is done
+    return value  # text, or a mapping whose values are text already

@@ -1,7 +1,7 @@
-"""From files to problems.
+"""Problems from files.
 
-Results are read back as the problems they came from, matrix files are fetched, and what is wrong
-is told with file, line and column.
+Results are read back as the problems they came from, matrix files are fetched, and errors have
+file, line and column.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
 from attncli.files.document import Document, Raw, Source, assign, error_at
-from attncli.files.folder import Folder
+from attncli.files.file_access import Folder
+from attncli.files.number_table import block_of
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.forms.matrices import grid_in
@@ -31,16 +32,18 @@ LABELLED = {
     **dict.fromkeys(("memory", "K", "V"), ("memory_tokens", "")),
     **dict.fromkeys(("scores", "bias", "mask"), ("tokens", "memory_tokens")),
 }
-"""Which key the labels of a matrix's rows and of its columns are."""
+"""The keys that hold the labels of a matrix's rows and of its columns."""
 LABELLED_TEXTS = ("X", "memory")
-"""Which matrices name tokens by the words in a text block, too."""
+"""Matrices whose text blocks may have a word beside each row, which names its token."""
 
 
 class Overrides(Record):
-    """What the command line sets: values by key, and files by key, such as {"score.W": "w.csv"}.
+    """What the command line sets in a problem.
 
-    A value may be a part of the marking: {"marking.points": "weights: 4"}. With `allow_outside`, a
-    problem may name files that lie outside its own folder.
+    Attributes:
+        options: values by key; a key may be a part of the marking, as "marking.points".
+        matrices: files by key, such as {"score.W": "w.csv"}.
+        allow_outside: whether a problem may name files outside its own folder.
     """
 
     options: Mapping[str, str] = EMPTY
@@ -92,12 +95,12 @@ def load_all(
 def load_each(
     source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
-    """Yield every problem of a file as it comes: one that is wrong stands for its error.
+    """Yield every problem of a file as it comes, or the error of one that is wrong.
 
     Raises:
         InputError: for a file that cannot be read at all.
     """
-    for document in read(source, stdin, csv_options(), as_arrays=_may_be_array):
+    for document in read(source, stdin, csv_options(), as_arrays=True):
         try:
             if document.error:
                 raise document.error
@@ -108,18 +111,8 @@ def load_each(
             yield problem
 
 
-def _may_be_array(word: str) -> bool:
-    """Whether a key of a problem, or of the results of one, may hold an array.
-
-    What is told of other keys, or checked, may depend on digits as they were written.
-    """
-    key = key_of(word)
-    has_form = key in KEYS and isinstance(KEYS[key].form, ArrayForm)
-    return has_form or key in ("score", "mask", "inputs", "steps")
-
-
 def csv_options() -> dict[str, bool]:
-    """Return the words that make a line of CSV an option of a problem, and whether of a list."""
+    """Return the words that make a line of CSV an option, each with whether its value is a list."""
     forms = {key: row.form for key, row in KEYS.items()}
     options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     return {
@@ -162,12 +155,18 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
 
 
 class Places:
-    """Where each key of a problem comes from, when it is not from the document itself."""
+    """Where the keys of a problem come from.
+
+    Attributes:
+        document: what was read.
+        paths: the paths of keys in the document, of those that are not under their own names.
+        origins: functions that give the places inside keys from flags and other files.
+        labels: the words beside matrices, by the key whose value they are.
+    """
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.prefixes: dict[str, KeyPath] = {}
-        self.words: dict[str, str] = {}  # how a key is called there, if otherwise
+        self.paths: dict[str, tuple[str, ...]] = {}
         self.origins: dict[str, Callable[[KeyPath], Place]] = {}
         self.labels: dict[str, list[str]] = {}
 
@@ -177,10 +176,8 @@ class Places:
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
                 return origin(path[count:])
-        prefix = self.prefixes.get(words[0], ()) if words else ()
-        if path and path[0] in self.words:
-            path = (self.words[str(path[0])], *path[1:])
-        return self.document.locate((*prefix, *path))
+        in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
+        return self.document.locate((*in_document, *path[1:]))
 
     def take_labels(self, key: str, labels: Labels) -> None:
         """Note the words beside a matrix as the labels of its tokens."""
@@ -191,7 +188,7 @@ class Places:
 
 
 def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
-    """Return the keys of a problem; of a result, the problem that it came from."""
+    """Return the keys of a problem; of results, those of the problem that they came from."""
     values, places = dict(document.values), Places(document)
     bare = values.get("X") if document.bare else None
     if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
@@ -199,43 +196,57 @@ def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
         hint = "write such as X: [1, 2], and a line of --- between problems"
         raise error_at(document.locate(()), message, hint)
     if values.pop("steps", None) is not None:
-        for part in ("problem", "warnings", "rounding"):
-            values.pop(part, None)
-        for part in ("options", "inputs"):
-            inner = values.pop(part, {})
-            for key, value in inner.items() if isinstance(inner, dict) else ():
-                assign(values, key, value)
-                places.prefixes[key.split(".")[0]] = (part,)
-        if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
-            message = "this holds results, but not the problem that they came from"
-            hint = "write it without --only, or give the problem file itself"
-            raise error_at(document.locate(("steps",)), message, hint)
+        _take_results(values, places)
     with located(places.of):
         named = with_keys(values)
-    places.words = dict(zip(named, values, strict=True))
+    for key, word in zip(named, values, strict=True):
+        if key != word:
+            places.paths[key] = places.paths.get(word, (word,))
     for key, labels in document.labels.items():
         places.take_labels(key_of(key), labels)
     for key, raw in named.items():
-        if key in LABELLED_TEXTS and isinstance(raw, str) and not names_file(raw):
-            labels = _beside(key, raw, named.get("tokens_as") == "columns")
-            with located(places.of):
-                _compare(key, labels[0] or [], named.get(LABELLED[key][0]))
-            places.take_labels(key, labels)
+        if isinstance(raw, str) and key in KEYS and not names_file(raw):
+            named[key] = _text_block(key, raw, named, places)
     return named, places
 
 
-def _beside(key: str, text: str, turned: bool) -> Labels:
-    """Return the words beside a text block; places that are only counted are none."""
-    try:
-        rows, columns = grid_in(text, (key,)).labels
-    except InputError:  # it is told when the matrix is read
-        return None, None
-    words = columns if turned else rows
-    return (None if words and all(map(str.isdecimal, words)) else words), None
+def _take_results(values: dict[str, Raw], places: Places) -> None:
+    """Replace the keys of results by those of the problem that they came from."""
+    for part in ("problem", "warnings", "rounding"):
+        values.pop(part, None)
+    for part in ("options", "inputs"):
+        inner = values.pop(part, {})
+        for key, value in inner.items() if isinstance(inner, dict) else ():
+            assign(values, key, value)
+            head = key.split(".")[0]
+            places.paths[head] = (part, head)
+    if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
+        message = "this holds results, but not the problem that they came from"
+        hint = "write it without --only, or give the problem file itself"
+        raise error_at(places.document.locate(("steps",)), message, hint)
+
+
+def _text_block(key: str, text: str, named: Mapping[str, Raw], places: Places) -> Raw:
+    """Return a text, or the array of a large text block; note the labels beside its rows."""
+    if isinstance(KEYS[key].form, ArrayForm) and (array := block_of(text)) is not None:
+        return array
+    if key in LABELLED_TEXTS:
+        try:
+            words, columns = grid_in(text, (key,)).labels
+        except InputError:  # it is raised again when the matrix is read
+            words = columns = None
+        if named.get("tokens_as") == "columns":
+            words = columns
+        if words and all(map(str.isdecimal, words)):  # a count of the rows
+            words = None
+        with located(places.of):
+            _compare(key, words or [], named.get(LABELLED[key][0]))
+        places.take_labels(key, (words, None))
+    return text
 
 
 def _compare(key: str, labels: list[str], tokens: Raw) -> None:
-    """Raise an InputError where the same words stand beside a matrix in another order."""
+    """Raise an InputError if the labels beside a matrix are the tokens in another order."""
     words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
     if words != labels and sorted(map(str, words)) == sorted(labels):
         name = LABELLED[key][0]
@@ -261,15 +272,20 @@ def names_file(value: Raw) -> bool:
 
 
 def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
-    """Read a matrix file that a file in a folder names, or, with None, a flag.
+    """Read a matrix file.
 
-    Where the file as a whole is at fault, so is the key that names it. With `as_array`, a large
-    matrix is an array, without its digits as they were written.
+    Args:
+        key: the key that names it; an error about the file as a whole is one of this key.
+        name: the name of the file.
+        folder: the folder of the file that names it; None for a flag.
+        as_array: whether a large matrix is an array, without its digits as they were written.
+
+    Raises:
+        InputError: for what cannot be read, with its place.
     """
     name = name.strip()
-    as_arrays = (lambda _: True) if as_array else None
     try:
-        return matrix_file(folder.file(name) if folder else Path(name), name, as_arrays)
+        return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
     except InputError as error:
         faults, path = [replace(f, needs="files") for f in error.faults], tuple(key.split("."))
         for i, fault in enumerate(faults):
@@ -290,7 +306,7 @@ def _set_matrix(
 
 
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:
-    """Return what gives the place of a value that a flag of the command line gave."""
+    """Return a function that gives the place of any part of a flag's value: the flag."""
     return lambda path: Place(flag)
 
 

@@ -1,4 +1,4 @@
-"""Readers: bytes of a file to plain values, and where each value stands.
+"""Readers: bytes of a file to plain values, and where each value is.
 
 They know files and positions, not mathematics, and not what a key means.
 """
@@ -8,69 +8,84 @@ from __future__ import annotations
 import io
 import os
 import re
-import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
 
-from attncli.errors import InputError, KeyPath, Place, fail, located
-from attncli.files import opened, stream
-from attncli.files.document import (
-    ArrayKeys,
-    Chunk,
-    Document,
-    Headings,
-    Options,
-    Raw,
-    Source,
-    error_at,
-)
-from attncli.files.folder import unreadable
-from attncli.files.foreign import refused
-from attncli.records import replace
-from attncli.text.escapes import lines_of, visible
-from attncli.text.suggestions import near_words
+from attncli.errors import KeyPath, Place, fail, located
+from attncli.files import stream
+from attncli.files.document import Document, Headings, Options, Source, error_at
+from attncli.files.file_access import blocks, open_file
+from attncli.files.unsupported import unsupported
+from attncli.records import EMPTY, Record, replace
 
 STDIN = "<stdin>"
 
-YAML = (".yaml", ".yml", ".json", ".jsonl")
-CSV = (".csv", ".tsv")
-WORKSHEETS = (".md", ".markdown", ".tex")
-"""Of answers: what `attn worksheet` writes, filled in."""
+YAML_SUFFIXES = (".yaml", ".yml", ".json", ".jsonl")
+CSV_SUFFIXES = (".csv", ".tsv")
+WORKSHEET_SUFFIXES = (".md", ".markdown", ".tex")
+"""Suffixes of what `attn worksheet` writes; filled in, these are answers."""
 
-BINARY = (b"PK", b"\x93N")
+NUMPY_STARTS = (b"PK", b"\x93N")
 """How the files of NumPy begin, whatever their name."""
 
-TABBED = re.compile(r"[^\s:]+\t(?!\s*:)")
+TSV = re.compile(r"[^\s:]+\t(?!\s*:)")
 """How TSV begins, and YAML does not: a first word, which is no key of YAML, and a tab."""
+
+
+class _Reading(Record):
+    """A file, and how it is read; the last three attributes are parameters of `read`."""
+
+    name: str
+    folder: Path
+    suffix: str = ""
+    options: Options = EMPTY
+    of_class: Headings | None = None
+    as_arrays: bool = False
 
 
 def read(
     source: Source,
     stdin: BinaryIO | None = None,
-    options: Options | None = None,
+    options: Options = EMPTY,
     of_class: Headings | None = None,
-    as_arrays: ArrayKeys | None = None,
+    as_arrays: bool = False,
 ) -> Iterator[Document]:
-    """Yield every document of a file as it comes; some words are options in a CSV file.
+    """Yield every document of a file as it comes. One that cannot be read holds its error.
 
-    One that cannot be read holds its error. With `of_class`, for answers, a CSV table may hold
-    those of a class, each of which is a document, and columns that it names have other headings;
-    and a document may be empty. A large matrix of plain numbers is an array under such a key as
-    `as_arrays` allows.
+    Args:
+        source: the file, or "-" for standard input.
+        stdin: what to read for "-".
+        options: words that are options in a CSV file.
+        of_class: for answers, the meanings of columns with other headings. A CSV table may then
+            hold the answers of a class, one document per student, and a document may be empty.
+        as_arrays: whether a large CSV table of plain numbers is read as an array, which does not
+            keep the digits as they were written.
 
     Raises:
         InputError: for a file that cannot be read, with its place.
     """
     name = os.fspath(source)
     if name == "-":
-        if stdin is None:
-            raise fail("standard input is closed", hint="name a file")
-        yield from _documents(stdin, STDIN, Path(), "", options, of_class, as_arrays)
-    else:
-        yield from _read_file(Path(name), name, options, of_class, as_arrays)
+        reading = _Reading(STDIN, Path(), "", options, of_class, as_arrays)
+        yield from _documents(_checked(stdin), reading)
+        return
+    path = Path(name)
+    reading = _Reading(name, path.parent, path.suffix.lower(), options, of_class, as_arrays)
+    yield from _of_file(path, reading)
+
+
+def read_bytes(
+    data: bytes, name: str, folder: Path, suffix: str = "", options: Options = EMPTY
+) -> Iterator[Document]:
+    """Yield every document of a file's bytes; the contents tell the form of an unknown suffix.
+
+    Raises:
+        InputError: for what cannot be read, with its place.
+    """
+    return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
 
 
 def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
@@ -80,166 +95,24 @@ def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
         InputError: for a file that cannot be read, or is no text.
     """
     name = os.fspath(source)
-    if name == "-" and stdin is None:
-        raise fail("standard input is closed", hint="name a file")
-    with located(lambda _: Place(STDIN if name == "-" else name)):
-        if name == "-" and stdin is not None:
-            return "".join(stream.decoded(_blocks(stdin)))
-        path = Path(name)
-        with _opened(path) as file:
-            data = _blocks(file)
-            start = next(data, b"")
-            if error := refused(start, path.suffix.lower()):
-                raise error
-            return "".join(stream.decoded(chain([start], data)))
+    if name == "-":
+        file = _checked(stdin)
+        with located(lambda _: Place(STDIN)):
+            return "".join(stream.decoded(blocks(file)))
+    path = Path(name)
+    with located(lambda _: Place(name)), open_file(path) as file:
+        start, data = _begun(file, path.suffix.lower())
+        return "".join(stream.decoded(chain([start], data)))
 
 
-def _read_file(
-    path: Path,
-    name: str,
-    options: Options | None = None,
-    of_class: Headings | None = None,
-    as_arrays: ArrayKeys | None = None,
-) -> Iterator[Document]:
-    with located(lambda _: Place(name)), _opened(path) as file:
-        suffix = path.suffix.lower()
-        yield from _documents(file, name, path.parent, suffix, options, of_class, as_arrays)
-
-
-def read_bytes(
-    data: bytes, name: str, folder: Path, suffix: str = "", options: Options | None = None
-) -> Iterator[Document]:
-    """Yield every document of a file's bytes; an unknown suffix is told from the contents.
-
-    Raises:
-        InputError: for what cannot be read, with its place.
-    """
-    return _documents(io.BytesIO(data), name, folder, suffix, options)
-
-
-def _documents(
-    file: BinaryIO,
-    name: str,
-    folder: Path,
-    suffix: str = "",
-    options: Options | None = None,
-    of_class: Headings | None = None,
-    as_arrays: ArrayKeys | None = None,
-) -> Iterator[Document]:
-    place = Place(name)
-    with located(lambda _: place):
-        data = _blocks(file)
-        start = next(data, b"")
-        if error := refused(start, suffix):
-            raise error
-        if start.startswith(BINARY) or suffix in (".npz", ".npy"):
-            from attncli.files import arrays
-
-            if name == STDIN or not file.seekable():
-                values = arrays.read(io.BytesIO(b"".join([start, *data])))
-            else:
-                values = arrays.read(file)
-                file.seek(0, os.SEEK_END)
-                next(data, None)  # which tells of a file that was changed
-            bare = start.startswith(BINARY[1])
-            yield Document(name, folder, values, lambda _: place, bare=bare)
-            return
-        texts = stream.decoded(chain([start], data))
-        if of_class is not None and suffix in (*WORKSHEETS, ".txt", ""):
-            from attncli.files import worksheets
-
-            if suffix in WORKSHEETS or worksheets.is_plain_text(start):
-                yield from worksheets.sheets(_whole(texts), name, folder, suffix)
-                return
-        parts = stream.chunks(texts, name, as_arrays is not None)
-        is_empty = True
-        for one in _of_text(parts, name, folder, suffix, options or {}, of_class, as_arrays):
-            is_empty = False
-            yield one
-        if is_empty and of_class is not None:
-            yield Document(name, folder, {}, lambda _: place)
-        elif is_empty:
-            hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
-            raise fail("the file is empty", hint=hint)
-
-
-def _of_text(
-    parts: Iterator[Chunk],
-    name: str,
-    folder: Path,
-    suffix: str,
-    options: Options,
-    of_class: Headings | None,
-    as_arrays: ArrayKeys | None,
-) -> Iterator[Document]:
-    first = next((part for part in parts if part.text.strip()), None)
-    if first is None:
-        return
-    is_yaml = suffix in YAML or (suffix not in CSV and _looks_like_yaml(first.text))
-    if not is_yaml and suffix not in CSV and (second := next(parts, None)) is not None:
-        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
-        parts = chain([second], parts)
-    if is_yaml:
-        for part in chain([first], parts):
-            yield from _documents_of(part, partial(_yaml, folder=folder), as_arrays)
-        return
-    # What a column means can only be told from the whole of a table.
-    whole = _joined(chain([first], parts))
-    if of_class is not None:
-        from attncli.files.class_csv import sheets
-
-        found = sheets(whole.text, name, folder, of_class)
-        if (table := next(found, None)) is not None:
-            yield table
-            yield from found
-            return
-    reader = partial(_csv, folder=folder, options=options, named=of_class is not None)
-    yield from _documents_of(whole, reader, as_arrays)
-
-
-def _whole(texts: Iterator[str]) -> str:
-    """Return a text that is read as one, and is no longer than that may be."""
-    found: list[str] = []
-    length = 0
-    for text in texts:
-        found.append(text)
-        length += len(text)
-        stream.check_length(length)
-    return "".join(found)
-
-
-def _joined(parts: Iterator[Chunk]) -> Chunk:
-    """Return the rest of a text as one part."""
-    found: list[Chunk] = []
-    length = 0
-    for part in parts:
-        found.append(part)
-        length += part.length
-        stream.check_length(length)
-    text = "\n" * found[0].before + "".join(part.text for part in found)
-    return Chunk(found[0].name, text, 0, tuple(chain.from_iterable(p.lifted for p in found)))
-
-
-def _documents_of(
-    chunk: Chunk, reader: Callable[[Chunk], Iterable[Document]], as_arrays: ArrayKeys | None
-) -> Iterable[Document]:
-    """Return the documents of a part of a text, with arrays for matrices that were lifted out."""
-    if not chunk.lifted or as_arrays is None:
-        return reader(chunk)
-    from attncli.files import lifted
-
-    return lifted.documents(chunk, reader, as_arrays)
-
-
-def matrix_file(path: Path, name: str, as_arrays: ArrayKeys | None = None) -> Document:
-    """Read a CSV or NPY file that holds one matrix; it stands under the key X.
-
-    `as_arrays` is as for `read`.
+def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
+    """Read a CSV or NPY file of one matrix, as a document with the key X.
 
     Raises:
         InputError: for whatever cannot be read, or for several matrices.
     """
-    first, *others = _read_file(path, name, as_arrays=as_arrays)
+    reading = _Reading(name, path.parent, path.suffix.lower(), as_arrays=as_arrays)
+    first, *others = _of_file(path, reading)
     if first.error:
         raise first.error
     if others or len(first.values) != 1:
@@ -253,168 +126,158 @@ def matrix_file(path: Path, name: str, as_arrays: ArrayKeys | None = None) -> Do
     )
 
 
-def _opened(path: Path) -> BinaryIO:
-    try:
-        file = path.open("rb")
-        opened.note(str(path))
-        return file
-    except FileNotFoundError:
-        folder = path.parent
-        near = near_words(path.name, (p.name for p in folder.glob("*") if p.is_file()))
-        hint = f"did you mean {folder / near[0]}?" if near else ""
-        raise fail("there is no such file", hint=hint) from None
-    except IsADirectoryError:
-        raise fail("this is a folder", hint="name a file in it") from None
-    except (OSError, ValueError) as error:
-        raise unreadable(error) from None
+def _checked(stdin: BinaryIO | None) -> BinaryIO:
+    if stdin is None:
+        raise fail("standard input is closed", hint="name a file")
+    return stdin
 
 
-def _blocks(file: BinaryIO) -> Iterator[bytes]:
-    try:
-        before = _state(file)
-        yield from stream.blocks(file)
-        if _state(file) != before:
-            raise fail("changed while it was read", hint="try again when it is whole")
-    except OSError as error:
-        raise unreadable(error) from None
+def _begun(file: BinaryIO, suffix: str) -> tuple[bytes, Iterator[bytes]]:
+    """Return the first bytes of a file and the rest; refuse a file of another program."""
+    data = blocks(file)
+    start = next(data, b"")
+    if error := unsupported(start, suffix):
+        raise error
+    return start, data
 
 
-def _state(file: BinaryIO) -> tuple[int, int] | None:
-    """Return what tells that somebody writes a file; None for pipes, devices and streams."""
-    try:
-        found = os.fstat(file.fileno())
-    except (OSError, ValueError):  # a stream in memory has no number
-        return None
-    return (found.st_size, found.st_mtime_ns) if stat.S_ISREG(found.st_mode) else None
+def _of_file(path: Path, reading: _Reading) -> Iterator[Document]:
+    with located(lambda _: Place(reading.name)), open_file(path) as file:
+        yield from _documents(file, reading)
 
 
-def _yaml(chunk: Chunk, folder: Path) -> Iterator[Document]:
-    """YAML, and JSON; what most files are written in is tried first, as it is read much faster.
+def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
+    place, suffix = Place(reading.name), reading.suffix
+    with located(lambda _: place):
+        start, data = _begun(file, suffix)
+        if start.startswith(NUMPY_STARTS) or suffix in (".npz", ".npy"):
+            yield _of_numpy(file, start, data, reading)
+            return
+        texts = stream.decoded(chain([start], data))
+        if reading.of_class is not None and suffix in (*WORKSHEET_SUFFIXES, ".txt", ""):
+            from attncli.files import worksheets
 
-    A document that cannot be read holds its error, and those before it are whole.
-    """
-    from attncli.files import plain_yaml
-
-    text = chunk.text
-    if (plain := plain_yaml.mapping(text)) is not None:
-        yield from _document(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
-        return
-    if text.lstrip()[:1] in ("{", "["):
-        from attncli.files import json_text
-
-        values, at = json_text.documents(text)
-        if at == len(text) or text[at] in "{[":
-            for raw, start, end in values:
-                place = partial(_locate_json, chunk, start, end)
-                yield from _document(raw, chunk.name, folder, place)
-            if at == len(text):
+            if suffix in WORKSHEET_SUFFIXES or worksheets.is_plain_text(start):
+                text = stream.whole(texts)
+                yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
                 return
-            text = _blanked(text, at)
-    yield from _parsed(chunk, text, folder)
+        is_empty = True
+        for one in _of_text(texts, reading):
+            is_empty = False
+            yield one
+        if is_empty and reading.of_class is not None:
+            yield Document(reading.name, reading.folder, {}, lambda _: place)
+        elif is_empty:
+            hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
+            raise fail("the file is empty", hint=hint)
 
 
-def _parsed(chunk: Chunk, written: str, folder: Path) -> Iterator[Document]:
-    """YAML that takes a parser; rows without the blanks that it needs are read all the same."""
-    from attncli.files import unindented, yaml_text
+def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
+    """Return the document of an NPZ or NPY file whose first bytes were read."""
+    from attncli.files import arrays
 
-    text = written.replace("\u00a0", " ")  # Word and web pages have no-break spaces for blanks
-    if "?" in text:  # YAML takes it for the start of a key, a person for a cell left out
-        text = re.sub(r"(?<=[\[,])(\s*)\?(?=\s*[\],])", r"\1_", text)
-    part = replace(chunk, text=text, written=written)
-    found, error = yaml_text.documents_until(part)
-    if error is not None:
-        part = replace(part, text=unindented.indented(text))
-        found, error = yaml_text.documents_until(part)
-    for number, raw in enumerate(found):
-        yield from _document(raw, chunk.name, folder, partial(_locate_yaml, part, number))
-    if error is not None:
-        yield _unread(error, chunk.name, folder)
-
-
-def _unread(error: InputError, name: str, folder: Path) -> Document:
-    return Document(name, folder, {}, lambda _: Place(name), error=error)
-
-
-def _blanked(text: str, end: int) -> str:
-    """Return a text with blanks up to an offset, so that every place after it stays the same."""
-    return re.sub(r"[^\r\n]", " ", text[:end]) + text[end:]
-
-
-def _locate_yaml(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    from attncli.files import yaml_text
-
-    return yaml_text.locate(chunk, number, path)
-
-
-def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
-    """Return the place in the JSON value between two offsets of the text; JSON is YAML too."""
-    from attncli.files import yaml_text
-
-    # YAML does not join the two halves of a large character, and ends lines at more signs;
-    # any other characters will do for the place.
-    part = re.sub(r"\\u[dD]\w{3}\\u[dD]\w{3}", "------------", chunk.text[:end])
-    part = part if part.isascii() else re.sub("[\x85\u2028\u2029]", "-", part)
-    place = yaml_text.locate(replace(chunk, text=_blanked(part, start)), 0, path)
-    return replace(place, text=lines_of(chunk.text)[place.line - chunk.before - 1])
-
-
-def _document(
-    raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]
-) -> Iterator[Document]:
-    """Yield the document of a mapping, and those of a list of mappings; any other list is X."""
-    if isinstance(raw, list) and any(isinstance(item, dict) for item in raw):
-        for number, item in enumerate(raw):
-            in_item = partial(lambda number, path: locate((number, *path)), number)
-            if isinstance(item, dict):
-                yield Document(name, folder, item, in_item)
-            else:
-                message = f"item {number + 1} of the list must be a mapping of keys to values"
-                yield _unread(error_at(in_item(()), message), name, folder)
-    elif isinstance(raw, list):
-        yield Document(name, folder, {"X": raw}, lambda path: locate(path[1:]), bare=True)
-    elif isinstance(raw, dict):
-        yield Document(name, folder, raw, locate)
+    if reading.name == STDIN or not file.seekable():
+        values = arrays.read(io.BytesIO(b"".join([start, *data])))
     else:
-        message = f"a problem is a mapping of keys to values, not: {visible(str(raw)[:40])}"
-        place = Place(name, locate(()).line)
-        yield _unread(error_at(place, message, "write such as X: [[1, 0], [0, 1]]"), name, folder)
+        values = arrays.read(file)
+        file.seek(0, os.SEEK_END)
+        next(data, None)  # raises an error for a file that was changed
+    place, bare = Place(reading.name), start.startswith(NUMPY_STARTS[1])
+    return Document(reading.name, reading.folder, values, lambda _: place, bare=bare)
 
 
-def _csv(chunk: Chunk, folder: Path, options: Options, named: bool = False) -> list[Document]:
-    """Return the documents of CSV; a word in the corner of a matrix without a key may name it."""
-    from attncli.files.csv_text import Table, tables
+def _of_text(texts: Iterator[str], reading: _Reading) -> Iterator[Document]:
+    if reading.suffix in CSV_SUFFIXES:
+        yield from _of_csv(stream.whole(texts), reading)
+        return
+    parts = stream.chunks(texts, reading.name)
+    first = next((part for part in parts if part.text.strip()), None)
+    if first is None:
+        return
+    is_yaml = reading.suffix in YAML_SUFFIXES or _looks_like_yaml(first.text)
+    if not is_yaml and (second := next(parts, None)) is not None:
+        is_yaml = stream.LINE_OF_JSON.match(second.text) is not None  # the first line is no JSON
+        parts = chain([second], parts)
+    if is_yaml:
+        from attncli.files import yaml_documents
 
-    text, name = chunk.text, chunk.name
+        for part in chain([first], parts):
+            yield from yaml_documents.documents(part, reading.folder)
+    else:
+        above = iter(["\n" * first.before, first.text])
+        yield from _of_csv(stream.whole(chain(above, (part.text for part in parts))), reading)
 
-    def document(table: Table) -> Document:
+
+def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of CSV, which only its whole text can tell."""
+    if not text.strip():
+        return
+    name, folder, headings = reading.name, reading.folder, reading.of_class
+    if headings is not None:
+        from attncli.files import class_csv
+
+        found = class_csv.sheets(text, name, folder, headings)
+        if (first := next(found, None)) is not None:
+            yield first
+            yield from found
+            return
+    if reading.as_arrays:
+        from attncli.files.number_table import array_of
+
+        if (array := array_of(text)) is not None:
+            yield Document(
+                name, folder, {"X": array}, partial(_in_matrix, text, reading), bare=True
+            )
+            return
+    yield from _of_tables(text, reading)
+
+
+def _in_matrix(text: str, reading: _Reading, path: KeyPath) -> Place:
+    """Return a place in the text of a matrix that was read as an array."""
+    (document,) = _of_tables(text, reading)
+    return document.locate(path)
+
+
+def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
+    """Yield the documents of CSV that is not of a class.
+
+    Of answers, a word in the corner of a matrix without a key may name it.
+    """
+    from attncli.files.csv_text import tables
+
+    name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
+    for table in tables(text, name, reading.options):
         place = table.locate
-        if named and table.remarks:
-            table.values = {k: raw for k, raw in table.values.items() if k not in table.remarks}
-            said = table.values.get("comment", [])
-            own = said if isinstance(said, list) else [said]
-            table.values["comment"] = [*table.remarks.values(), *own]
+        values = dict(table.values)
+        if are_answers and table.remarks:
+            values = {key: raw for key, raw in values.items() if key not in table.remarks}
+            comment = values.get("comment", [])
+            own = comment if isinstance(comment, list) else [comment]
+            values["comment"] = [*table.remarks.values(), *own]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
-        if block is None or not (bare and named and block.edges.corner):
-            return Document(name, folder, table.values, place, table.labels, bare=bare)
-        key = block.edges.corner
-        values = {key if word == "X" else word: raw for word, raw in table.values.items()}
-        return Document(
-            *(name, folder, values),
-            lambda path: place(("X", *path[1:]) if path[:1] == (key,) else path),
-            {key: block.edges.labels},
-        )
+        if block is not None and bare and are_answers and block.edges.corner:
+            key = block.edges.corner
+            values = {key if word == "X" else word: raw for word, raw in values.items()}
+            yield Document(
+                name, folder, values, partial(_under, key, place), {key: block.edges.labels}
+            )
+        else:
+            yield Document(name, folder, values, place, table.labels, bare=bare)
 
-    return [document(table) for table in tables(text, name, options)]
+
+def _under(key: str, locate: Callable[[KeyPath], Place], path: KeyPath) -> Place:
+    """Return a place in a matrix whose key is the word in its corner."""
+    return locate(("X", *path[1:]) if path[:1] == (key,) else path)
 
 
 def _looks_like_yaml(text: str) -> bool:
-    """Tell the form of a text without a telling name."""
+    """Whether a text without a known suffix is YAML or JSON, and not CSV."""
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
     if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):
         return True
-    if TABBED.match(content):  # what follows may be a sentence with a colon
+    if TSV.match(content):  # what follows may be a sentence with a colon
         return False
-    has_key = re.search(r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)", text, re.MULTILINE)
-    return has_key is not None
+    key = r"^(\"[^\"]*\"|'[^']*'|[^\s,;\"'#][^,;\n\r]*):(\s|$)"
+    return re.search(key, text, re.MULTILINE) is not None

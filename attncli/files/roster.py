@@ -1,4 +1,4 @@
-"""The names of a class: a CSV table with a column of names, or one name a line."""
+"""The names of a class: a CSV table with a column of names, or one name per line."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from attncli.files.document import Source, error_at
 from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
 
-HINT = "head the column of the names by Name, or write one name a line"
+ROSTER_HINT = "head the column of the names by Name, or write one name a line"
 
-QUOTED = re.compile(r'"(([^"]|"")*)"')
-"""A line that is a cell of CSV in quotes, with those inside written twice."""
+QUOTED_CELL = re.compile(r'"(([^"]|"")*)"')
+"""A line that is one cell of CSV in quotes; a quote in it is written twice."""
 
-NO_NAMES = ("points possible",)
-"""What stands in the column of the names of a gradebook, in small letters, and is no student."""
+NO_STUDENTS = ("points possible",)
+"""Cells in the column of names of a gradebook, in lower case, that are no students."""
 
 
 def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
@@ -35,15 +35,15 @@ def read_roster(source: Source, stdin: BinaryIO | None = None) -> list[str]:
     """
     text = read_text(source, stdin)
     name = STDIN if source == "-" else str(source)
-    found = [one for one in _names(text, name) if one and plain(one) not in NO_NAMES]
+    found = [one for one in _names(text, name) if one and plain(one) not in NO_STUDENTS]
     if not found:
-        raise error_at(Place(name), "the roster names nobody", HINT)
+        raise error_at(Place(name), "the roster names nobody", ROSTER_HINT)
     return found
 
 
 def _names(text: str, name: str) -> Iterator[str]:
     table = CsvText(text, name)
-    if table.delimiter == " ":  # nothing parts the lines, so each is a name
+    if table.delimiter == " ":  # no cells, so each line is a name
         lines = [" ".join(_unquoted(line.strip()).split()) for line in lines_of(text)]
         filled = list(filter(None, lines))
         yield from filled[1:] if filled and filled[0].casefold() in STUDENT else filled
@@ -53,13 +53,12 @@ def _names(text: str, name: str) -> Iterator[str]:
     if not columns:
         heads = ", ".join(map(visible, header.cells))
         message = f"no column of the roster is that of the names: {heads}"
-        raise error_at(Place(name, header.line), message, HINT)
+        raise error_at(Place(name, header.line), message, ROSTER_HINT)
     for row in rows:
         parts = (row.cells[index] for index in columns if index < len(row.cells))
         yield " ".join(" ".join(parts).split())
 
 
 def _unquoted(line: str) -> str:
-    """Return a line as the only cell of a table has it."""
-    match = QUOTED.fullmatch(line)
+    match = QUOTED_CELL.fullmatch(line)
     return match[1].replace('""', '"') if match else line

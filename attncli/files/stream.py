@@ -1,7 +1,6 @@
-"""A stream of text in parts, each of which is read by itself as soon as it is there.
+"""A text split into parts that are read one by one, each as soon as it is complete.
 
-Lines of `---` part documents of YAML, ends of lines those of JSON. A part may hold several
-documents where only their reader can tell them apart.
+Lines of `---` separate YAML documents; a JSON value ends with the line that closes its brackets.
 """
 
 from __future__ import annotations
@@ -9,35 +8,22 @@ from __future__ import annotations
 import codecs
 import re
 from collections.abc import Iterator
-from typing import BinaryIO
 
 from attncli.errors import fail
-from attncli.files.document import LARGE, NUMBERS, Chunk
+from attncli.files.document import Chunk, lines_of
 
-BLOCK = 2**16
-"""So many bytes are read at a time: what a pipe holds."""
+MAX_CHARACTERS = 2**28
+"""Maximum length of one problem: 14 million numbers of 17 digits."""
 
-MOST_TEXT = 2**28
-"""So many characters one problem may have: 17 digits each, 14 million numbers."""
-
-PLAIN = re.compile(f"[{NUMBERS}]*")
-
-DASHES = re.compile(r"^---(?=\s)", re.MULTILINE)
-LINE_OF_JSON = re.compile(r'^\{\s*".*\}\s*$', re.MULTILINE)
-"""A mapping on a line of its own."""
-STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
+DOCUMENT_START = re.compile(r"---\s")
+LINE_OF_JSON = re.compile(r'\{\s*".*\}\s*$', re.MULTILINE)
+"""A JSON mapping on a line of its own."""
+JSON_STRING = re.compile(r'"(?:[^"\\]|\\.)*"')
 QUOTES = "\"'#"
-"""Signs that JSON has in no other place; in YAML they may hide brackets."""
+"""Characters that JSON has only in strings; in YAML they may hide brackets."""
 
-GOES_ON = (",", "[", ":")
-"""What a line of JSON ends with where a mapping on the next one belongs to it."""
-
-
-def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of a file as they come."""
-    read = getattr(file, "read1", file.read)  # which waits only while there is nothing at all
-    while block := read(BLOCK):
-        yield block
+CONTINUED = (",", "[", ":")
+"""What a line ends with if a mapping on the next line belongs to the same value."""
 
 
 def decoded(data: Iterator[bytes]) -> Iterator[str]:
@@ -71,154 +57,129 @@ def decoded(data: Iterator[bytes]) -> Iterator[str]:
         block = next(data, b"")
 
 
-def chunks(texts: Iterator[str], name: str, lift: bool = False) -> Iterator[Chunk]:
-    """Yield the parts of a text, which are all of it, as soon as each is whole.
+def whole(texts: Iterator[str]) -> str:
+    """Return a text that is read as one.
 
-    With `lift`, large matrices of plain numbers are taken out of them (`lifted`).
+    Raises:
+        InputError: for a longer one than allowed.
     """
+    return "".join(_limited(texts))
 
-    def chunk(pieces: list[str]) -> Chunk:
-        if lift and sum(map(len, pieces)) >= LARGE:
-            from attncli.files.lifted import shortened
 
-            return shortened(Chunk(name, "", before), pieces)
-        return Chunk(name, "".join(pieces), before, ())
+def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
+    """Yield the parts of a text, which together are all of it.
 
+    Raises:
+        InputError: for a longer part than allowed.
+    """
     before = 0
-    parts = _Parts()
-    for lines in _whole_lines(texts):
-        for pieces in parts.take(lines):
-            count = sum(map(_count, pieces))
-            yield chunk(pieces)
-            before += count
-        check_length(parts.length)
-    if pieces := parts.rest():
-        yield chunk(pieces)
+    for lines in _parts(_lines(texts)):
+        text = "".join(lines)
+        yield Chunk(name, text, before)
+        before += len(lines_of(text)) - 1
 
 
-def _whole_lines(texts: Iterator[str]) -> Iterator[str]:
-    """Yield the same text in pieces that end where a line does, but for the last one.
+def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
+    """Yield the lines of each part."""
+    part = _Part()
+    after_json_line = False
+    for line in lines:
+        if part.lines and part.is_ended_by(line, after_json_line):
+            yield part.lines
+            part = _Part()
+        part.add(line)
+        if part.is_complete_json():
+            after_json_line |= part.first is part.last
+            yield part.lines
+            part = _Part()
+    if part.lines:
+        yield part.lines
 
-    A long line comes in more pieces: where there are nothing but numbers, it is told apart nowhere.
-    """
+
+def _lines(texts: Iterator[str]) -> Iterator[str]:
+    """Yield lines, each as soon as it is complete; the last one may have no line end."""
     begun: list[str] = []
     length = 0
     for text in texts:
-        end = text.rfind("\n") + 1
-        if end:
-            yield "".join([*begun, text[:end]])
+        *ended, rest = text.split("\n")
+        for line in ended:
+            yield "".join([*begun, line, "\n"])
             begun, length = [], 0
-        elif length >= BLOCK and text[:1] != "-" and PLAIN.fullmatch(text):
-            yield "".join(begun)
-            begun, length = [], 0
-        begun.append(text[end:])
-        length += len(text) - end
-        check_length(length)
-    yield "".join(begun)
+        begun.append(rest)
+        length += len(rest)
+        _check_length(length)
+    if last := "".join(begun):
+        yield last
 
 
-def check_length(length: int) -> None:
-    """Refuse more text than a problem may have; a stream of problems may be of any length."""
-    if length > MOST_TEXT:
-        message = f"one problem of more than {MOST_TEXT:,} characters"
+def _limited(texts: Iterator[str]) -> Iterator[str]:
+    length = 0
+    for text in texts:
+        length += len(text)
+        _check_length(length)
+        yield text
+
+
+def _check_length(length: int) -> None:
+    if length > MAX_CHARACTERS:
+        message = f"one problem of more than {MAX_CHARACTERS:,} characters"
         raise fail(message, hint="save large matrices as NPZ or NPY")
 
 
-def _count(text: str) -> int:
-    """Return how many lines a text ends, as the reader of YAML counts them."""
-    if text.isascii() and "\r" not in text:
-        return text.count("\n")
-    return len(re.findall("\r\n|[\r\n\x85\u2028\u2029]", text))
-
-
-class _Parts:
-    """Gathers lines until a part is whole."""
+class _Part:
+    """The lines of a part of a text, as far as they were read."""
 
     def __init__(self) -> None:
-        self.is_json_lines = False  # whether a line was a whole part of JSON
-        self._begin()
+        self.lines: list[str] = []
+        self.length = 0
+        self.form = ""  # "json" or "yaml", as soon as a line shows which
+        self.first = self.last = ""  # lines with content
+        self.open_brackets = 0  # in JSON
+        self.is_countable = True  # whether brackets can be counted without parsing
 
-    def _begin(self) -> None:
-        self.pieces: list[str] = []
-        self.length = 0  # of all that was taken since
-        self.form = ""  # "json" or "yaml", as soon as a line tells
-        self.depth = 0  # of brackets that are open, in JSON
-        self.is_plain = True  # whether the brackets can be counted without reading
-        self.first = self.last = ""  # lines
+    def add(self, line: str) -> None:
+        """Take the next line."""
+        self.lines.append(line)
+        self.length += len(line)
+        _check_length(self.length)
+        self.form = self.form or _form_of(line)
+        if not self.form:
+            return
+        self.first = self.first or line
+        self.last = line
+        if self.form == "json":
+            outside = JSON_STRING.sub("", line)
+            self.is_countable = self.is_countable and not any(sign in outside for sign in QUOTES)
+            self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 
-    def rest(self) -> list[str]:
-        """Return the pieces of the part that has begun, and begin another."""
-        pieces = self.pieces
-        self._begin()
-        return pieces
+    def is_complete_json(self) -> bool:
+        """Whether the last line closes all brackets of a JSON value."""
+        is_closed = self.form == "json" and self.is_countable and self.open_brackets == 0
+        return is_closed and self.last.endswith("\n")
 
-    def take(self, text: str) -> Iterator[list[str]]:
-        """Take whole lines, and yield the pieces of the parts that they end."""
-        at = start = 0  # what stands between belongs to the part that has begun
-        self.length += len(text)
+    def is_ended_by(self, line: str, after_json_line: bool) -> bool:
+        """Whether a line starts another part; brackets may be open, as that of a line cut off.
 
-        def ended() -> list[str]:
-            nonlocal start
-            pieces = [*self.rest(), text[start:at]]
-            start = at
-            return pieces
-
-        while at < len(text):
-            if self.form == "yaml":
-                at = self._next_part(text, at)
-                if at < len(text):
-                    yield ended()
-                continue
-            end = text.find("\n", at) + 1 or len(text)
-            line = text[at:end]
-            if not self.form:
-                self.form = _form(line)
-                # The reader of JSON knows neither dashes nor comments.
-                if self.form == "json" and (self.pieces or start < at):
-                    yield ended()
-                    continue
-            elif self._starts_another(line):
-                yield ended()
-                continue
-            self.first = self.first or line
-            self.last = line
-            at = end
-            if self.form == "json" and self._is_whole(line):
-                self.is_json_lines |= line is self.first
-                yield ended()
-        if start < at:
-            self.pieces.append(text[start:])
-
-    def _next_part(self, text: str, at: int) -> int:
-        """Return where the next part of a text starts, from a place in YAML on; else its length."""
-        dashes = DASHES.search(text, at) if "---" in text else None
-        end = dashes.start() if dashes else len(text)
-        for line in LINE_OF_JSON.finditer(text, at, end) if "{" in text else ():
-            before = text[max(0, line.start() - 3) : line.start()] or "".join(self.pieces[-1:])[-3:]
-            if self.is_json_lines or not before.rstrip().endswith(GOES_ON):
-                return line.start()
-        return end
-
-    def _is_whole(self, line: str) -> bool:
-        """Whether a line of JSON, which was just taken, closes all brackets."""
-        signs = STRING.sub("", line)
-        self.is_plain = self.is_plain and not any(sign in signs for sign in QUOTES)
-        self.depth += sum(map(signs.count, "{[")) - sum(map(signs.count, "}]"))
-        return self.is_plain and self.depth == 0 and line.endswith("\n")
-
-    def _starts_another(self, line: str) -> bool:
-        """Whether a line starts another part, though brackets are open, or may be."""
-        if not line.startswith("{"):
-            return DASHES.match(line) is not None
-        # Where a mapping has content on its first line, it is one line, which was cut off.
-        first, last = self.first.strip(), self.last.rstrip()
-        is_cut = first.startswith("{") and len(first) > 1
-        is_value = last.endswith(":") and not self.is_json_lines
-        return not last.endswith(GOES_ON) or (is_cut and not is_value)
+        `after_json_line` tells that an earlier part was JSON on one line.
+        """
+        if DOCUMENT_START.match(line):
+            return bool(self.form)
+        if not self.form:  # the JSON reader knows no comments, so these are a part of their own
+            return _form_of(line) == "json"
+        if not (line.startswith("{") if self.form == "json" else LINE_OF_JSON.match(line)):
+            return False
+        last = self.last.rstrip()
+        if not last.endswith(CONTINUED):
+            return True
+        if self.form == "yaml":
+            return after_json_line
+        first = self.first.strip()
+        is_one_line = first.startswith("{") and len(first) > 1  # pretty printers break it after {
+        return is_one_line and (after_json_line or not last.endswith(":"))
 
 
-def _form(line: str) -> str:
-    """Return the form of a part that a line tells, if it has any content."""
+def _form_of(line: str) -> str:
+    """Return "json" or "yaml", or nothing for a line that may begin either."""
     word = line.strip()
     if not word or word == "---" or word[0] in "#%":
         return ""

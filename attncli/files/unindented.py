@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-START = r"(?!Parameter containing)(?:[^\W\d]|[\"'∂∇$])"  # of a key; the words are PyTorch's
-NEXT = rf"(?:(?:- +)*{START}.*?:(?!\S)|(?:-|---|\.\.\.)(?!\S))"
-BELOW = re.compile(
-    rf"^(?P<before> *(?:- +)*)(?P<key>{START}[^:#\n]*:)[ \t]*+"
+KEY_START = r"(?!Parameter containing)(?:[^\W\d]|[\"'∂∇$])"  # of a key; the words are PyTorch's
+NEXT_ENTRY = rf"(?:(?:- +)*{KEY_START}.*?:(?!\S)|(?:-|---|\.\.\.)(?!\S))"
+ROWS_BELOW_KEY = re.compile(
+    rf"^(?P<before> *(?:- +)*)(?P<key>{KEY_START}[^:#\n]*:)[ \t]*+"
     r"(?:(?P<first>[-+−.\d(][^:#\n]*+)|[|>]\S*|"  # a first row, a text block, or
-    rf"(?!(?:\s|#.*+)*+(?:[\"'{{&*!%@`]|{NEXT})))[ \t]*(?:#.*)?\r?\n"  # nothing
-    rf"(?P<rows>(?:(?!(?!(?P=before) ) *{NEXT})(?:.*\n|.+\Z))++)",
+    rf"(?!(?:\s|#.*+)*+(?:[\"'{{&*!%@`]|{NEXT_ENTRY})))[ \t]*(?:#.*)?\r?\n"  # nothing
+    rf"(?P<rows>(?:(?!(?!(?P=before) ) *{NEXT_ENTRY})(?:.*\n|.+\Z))++)",
     re.MULTILINE,
 )
 """A key and the lines below it, up to one that starts something else and is as far to the left."""
@@ -22,7 +22,7 @@ def indented(text: str) -> str:
     >>> indented("X:\n1 0\n0 1\nscore: dot\n")
     'X: |1\n 1 0\n 0 1\nscore: dot\n'
     """
-    return BELOW.sub(_as_block, text)
+    return ROWS_BELOW_KEY.sub(_as_block, text)
 
 
 def _as_block(found: re.Match[str]) -> str:

@@ -13,7 +13,7 @@ PACKAGE = Path(__file__).parent.parent
 
 
 def sample_files() -> dict[str, Path]:
-    """Return the file of each sample by its name, which is the file's without `.yaml`."""
+    """Return the path of each sample by its name, the file's name without `.yaml`."""
     installed, in_checkout = PACKAGE / "sample_inputs", PACKAGE.parent / "sample_inputs"
     folder = installed if installed.is_dir() else in_checkout
     files = (path for path in folder.glob("*") if path.suffix in (".yaml", ".csv"))
@@ -21,10 +21,10 @@ def sample_files() -> dict[str, Path]:
 
 
 def sample(name: str) -> bytes:
-    """Return the file of a sample as it is.
+    """Return the bytes of a sample.
 
     Raises:
-        InputError: for a name that is no sample's.
+        InputError: if no sample has that name.
     """
     files = sample_files()
     path = files.get(name.removesuffix(".yaml"))
@@ -36,7 +36,7 @@ def sample(name: str) -> bytes:
 
 
 def title(path: Path) -> str:
-    """Return the title of a sample, which its first line tells, or nothing.
+    """Return the title of a sample, from its first line, or nothing.
 
     >>> title(sample_files()["mask_window"])
     'Sliding window'

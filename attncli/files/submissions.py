@@ -1,4 +1,4 @@
-"""From files to sheets of hand-worked answers, with the matrix files that they name."""
+"""Submissions from files, with the matrix files that they name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, located, refuse
 from attncli.files.document import Document, Headings, Source
-from attncli.files.folder import Folder
+from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
 from attncli.problem.keys import KEYS
@@ -22,39 +22,38 @@ if TYPE_CHECKING:
 def load_answers(
     source: Source, stdin: BinaryIO | None = None, *, allow_outside: bool = False
 ) -> list[Submission]:
-    """Read every sheet of hand-worked answers of a file.
+    """Read every submission of a file of hand-worked answers.
 
     Args:
         source: a YAML, JSON, CSV or NPZ file of matrices by step name, also one that
             `attn compute` wrote; "-" for standard input.
         stdin: what to read for "-".
-        allow_outside: whether they may name files outside their own folder and those below.
+        allow_outside: whether they may name files outside the folder of the file and those below.
 
     Raises:
         InputError: for what cannot be read, with its place.
     """
-    sheets = [sheet for _, sheet in load_each_sheet(source, stdin, allow_outside)]
-    refuse([fault for one in sheets if isinstance(one, InputError) for fault in one.faults])
-    return [sheet for sheet in sheets if not isinstance(sheet, InputError)]
+    found = [one for _, one in load_each_submission(source, stdin, allow_outside)]
+    refuse([fault for one in found if isinstance(one, InputError) for fault in one.faults])
+    return [one for one in found if not isinstance(one, InputError)]
 
 
-def load_each_sheet(
+def load_each_submission(
     source: Source,
     stdin: BinaryIO | None = None,
     allow_outside: bool = False,
     headings: Headings = EMPTY,
 ) -> Iterator[tuple[str, Submission | InputError]]:
-    """Yield every sheet of a file with its name: one that is wrong stands for its error.
+    """Yield the name of every submission of a file, and the submission or its error.
 
-    `headings` tell what columns of a table of a class hold.
+    `headings` are the meanings of the columns of a class table.
 
     Raises:
         InputError: for a file that cannot be read at all.
     """
     from attncli.checking.submission import ABOUT, submission_of
 
-    found = read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings)
-    documents = map(_named, found)
+    documents = map(_named, read(source, stdin, dict.fromkeys(ABOUT, False), of_class=headings))
     first, second = next(documents, None), next(documents, None)
     several = second is not None
     for number, document in enumerate(chain(filter(None, (first, second)), documents), 1):
@@ -62,23 +61,23 @@ def load_each_sheet(
         try:
             with located(document.locate):
                 labels = document.labels
-                sheet = submission_of(
+                found = submission_of(
                     *(document.values, name, document.locate, bool(labels), labels),
                     heading=document.heading,
                     is_file=not several and source != "-",
                 )
-                name = sheet.name
+                name = found.name
                 if document.error:
                     raise document.error
-                sheet = _with_matrix_files(sheet, Folder(document.folder, allow_outside))
+                found = _with_matrix_files(found, Folder(document.folder, allow_outside))
         except InputError as error:
             yield name, error
         else:
-            yield name, sheet
+            yield name, found
 
 
 def _named(document: Document) -> Document:
-    """Return a document, or the error that its numbers have no name."""
+    """Return a document, with an error for numbers that have no name."""
     if not document.bare:
         return document
     message = "these numbers do not tell of which step they are"
@@ -87,7 +86,7 @@ def _named(document: Document) -> Document:
 
 
 def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
-    """Return those files that are of the problem, of matrices which a flag names for `attn check`.
+    """Return the matrices of the problem, of those that flags of `attn check` name.
 
     All others are answers; so are Q, K, V and scores, which may be either.
     """
@@ -96,7 +95,7 @@ def for_problem(matrices: Mapping[str, str]) -> dict[str, str]:
 
 
 def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
-    """Return what the files of answers hold which a flag names, such as {"weights": "w.csv"}.
+    """Return what the files of answers hold that flags name, such as {"weights": "w.csv"}.
 
     Raises:
         InputError: for what cannot be read, with its place.
@@ -108,22 +107,29 @@ def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
     return files
 
 
-def _with_matrix_files(sheet: Submission, folder: Folder) -> Submission:
-    """Return a sheet with the names of matrix files replaced by what they hold."""
-    named = {word: raw for word, raw in sheet.matrices.items() if names_file(raw)}
-    return with_matrices(sheet, {word: matrix_of(word, raw, folder) for word, raw in named.items()})
+def _with_matrix_files(answers: Submission, folder: Folder) -> Submission:
+    """Return a submission with the contents of the matrix files that it names."""
+    named = {word: raw for word, raw in answers.matrices.items() if names_file(raw)}
+    files = {word: matrix_of(word, raw, folder) for word, raw in named.items()}
+    return with_matrices(answers, files)
 
 
-def with_matrices(sheet: Submission, files: Mapping[str, Document]) -> Submission:
-    """Return a sheet with the matrices of files added, or put in place of its own."""
-    matrices = {**sheet.matrices, **{word: file.values["X"] for word, file in files.items()}}
-    labels = {**sheet.labels, **{w: file.labels["X"] for w, file in files.items() if file.labels}}
+def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submission:
+    """Return a submission with the matrices of files, which replace its own of the same name."""
+    if not files:
+        return answers
 
     def locate(path: KeyPath) -> Place:
         if path and path[0] in files:
             return files[str(path[0])].locate(("X", *path[1:]))
-        return sheet.locate(path)
+        return answers.locate(path)
 
-    if not files:
-        return sheet
-    return replace(sheet, matrices=matrices, locate=locate, ragged=True, labels=labels)
+    matrices = {word: file.values["X"] for word, file in files.items()}
+    labels = {word: file.labels["X"] for word, file in files.items() if file.labels}
+    return replace(
+        answers,
+        matrices={**answers.matrices, **matrices},
+        locate=locate,
+        ragged=True,
+        labels={**answers.labels, **labels},
+    )

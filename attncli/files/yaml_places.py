@@ -1,0 +1,162 @@
+"""Where the values of a YAML document are in its text, and what a syntax error means.
+
+This is loaded only where there is an error to show.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import suppress
+from typing import Any
+
+import yaml
+
+from attncli.errors import InputError, KeyPath, Place
+from attncli.files.document import Chunk, error_at, lines_of
+from attncli.files.yaml_text import NotAllowedError, events_of
+from attncli.notation.parser import NumberError
+from attncli.notation.pasted import grid_of
+from attncli.text.escapes import visible
+
+CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
+"""The characters that the parser refuses."""
+
+
+def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
+    """Return the place of a path in a document, or of the nearest value around it.
+
+    Args:
+        chunk: the text.
+        number: the index of the document.
+        path: keys and indices; inside a text block it goes on with the row and the column.
+    """
+    best, depth, block = (0, -1), 0, None
+    with suppress(yaml.YAMLError):  # JSON that is no YAML: what is found before the error will do
+        for found, event, is_key in _nodes(chunk.text, number):
+            if not found:
+                best = event.start_mark.line, -1
+            if path[: len(found)] != found or len(found) < depth:
+                continue
+            if len(found) > depth:  # of a key and its value, people look for the key
+                depth = len(found)
+                best = event.start_mark.line, event.start_mark.column
+            if isinstance(event, yaml.ScalarEvent) and not is_key:
+                block = event
+            if depth == len(path):
+                break
+    rest = path[depth:]
+    if block is not None and rest and all(isinstance(part, int) for part in rest):
+        best = _in_block(chunk.text, block, rest) or best
+    return _place(chunk, *best)
+
+
+def _nodes(text: str, number: int) -> Iterator[tuple[KeyPath, Any, bool]]:
+    """Yield the path and the event of each key and value of a document, and whether it is a key."""
+    path: list[Any] = []  # for each open collection an index or a key, or None before a key
+    document = -1
+    for event in events_of(text):
+        if isinstance(event, yaml.DocumentStartEvent):
+            document += 1
+            if document > number:
+                return
+        elif isinstance(event, yaml.CollectionEndEvent):
+            path.pop()
+            _advance(path)
+        elif isinstance(event, yaml.NodeEvent):
+            is_key = bool(path) and path[-1] is None
+            if is_key:
+                path[-1] = getattr(event, "value", None)
+            if document == number:
+                yield tuple(path), event, is_key
+            if isinstance(event, yaml.CollectionStartEvent):
+                path.append(0 if isinstance(event, yaml.SequenceStartEvent) else None)
+            elif not is_key:
+                _advance(path)
+
+
+def _advance(path: list[Any]) -> None:
+    """Change the path of a value, which is complete, to that of the next key or item."""
+    if path:
+        path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
+
+
+def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] | None:
+    """Return the line and column, from 0, of a word of a text block, by row and column."""
+    start, end = event.start_mark.index, event.end_mark.index
+    literal = event.style in ("|", ">")
+    row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
+    try:
+        if literal:  # its rows are below the sign, and comments may come after them
+            start += len(lines_of(text[start:end])[0]) + 1
+            ends = [line.end() for line in re.finditer(r"[^\r\n]*\S[^\r\n]*", text[start:end])]
+            end = start + ends[len([*filter(str.strip, event.value.splitlines())]) - 1]
+        elif event.style:  # in quotes
+            start, end = start + 1, end - 1
+        at, _ = grid_of(text[start:end]).rows[row][column]
+    except (NumberError, IndexError):  # a comma that may be either is told of the block as a whole
+        return None
+    above = lines_of(text[: start + at])
+    return len(above) - 1, len(above[-1])
+
+
+def _place(chunk: Chunk, line: int, column: int) -> Place:
+    """Return a place in the file, from 1, of one in a part of it, from 0; the column −1 is none."""
+    lines = lines_of(chunk.text)
+    shown = lines[line] if line < len(lines) else ""
+    if shown and chunk.original:  # which may have fewer blanks before the line
+        read, shown = shown, lines_of(chunk.original)[line]
+        added = len(read) - len(read.lstrip(" ")) - len(shown) + len(shown.lstrip(" "))
+        column -= min(added, max(column, 0))
+    return Place(chunk.name, chunk.before + line + 1, column + 1, shown)
+
+
+def _control_character(chunk: Chunk) -> InputError:
+    """Return the error for a character that the parser refuses without telling where."""
+    found = re.search(CONTROL, chunk.text)
+    above = lines_of(chunk.text[: found.start() if found else 0])
+    place = _place(chunk, len(above) - 1, len(above[-1]))
+    character = f" ({visible(found[0])})" if found else ""
+    message = f"a control character{character} cannot stand in YAML"
+    return error_at(place, message, 'write it as "\\x1b" in double quotes')
+
+
+def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
+    """Return an error of the parser in plain words, with its place and, where known, a way out."""
+    mark: Any = getattr(error, "problem_mark", None)
+    if mark is None:
+        return _control_character(chunk)
+    place = _place(chunk, mark.line, mark.column)
+    if isinstance(error, NotAllowedError):
+        return error_at(place, error.message, error.hint)
+    problem = str(getattr(error, "problem", None) or "this is no YAML")
+    context, hint = str(getattr(error, "context", None) or ""), ""
+    opening = getattr(error, "context_mark", None)
+    start = _place(chunk, opening.line, opening.column) if opening else None
+    before = place.text[: place.column]
+    if "\\t" in problem or ("\t" in before and not before.strip()):
+        problem, hint = "a tab where YAML takes only blanks", "indent with blanks"
+    elif start and "quoted" in context and "end of stream" in problem:
+        place, problem = start, "a quotation mark is not closed"
+    elif start and "flow" in context:
+        problem, hint = _in_brackets(place, start)
+    elif start and "expected ':'" in problem:
+        place, problem = start, "this line has no key, or no colon and blank behind its key"
+        hint = "write it as key: value; indent a line that belongs to the one above it"
+    elif "cannot start any token" in problem:
+        problem = f"a value cannot start with {place.text[place.column - 1 : place.column]}"
+        hint = "put it between quotes"
+    elif "mapping values are not allowed" in problem:
+        problem, hint = "a second colon in this line", 'put text that has ": " in it between quotes'
+    return error_at(place, visible(problem), hint)
+
+
+def _in_brackets(place: Place, opening: Place) -> tuple[str, str]:
+    """Return what is wrong at a place behind an opening bracket, and a way out."""
+    if re.search(r"[\[,]\s*,", place.text[: place.column]):
+        return "a cell is empty", "an empty cell is written ~"
+    if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):
+        return "- is not a number", "write -inf, or ~ for a cell that is left out"
+    hint = f"it opens in line {opening.line}, column {opening.column}"
+    hint += "; rows that a program prints are read below X: |"
+    return "a bracket is not closed, or a comma is missing before this", hint
