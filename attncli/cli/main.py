@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from attncli.arithmetic.memory import keep_within_memory
-from attncli.cli.commands import SETTINGS, Group
+from attncli.cli.commands import HELP_OPTIONS, Group
 from attncli.cli.shared import complain
 from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
@@ -23,7 +23,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
+    context_settings=HELP_OPTIONS,
 )
 
 
