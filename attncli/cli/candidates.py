@@ -115,7 +115,7 @@ def candidates(line: Line, root: Any) -> Candidates | None:
 
 
 def _named(items: Any) -> Candidates:
-    return {item.value: item.help or "" for item in items}
+    return {item.value: " ".join((item.help or "").split()) for item in items}
 
 
 def _next_argument(context: Any) -> Any:

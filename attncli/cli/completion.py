@@ -14,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 from attncli.errors import InputError
 
 

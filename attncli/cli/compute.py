@@ -10,19 +10,13 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from typer import Argument, Option
 
-from attncli.cli import shared
+from attncli.cli import options, shared
+from attncli.cli.options import Color, Theme, Words, showing, writing
+from attncli.cli.output import BAD_INPUT
 from attncli.cli.progress import tell
 from attncli.cli.run import Run
 from attncli.cli.sizes import Foretold
-from attncli.cli.terminal import (
-    BAD_INPUT,
-    Color,
-    Display,
-    Theme,
-    is_coloured,
-    terminal_width,
-    write_lines,
-)
+from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
 from attncli.errors import fail
 
 if TYPE_CHECKING:
@@ -30,47 +24,47 @@ if TYPE_CHECKING:
     from attncli.rendering.blocks import Line
     from attncli.rendering.selection import Selection
 
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
+FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+REVEAL_HELP = "An HTML page whose steps are folded until asked for."
+VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
+
+Inputs = Annotated[Words, Argument(metavar="[INPUT]...", help=INPUTS_HELP)]
+Format = Annotated[str | None, writing("--format", "-f", help=FORMAT_HELP)]
+Only = Annotated[Words, showing(metavar=options.STEP_NAMES, help="Only these steps.")]
+Head = Annotated[Words, showing(metavar="N[,N-N]", help="Only these heads.")]
+Rows = Annotated[Words, showing(metavar="ROW[,ROW]", help="Only these rows of queries.")]
+Reveal = Annotated[bool, writing("--reveal", help=REVEAL_HELP)]
+Quiet = Annotated[bool, showing("--quiet", "-q", help="Only the steps: no title, no warnings.")]
+Verbose = Annotated[bool, showing("--verbose", help=VERBOSE_HELP)]
+Matrix = Annotated[
+    Words, Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix.")
+]
+Heat = Annotated[bool, showing("--heat", help="Draw the weights, without numbers.")]
+Exact = Annotated[bool, showing("--exact", help="Closed forms, such as 4√3/3; needs sympy.")]
+
 
 def compute(
     ctx: typer.Context,
-    inputs: Annotated[
-        list[str] | None,
-        Argument(metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        Option(
-            "--format", "-f", help="table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
-        ),
-    ] = None,
-    out: shared.Out = None,
-    only: Annotated[shared.Words, Option(metavar="STEP[,STEP]", help="Only these steps.")] = None,
-    head: Annotated[shared.Words, Option(metavar="N[,N-N]", help="Only these heads.")] = None,
-    rows: Annotated[
-        shared.Words, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")
-    ] = None,
-    decimals: shared.Decimals = None,
-    full: shared.Full = False,
-    why: shared.Why = False,
-    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
-    keep_going: shared.KeepGoing = False,
-    allow_outside: shared.AllowOutside = False,
-    reveal: Annotated[
-        bool, Option("--reveal", help="An HTML page whose steps are folded until asked for.")
-    ] = False,
-    quiet: Annotated[
-        bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
-    ] = False,
-    verbose: Annotated[
-        bool, Option("--verbose", help="Say how many rows at a time were calculated, and how.")
-    ] = False,
-    color: shared.Colour = Color.auto,
-    theme: shared.Background = Theme.auto,
-    no_pager: shared.NoPager = False,
-    matrix: Annotated[
-        list[str] | None,
-        Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
-    ] = None,
+    inputs: Inputs = None,
+    format_: Format = None,
+    out: options.Out = None,
+    only: Only = None,
+    head: Head = None,
+    rows: Rows = None,
+    decimals: options.Decimals = None,
+    full: options.Full = False,
+    why: options.Why = False,
+    standalone: options.Standalone = False,
+    keep_going: options.KeepGoing = False,
+    allow_outside: options.AllowOutside = False,
+    reveal: Reveal = False,
+    quiet: Quiet = False,
+    verbose: Verbose = False,
+    color: options.ColorOption = Color.auto,
+    theme: options.ThemeOption = Theme.auto,
+    no_pager: options.NoPager = False,
+    matrix: Matrix = None,
     title: Annotated[str | None, Option(help="Shown at the top.")] = None,
     notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
     kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
@@ -95,10 +89,8 @@ def compute(
     round_: Annotated[
         str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,
-    heat: Annotated[bool, Option("--heat", help="Draw the weights, without numbers.")] = False,
-    exact: Annotated[
-        bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
-    ] = False,
+    heat: Heat = False,
+    exact: Exact = False,
 ) -> None:
     """Show every step of a calculation."""
     sources = list(inputs or ())
@@ -111,44 +103,52 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
-    from attncli.problem.aliases import key_of
-    from attncli.rendering.formats import FORMATS
     from attncli.rendering.selection import Selection
 
-    chosen_format = shared.format_name("traces", format_, out)
-    for flag, asked, needed in (("standalone", standalone, "latex"), ("reveal", reveal, "html")):
-        if asked and chosen_format != needed:
-            message = f"--{flag} is for the format {needed}, not {chosen_format}"
-            raise fail(message, hint=f"use it with -f {needed}")
-    if only is not None and not shared.listed(only):
-        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
-    names = tuple(map(key_of, shared.listed(only)))
-    overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
+    format_ = shared.format_name("traces", format_, out)
+    shared.refuse_flag_of("latex", "standalone", standalone, format_)
+    shared.refuse_flag_of("html", "reveal", reveal, format_)
     selection = Selection(
-        *(names, decimals, full, quiet, why, exact, standalone, reveal),
+        *(_step_names(only), decimals, full, quiet, why, exact, standalone, reveal),
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
     )
-    display = Display(color, theme, not no_pager)
-    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
-    row = FORMATS[chosen_format]
+    overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
     run = Run(sources, overrides, keep_going, quiet)
+    traces = _traces(run, selection, format_, out)
+    if verbose:
+        traces = map(_with_path, traces)
+    _write(traces, format_, selection, out, Display(color, theme, not no_pager), heat)
+    raise typer.Exit(BAD_INPUT if run.failed else 0)
+
+
+def _step_names(only: Words) -> tuple[str, ...]:
+    from attncli.problem.aliases import key_of
+
+    names = shared.listed(only)
+    if only is not None and not names:
+        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
+    return tuple(map(key_of, names))
+
+
+def _traces(run: Run, selection: "Selection", format_: str, out: str | None) -> Iterator["Trace"]:
+    """Return the calculations of a run, as far as the format needs them."""
+    from attncli.rendering.formats import FORMATS
+
+    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
+    row = FORMATS[format_]
     if row.binary:
         from attncli.cli.targets import is_many
 
         run.single = out is None or not is_many(out)
-    asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
-    foretold = None if asked else Foretold(chosen_format, selection)
-    traces = run.traces(names, not (row.is_page or exact), foretold)
-    if verbose:
-        traces = map(_with_path, traces)
-    _write(traces, chosen_format, selection, out, display, heat)
-    if run.failed:
-        raise typer.Exit(BAD_INPUT)
+    is_chosen = bool(selection.only) or out is not None
+    is_small = row.binary or (row.is_page and not selection.full)
+    foretold = None if is_chosen or is_small else Foretold(format_, selection)
+    return run.traces(selection.only, not (row.is_page or selection.exact), foretold)
 
 
 def _with_path(trace: "Trace") -> "Trace":
-    """Say how the steps of n × m numbers were calculated."""
+    """Print how the steps of n × m numbers were calculated."""
     tell(f"{trace.last.name}: {trace.path}")
     return trace
 
@@ -161,10 +161,10 @@ def _write(
     display: Display,
     heat: bool,
 ) -> None:
-    """Write traces as they were asked for.
+    """Write traces in a format.
 
     Raises:
-        InputError: for a format that has no closed forms, or no pictures.
+        InputError: if the format has no closed forms, no pictures, or no part of a step.
     """
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):

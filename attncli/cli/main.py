@@ -10,8 +10,8 @@ import typer
 
 from attncli.arithmetic.memory import keep_within_memory
 from attncli.cli.commands import HELP_OPTIONS, Group
+from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.cli.shared import complain
-from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
@@ -53,13 +53,13 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message.
 
-    Without `arguments`, which stand after `attn`, it is what the process was called with.
+    `arguments` are what follows `attn`, by default those of the process.
     """
     stdout = sys.stdout
     try:
         status = app(arguments, prog_name="attn")
     except SystemExit as end:
-        # typer puts another stream in its place when the reader of its help went away.
+        # typer replaces the stream if the reader of its help went away.
         status = end.code if sys.stdout is stdout else READER_WENT_AWAY
     except ReaderWentAwayError:
         return READER_WENT_AWAY
@@ -71,7 +71,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         hint = "--only output keeps no step of n × n numbers"
         return complain(fail("the calculation does not fit into memory", hint=hint))
     except ImportError as error:
-        # NumPy tells of it in a page of advice, whose cause is the line that says what happened.
+        # NumPy's error is a page of advice; its cause says what happened.
         while isinstance(error.__cause__, ImportError):
             error = error.__cause__
         message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"

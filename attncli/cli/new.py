@@ -10,7 +10,8 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import write_bytes
+from attncli.cli.options import opening
+from attncli.cli.output import write_bytes
 from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
 
@@ -33,7 +34,7 @@ def new(
     kv_heads: Annotated[str | None, Option(metavar="N", help="How many key/value heads.")] = None,
     score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
-    blank: Annotated[bool, Option("--blank", help="A ? in the place of each number.")] = False,
+    blank: Annotated[bool, opening("--blank", help="A ? in the place of each number.")] = False,
 ) -> None:
     """Write a small problem file to start from."""
     file = None if str(file) == "-" else file
