@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
 from attncli.cli import options, shared
-from attncli.cli.options import Color, Theme, Words, marking, showing, writing
+from attncli.cli.options import Words
 from attncli.cli.output import BAD_INPUT, WRONG_ANSWER
 from attncli.cli.progress import counted, tell
 from attncli.cli.run import Run
@@ -31,81 +31,45 @@ ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, f
 INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
+STRICT_HELP = "Off in the last digit, or rounded early, is wrong."
+ASK_HELP = "The steps, or cells, that count; by default all."
+POINTS_HELP = "What each right step, or cell, earns."
+DIGITS_HELP = "Fewer written digits are wrong."
+TOLERANCE_HELP = "How far a right number may be off."
+FOLLOW_HELP = "The share of its points that what follows from a slip earns."
+FEW_DIGITS_HELP = "The share of its points that a number with too few digits earns."
+MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
+UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
 FORMAT_HELP = "table, json, csv, tsv, markdown, html or gradescope."
-
-Problems = Annotated[str, Argument(metavar="INPUT", help=PROBLEM_HELP)]
-Answers = Annotated[Words, Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)]
-Matrix = Annotated[Words, Option("--matrix", "-m", metavar="NAME=FILE", help=MATRIX_HELP)]
-Strict = Annotated[
-    bool, marking("--strict", help="Off in the last digit, or rounded early, is wrong.")
-]
-Ask = Annotated[
-    Words,
-    marking(metavar=options.STEP_NAMES, help="The steps, or cells, that count; by default all."),
-]
-Points = Annotated[
-    str | None, marking(metavar="'STEP: N, …'", help="What each right step, or cell, earns.")
-]
-DecimalsAsked = Annotated[str | None, marking(metavar="N", help="Fewer written digits are wrong.")]
-Tolerance = Annotated[str | None, marking(metavar="X", help="How far a right number may be off.")]
-Follow = Annotated[
-    str | None,
-    marking(metavar="X", help="The share of its points that what follows from a slip earns."),
-]
-FewDigits = Annotated[
-    str | None,
-    marking(metavar="X", help="The share of its points that a number with too few digits earns."),
-]
-MapHeadings = Annotated[
-    Words,
-    marking(
-        "--map",
-        metavar="HEADING=CELL",
-        help="What a column of a class's table holds, or a file of such pairs.",
-    ),
-]
-ProblemOnly = Annotated[
-    bool,
-    showing(
-        "--problem-only", help="List the mistakes, and the slips, that this problem cannot show."
-    ),
-]
-Format = Annotated[str | None, writing("--format", "-f", help=FORMAT_HELP)]
-Feedback = Annotated[
-    str | None,
-    writing(metavar="FOLDER", help="Write a page for each student, and one of the class."),
-]
-Solution = Annotated[bool, showing("--solution", help="Tell students the right numbers, too.")]
-Decimals = Annotated[
-    int | None, showing("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
-]
-Quiet = Annotated[bool, showing("--quiet", "-q", help="Only the verdict.")]
+OUT_HELP = options.OUT_HELP.format("{student}.html", "student")
+FEEDBACK_HELP = "Write a page for each student, and one of the class."
+SOLUTION_HELP = "Tell students the right numbers, too."
 
 
 def check(
     ctx: typer.Context,
-    problem: Problems,
-    answers: Answers = None,
-    matrix: Matrix = None,
-    strict: Strict = False,
-    ask: Ask = None,
-    points: Points = None,
-    decimals_asked: DecimalsAsked = None,
-    tolerance: Tolerance = None,
-    follow: Follow = None,
-    few_digits: FewDigits = None,
-    map_: MapHeadings = None,
-    problem_only: ProblemOnly = False,
-    format_: Format = None,
-    out: options.OutOfStudents = None,
-    feedback: Feedback = None,
-    solution: Solution = False,
-    decimals: Decimals = None,
+    problem: Annotated[str, Argument(metavar="INPUT", help=PROBLEM_HELP)],
+    answers: Annotated[Words, Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
+    strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
+    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
+    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
+    tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
+    follow: Annotated[str | None, options.marking(metavar="X", help=FOLLOW_HELP)] = None,
+    few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
+    map_: Annotated[Words, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)] = None,
+    problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
+    feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
+    solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
+    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
     full: options.Full = False,
     allow_outside: options.AllowOutside = False,
-    quiet: Quiet = False,
-    color: options.ColorOption = Color.auto,
-    theme: options.ThemeOption = Theme.auto,
+    quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
     no_pager: options.NoPager = False,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""
@@ -127,8 +91,7 @@ def check(
     if problem_only:
         if format_ != "table" or out is not None or sources or of_answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
-        _print_weaknesses(_problems(problem, overrides), selection, display)
-        return
+        return _print_weaknesses(_problems(problem, overrides), selection, display)
     assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points)
     if "-" in sources:
@@ -139,22 +102,33 @@ def check(
         tell=silent if quiet else tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
     )
-    # A table of several students is printed at the end, so the progress line may be shown.
-    is_table = format_ == "table" and out is None
-    students = counted(grading.students(sources), "students", prints=quiet or not is_table)
+    prints = not quiet and format_ == "table" and out is None
+    students = counted(grading.students(sources), "students", prints=prints)
+    raise typer.Exit(_write(students, format_, selection, out, feedback, display))
+
+
+def _write(
+    students: Iterable["Student"],
+    format_: str,
+    selection: "Selection",
+    out: str | None,
+    feedback: str | None,
+    display: Display,
+) -> int:
+    """Write the reports of all students; return the exit status."""
     outcome = Outcome()
     graded = outcome.watched(students)
     if feedback is not None:
         from attncli.cli.feedback import with_pages
 
         graded = with_pages(graded, Path(feedback), selection)
-    if is_table:
+    if format_ == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
         shared.write_reports(format_, graded, selection, out)
-    raise typer.Exit(outcome.status)
+    return outcome.status
 
 
 def _print_weaknesses(

@@ -11,7 +11,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import options, shared
-from attncli.cli.options import Color, Theme, Words, showing, writing
+from attncli.cli.options import Words
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.progress import tell
 from attncli.cli.run import Run
@@ -26,45 +26,36 @@ if TYPE_CHECKING:
 
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
 FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+ROWS_HELP = "Only these rows of queries."
 REVEAL_HELP = "An HTML page whose steps are folded until asked for."
+QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
-
-Inputs = Annotated[Words, Argument(metavar="[INPUT]...", help=INPUTS_HELP)]
-Format = Annotated[str | None, writing("--format", "-f", help=FORMAT_HELP)]
-Only = Annotated[Words, showing(metavar=options.STEP_NAMES, help="Only these steps.")]
-Head = Annotated[Words, showing(metavar="N[,N-N]", help="Only these heads.")]
-Rows = Annotated[Words, showing(metavar="ROW[,ROW]", help="Only these rows of queries.")]
-Reveal = Annotated[bool, writing("--reveal", help=REVEAL_HELP)]
-Quiet = Annotated[bool, showing("--quiet", "-q", help="Only the steps: no title, no warnings.")]
-Verbose = Annotated[bool, showing("--verbose", help=VERBOSE_HELP)]
-Matrix = Annotated[
-    Words, Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix.")
-]
-Heat = Annotated[bool, showing("--heat", help="Draw the weights, without numbers.")]
-Exact = Annotated[bool, showing("--exact", help="Closed forms, such as 4√3/3; needs sympy.")]
+MATRIX_HELP = "Add or replace a matrix."
+HEAT_HELP = "Draw the weights, without numbers."
+EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 
 
 def compute(
     ctx: typer.Context,
-    inputs: Inputs = None,
-    format_: Format = None,
+    inputs: Annotated[Words, Argument(metavar="[INPUT]...", help=INPUTS_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
     out: options.Out = None,
-    only: Only = None,
-    head: Head = None,
-    rows: Rows = None,
+    only: Annotated[Words, options.content(metavar="STEP[,STEP]", help="Only these steps.")] = None,
+    head: Annotated[Words, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[Words, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
     decimals: options.Decimals = None,
     full: options.Full = False,
     why: options.Why = False,
     standalone: options.Standalone = False,
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
-    reveal: Reveal = False,
-    quiet: Quiet = False,
-    verbose: Verbose = False,
-    color: options.ColorOption = Color.auto,
-    theme: options.ThemeOption = Theme.auto,
+    reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
+    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
     no_pager: options.NoPager = False,
-    matrix: Matrix = None,
+    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
     title: Annotated[str | None, Option(help="Shown at the top.")] = None,
     notes: Annotated[str | None, Option(help="Shown under the title.")] = None,
     kind: Annotated[str | None, Option(help="self, cross, pooling, …")] = None,
@@ -89,8 +80,8 @@ def compute(
     round_: Annotated[
         str | None, Option("--round-steps", "--round", help="Round every step: 2 decimals, or 3sf.")
     ] = None,
-    heat: Heat = False,
-    exact: Exact = False,
+    heat: Annotated[bool, options.content("--heat", help=HEAT_HELP)] = False,
+    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
     """Show every step of a calculation."""
     sources = list(inputs or ())

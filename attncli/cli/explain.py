@@ -9,7 +9,6 @@ import typer
 from typer import Argument
 
 from attncli.cli import options, shared
-from attncli.cli.options import Color, Theme, showing, writing
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
 from attncli.cli.terminal import Display, terminal_width, write_lines
@@ -21,27 +20,24 @@ if TYPE_CHECKING:
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
-
-Input = Annotated[str, Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")]
-Cells = Annotated[list[str], Argument(metavar="CELL...", help=CELLS_HELP)]
-Deep = Annotated[bool, showing("--deep", help="Go on to the operands, down to the input.")]
-Format = Annotated[str, writing("--format", "-f", help="table, json, latex or markdown.")]
-Full = Annotated[bool, showing("--full", help="Write long sums whole.")]
-Exactly = Annotated[bool, showing("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")]
+INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
+DEEP_HELP = "Go on to the operands, down to the input."
+FORMAT_HELP = "table, json, latex or markdown."
+EXACT_HELP = "Closed forms too, such as 4√3/3; needs sympy."
 
 
 def explain(
-    input_: Input,
-    cells: Cells,
-    deep: Deep = False,
-    format_: Format = "table",
+    input_: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
+    cells: Annotated[list[str], Argument(metavar="CELL...", help=CELLS_HELP)],
+    deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
+    format_: Annotated[str, options.format_(help=FORMAT_HELP)] = "table",
     decimals: options.Decimals = None,
-    full: Full = False,
+    full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
     why: options.Why = False,
     allow_outside: options.AllowOutside = False,
-    exact: Exactly = False,
-    color: options.ColorOption = Color.auto,
-    theme: options.ThemeOption = Theme.auto,
+    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
     no_pager: options.NoPager = False,
 ) -> None:
     """Show how one number comes about, with the numbers put in."""

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from attncli.cli import shared
-from attncli.cli.options import opening
+from attncli.cli import options, shared
 from attncli.cli.output import write_bytes
 from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
 
 YAML = (".yaml", ".yml", "")
+BLANK_HELP = "A ? in the place of each number."
 WIDTHS = ("d_model", "d_k", "d_v")
 
 
@@ -34,7 +34,7 @@ def new(
     kv_heads: Annotated[str | None, Option(metavar="N", help="How many key/value heads.")] = None,
     score: Annotated[str | None, Option(help="The score function: see attn scores.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
-    blank: Annotated[bool, opening("--blank", help="A ? in the place of each number.")] = False,
+    blank: Annotated[bool, options.blanks("--blank", help=BLANK_HELP)] = False,
 ) -> None:
     """Write a small problem file to start from."""
     file = None if str(file) == "-" else file

@@ -25,43 +25,37 @@ class Theme(StrEnum):
     light = "light"
 
 
-# Each of these declares an option of one group of a help page, in the order of the page.
+# Each of these makes options of one group of a help page.
 marking = partial(Option, rich_help_panel="What is asked")
-drawing = partial(Option, rich_help_panel="What is drawn")
-opening = partial(Option, rich_help_panel="What is open")
-showing = partial(Option, rich_help_panel="What is shown")
-writing = partial(Option, rich_help_panel="Where it goes")
+variants = partial(Option, rich_help_panel="What is drawn")
+blanks = partial(Option, rich_help_panel="What is open")
+content = partial(Option, rich_help_panel="What is shown")
+output = partial(Option, rich_help_panel="Where it goes")
+
+# These options have a help of their own in each command.
+decimals = partial(content, "--decimals", "-d", min=0, max=17)
+quiet = partial(content, "--quiet", "-q")
+format_ = partial(output, "--format", "-f")
+out = partial(output, "--out", "-o", metavar="FILE")
+matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 
 Words: TypeAlias = list[str] | None
 """The value of an option that may be repeated; each time adds to it."""
 
-STEP_NAMES = "STEP[,STEP]"
-
 OUT_HELP = """Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a
 pattern as in pages/{}: a file for each {}."""
 
-Out = Annotated[
-    str | None,
-    writing(
-        "--out", "-o", metavar="FILE", help=OUT_HELP.format("{number}-{title}.html", "problem")
-    ),
-]
-OutOfStudents = Annotated[
-    str | None,
-    writing("--out", "-o", metavar="FILE", help=OUT_HELP.format("{student}.html", "student")),
-]
+Out = Annotated[str | None, out(help=OUT_HELP.format("{number}-{title}.html", "problem"))]
 KeepGoing = Annotated[
-    bool, writing("--keep-going", help="Go on where a problem is wrong; exit status 2.")
+    bool, output("--keep-going", help="Go on where a problem is wrong; exit status 2.")
 ]
-Standalone = Annotated[bool, writing("--standalone", help="A complete LaTeX document.")]
-ColorOption = Annotated[Color, writing("--color", help="When to colour.")]
-ThemeOption = Annotated[Theme, writing("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, writing("--no-pager", help="Print long output at once.")]
-Decimals = Annotated[
-    int | None, showing("--decimals", "-d", min=0, max=17, help="Digits after the point.")
-]
-Full = Annotated[bool, showing("--full", help="Show large matrices whole.")]
-Why = Annotated[bool, showing("--why", help="Say in a sentence why each step is done.")]
+Standalone = Annotated[bool, output("--standalone", help="A complete LaTeX document.")]
+ColorOption = Annotated[Color, output("--color", help="When to colour.")]
+ThemeOption = Annotated[Theme, output("--theme", help="The terminal's background.")]
+NoPager = Annotated[bool, output("--no-pager", help="Print long output at once.")]
+Decimals = Annotated[int | None, decimals(help="Digits after the point.")]
+Full = Annotated[bool, content("--full", help="Show large matrices whole.")]
+Why = Annotated[bool, content("--why", help="Say in a sentence why each step is done.")]
 AllowOutside = Annotated[
     bool, Option("--allow-outside", help="Files may name matrix files outside their own folder.")
 ]

@@ -3,13 +3,12 @@
 # No postponed annotations here: typer would evaluate each of them at every start.
 
 from attncli.cli import options
-from attncli.cli.options import Color, Theme
 from attncli.cli.terminal import Display, write_lines
 
 
 def scores(
-    color: options.ColorOption = Color.auto,
-    theme: options.ThemeOption = Theme.auto,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
     no_pager: options.NoPager = False,
 ) -> None:
     """List score functions, masks and normalisers."""

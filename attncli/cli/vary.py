@@ -10,7 +10,7 @@ import typer
 from typer import Argument
 
 from attncli.cli import options, shared
-from attncli.cli.options import Color, Theme, Words, drawing, marking, writing
+from attncli.cli.options import Words
 from attncli.cli.output import write_bytes
 from attncli.cli.progress import counted, tell
 from attncli.cli.targets import Targets, is_many
@@ -45,43 +45,32 @@ ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one na
 KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
 OUT_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
 variant. One file, or none, holds them all, parted by lines of ---."""
-
-GivenProblem = Annotated[str, Argument(metavar="INPUT", help="The given problem; - reads it.")]
-Count = Annotated[
-    str | None, drawing("--count", "-n", metavar="N", help="How many variants; by default 1.")
-]
-Seed = Annotated[str, drawing(metavar="N", help="The same one gives the same files.")]
-Values = Annotated[str | None, drawing(metavar="VALUES", help=VALUES_HELP)]
-Roster = Annotated[str | None, drawing("--for", metavar="FILE", help=ROSTER_HELP)]
-Ask = Annotated[
-    Words,
-    marking(metavar=options.STEP_NAMES, help="The steps in which mistakes must show; else all."),
-]
-DecimalsAsked = Annotated[
-    str | None, marking(metavar="N", help="The digits in which they must; by default 2.")
-]
-Key = Annotated[bool, drawing("--key", help=KEY_HELP)]
-Out = Annotated[str | None, writing("--out", "-o", metavar="FILE", help=OUT_HELP)]
-Format = Annotated[
-    str | None, writing("--format", "-f", help="Of what is said at the end: table or json.")
-]
+COUNT_HELP = "How many variants; by default 1."
+SEED_HELP = "The same one gives the same files."
+ASK_HELP = "The steps in which mistakes must show; else all."
+DIGITS_HELP = "The digits in which they must; by default 2."
+FORMAT_HELP = "Of what is said at the end: table or json."
 
 
 def vary(
     ctx: typer.Context,
-    problem: GivenProblem,
-    count: Count = None,
-    seed: Seed = "0",
-    values: Values = None,
-    roster: Roster = None,
-    ask: Ask = None,
-    decimals_asked: DecimalsAsked = None,
-    key: Key = False,
-    out: Out = None,
-    format_: Format = None,
+    problem: Annotated[str, Argument(metavar="INPUT", help="The given problem; - reads it.")],
+    count: Annotated[
+        str | None, options.variants("--count", "-n", metavar="N", help=COUNT_HELP)
+    ] = None,
+    seed: Annotated[str, options.variants(metavar="N", help=SEED_HELP)] = "0",
+    values: Annotated[str | None, options.variants(metavar="VALUES", help=VALUES_HELP)] = None,
+    roster: Annotated[
+        str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
+    ] = None,
+    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
+    key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
+    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
     allow_outside: options.AllowOutside = False,
-    color: options.ColorOption = Color.auto,
-    theme: options.ThemeOption = Theme.auto,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
 ) -> None:
     """Write problems like a given one, in which mistakes show."""
     out = None if out == "-" else out

@@ -10,39 +10,29 @@ import typer
 from typer import Argument
 
 from attncli.cli import options, shared
-from attncli.cli.options import Words, opening, showing, writing
+from attncli.cli.options import Words
 from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
 from attncli.errors import fail
 
 FORMAT_HELP = """html, a page to practise on, which judges what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet."""
-
-Inputs = Annotated[
-    list[str],
-    Argument(metavar="INPUT...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
-]
-Blank = Annotated[
-    Words, opening(metavar=options.STEP_NAMES, help="The open steps; else all that a hand writes.")
-]
-Give = Annotated[
-    Words, opening(metavar=options.STEP_NAMES, help="Steps that are shown solved nevertheless.")
-]
-Format = Annotated[str | None, writing("--format", "-f", help=FORMAT_HELP)]
-Quiet = Annotated[bool, showing("--quiet", "-q", help="No title, no warnings.")]
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
+BLANK_HELP = "The open steps; else all that a hand writes."
+GIVE_HELP = "Steps that are shown solved nevertheless."
 
 
 def worksheet(
-    inputs: Inputs,
-    blank: Blank = None,
-    give: Give = None,
-    format_: Format = None,
+    inputs: Annotated[list[str], Argument(metavar="INPUT...", help=INPUTS_HELP)],
+    blank: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
+    give: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,
     standalone: options.Standalone = False,
     keep_going: options.KeepGoing = False,
     allow_outside: options.AllowOutside = False,
-    quiet: Quiet = False,
+    quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
 ) -> None:
     """Write a page with room for the numbers, or a sheet to fill in."""
     out = None if out == "-" else out
