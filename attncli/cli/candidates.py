@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -60,16 +61,14 @@ def split(text: str) -> Line:
     >>> split(r"attn explain my\ hw.yaml 'scores[am, ")
     Line(words=('attn', 'explain', 'my hw.yaml'), last='scores[am, ', quote="'")
     """
-    lexer = shlex.shlex(text + CURSOR, posix=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    words, quote = [], ""
-    try:
-        for word in lexer:
-            words.append(word)
-    except ValueError:  # a quotation mark is open
-        words.append(lexer.token)
-        quote = str(lexer.state)
+    for quote in ("", "'"):
+        with suppress(ValueError):  # another quotation mark is open
+            return _closed(text, quote)
+    return _closed(text, '"')
+
+
+def _closed(text: str, quote: str) -> Line:
+    words = shlex.split(text + CURSOR + quote)
     return Line(tuple(words[:-1]), words[-1].removesuffix(CURSOR), quote)
 
 

@@ -31,19 +31,19 @@ ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, f
 INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
-STRICT_HELP = "Off in the last digit, or rounded early, is wrong."
+STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
 ASK_HELP = "The steps, or cells, that count; by default all."
-POINTS_HELP = "What each right step, or cell, earns."
-DIGITS_HELP = "Fewer written digits are wrong."
+POINTS_HELP = "Points of each right step, or cell."
+DIGITS_HELP = "Digits that answers must have; fewer are wrong."
 TOLERANCE_HELP = "How far a right number may be off."
-FOLLOW_HELP = "The share of its points that what follows from a slip earns."
-FEW_DIGITS_HELP = "The share of its points that a number with too few digits earns."
+FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
+FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
 FORMAT_HELP = "table, json, csv, tsv, markdown, html or gradescope."
 OUT_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
-SOLUTION_HELP = "Tell students the right numbers, too."
+SOLUTION_HELP = "Show students the right numbers, too."
 
 
 def check(
@@ -127,7 +127,7 @@ def _write(
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
-        shared.write_reports(format_, graded, selection, out)
+        shared.write_format("reports", format_, graded, selection, out)
     return outcome.status
 
 

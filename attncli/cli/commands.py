@@ -17,14 +17,14 @@ from attncli.text.escapes import visible
 SUMMARIES = {
     "new": "Write a small problem file to start from.",
     "compute": "Show every step of a calculation.",
-    "explain": "Show how one number comes about, with the numbers put in.",
+    "explain": "Show how one number is calculated, with the numbers put in.",
     "check": "Find the first wrong number in hand-worked answers.",
     "worksheet": "Write a page with room for the numbers, or a sheet to fill in.",
     "vary": "Write problems like a given one, in which mistakes show.",
     "scores": "List score functions, masks and normalisers.",
     "schema": "Print a JSON Schema of the problem file.",
     "samples": "List the samples, or print one.",
-    "completion": "Print a script for a shell, which completes commands of attn.",
+    "completion": "Print a script that completes commands of attn in a shell.",
     "manual": "Print the manual page, attn(1).",
 }
 """The names of the commands, in the order in which they are used, and what each does.
@@ -40,7 +40,7 @@ class Group(TyperGroup):
 
     def __init__(self, **settings: Any) -> None:
         super().__init__(**settings)
-        self.commands = dict.fromkeys(SUMMARIES)  # type: ignore[arg-type]  # see get_command
+        self.commands: Any = dict.fromkeys(SUMMARIES)  # their names; get_command builds them
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Import and build a command; return None if there is none of this name."""

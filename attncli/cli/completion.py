@@ -32,7 +32,7 @@ def completion(
     line: Annotated[str | None, Option(hidden=True)] = None,
     word: Annotated[str, Option(hidden=True)] = "",
 ) -> None:
-    """Print a script for a shell, which completes commands of attn."""
+    """Print a script that completes commands of attn in a shell."""
     if line is None:
         from importlib.resources import files
 

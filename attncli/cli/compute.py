@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
 FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
-REVEAL_HELP = "An HTML page whose steps are folded until asked for."
+REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
 VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
 MATRIX_HELP = "Add or replace a matrix."

@@ -1,4 +1,4 @@
-"""`attn explain`: how one number comes about."""
+"""`attn explain`: how one number is calculated."""
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
@@ -40,7 +40,7 @@ def explain(
     theme: options.ThemeOption = options.Theme.auto,
     no_pager: options.NoPager = False,
 ) -> None:
-    """Show how one number comes about, with the numbers put in."""
+    """Show how one number is calculated, with the numbers put in."""
     shared.prepare([input_])
     display = Display(color, theme, not no_pager)
     from attncli.files.load import Overrides

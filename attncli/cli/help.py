@@ -8,12 +8,12 @@ from typer.core import TyperCommand
 
 GROUPS = (
     "Arguments",
-    "What is asked",
-    "What is drawn",
-    "What is open",
-    "What is shown",
-    "Where it goes",
-    "What is calculated",
+    "Marking",
+    "Variants",
+    "Blanks",
+    "Content",
+    "Output",
+    "Calculation",
     "Options",
 )
 """The groups of a help page. Options without one are keys of a problem, and matrices."""
@@ -62,8 +62,8 @@ NOTES = {
     "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
     "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
-    "worksheet": "What is filled in, or saved from the page, is a sheet of answers for attn check.",
-    "vary": "Exit status: 0 all are fair, 1 some hide what others show, 2 there are none.",
+    "worksheet": "A filled-in sheet, or one saved from the page, is a submission for attn check.",
+    "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
     "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
 }
 """What a help page says between its options and its examples."""
@@ -92,7 +92,7 @@ def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
 def _group_of(param: Any) -> str:
     if param.param_type_name == "argument":
         return "Arguments"
-    return "Options" if param.name == "help" else param.rich_help_panel or "What is calculated"
+    return "Options" if param.name == "help" else param.rich_help_panel or "Calculation"
 
 
 def epilog(command: str) -> str:

@@ -17,7 +17,7 @@ from attncli.errors import InputError, fail
 app = typer.Typer(
     name="attn",
     cls=Group,
-    help="Show every number of an attention calculation, the way a careful hand would write it.",
+    help="Show every number of an attention calculation, the way a careful person would write it.",
     epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
     no_args_is_help=True,
     add_completion=False,
@@ -41,7 +41,7 @@ def attn(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Show every number of an attention calculation, the way a careful hand would write it."""
+    """Show every number of an attention calculation, the way a careful person would write it."""
 
 
 def main() -> None:

@@ -15,7 +15,7 @@ from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
 
 YAML = (".yaml", ".yml", "")
-BLANK_HELP = "A ? in the place of each number."
+BLANK_HELP = "Write ? in place of each number."
 WIDTHS = ("d_model", "d_k", "d_v")
 
 

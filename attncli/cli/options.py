@@ -26,16 +26,16 @@ class Theme(StrEnum):
 
 
 # Each of these makes options of one group of a help page.
-marking = partial(Option, rich_help_panel="What is asked")
-variants = partial(Option, rich_help_panel="What is drawn")
-blanks = partial(Option, rich_help_panel="What is open")
-content = partial(Option, rich_help_panel="What is shown")
-output = partial(Option, rich_help_panel="Where it goes")
+marking = partial(Option, rich_help_panel="Marking")
+variants = partial(Option, rich_help_panel="Variants")
+blanks = partial(Option, rich_help_panel="Blanks")
+content = partial(Option, rich_help_panel="Content")
+output = partial(Option, rich_help_panel="Output")
 
 # These options have a help of their own in each command.
-decimals = partial(content, "--decimals", "-d", min=0, max=17)
+decimals = partial(content, "--decimals", "-d", metavar="N", min=0, max=17)
 quiet = partial(content, "--quiet", "-q")
-format_ = partial(output, "--format", "-f")
+format_ = partial(output, "--format", "-f", metavar="FORMAT")
 out = partial(output, "--out", "-o", metavar="FILE")
 matrix = partial(Option, "--matrix", "-m", metavar="NAME=FILE")
 

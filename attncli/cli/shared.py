@@ -19,7 +19,6 @@ from attncli.files import opened
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.files.grading import Student
     from attncli.rendering.formats import Kind, Write
     from attncli.rendering.selection import Selection
 
@@ -29,11 +28,7 @@ LARGE_FILES = 2**20
 NUMPY_BYTES = 120_000_000
 """Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
-MARKING_OPTIONS = {
-    **{"ask": "ask", "points": "points", "decimals_asked": "decimals", "tolerance": "tolerance"},
-    **{"follow": "follow", "few_digits": "few_digits"},
-}
-"""The keys of `marking` that options set, by the names of the options."""
+MARKING_OPTIONS = ("ask", "points", "decimals_asked", "tolerance", "follow", "few_digits")
 
 
 def prepare(sources: Sequence[str], *written: str | None) -> None:
@@ -73,9 +68,9 @@ def problem_options(ctx: typer.Context) -> dict[str, str]:
 
 
 def marking_options(ctx: typer.Context) -> dict[str, str]:
-    """Return the given options that are keys of `marking`."""
-    options = ((key, ctx.params.get(name)) for name, key in MARKING_OPTIONS.items())
-    given = ((key, value) for key, value in options if value not in (None, (), []))
+    """Return the given options that are keys of `marking`: `--decimals-asked` is `decimals`."""
+    values = {name.removesuffix("_asked"): ctx.params.get(name) for name in MARKING_OPTIONS}
+    given = ((key, value) for key, value in values.items() if value not in (None, (), []))
     return {f"marking.{k}": v if isinstance(v, str) else ",".join(v) for k, v in given}
 
 
@@ -134,9 +129,10 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
 def write_format(
     kind: Kind, name: str, shown: Iterable[Any], selection: Selection, out: str | None
 ) -> None:
-    """Write what is shown in a format, as it comes.
+    """Write a format to standard output, to a file, or to one file for each problem or student.
 
-    It goes to a file, to standard output, or to one file for each problem.
+    What is `shown` is written as it comes: traces and the like, or the reports of each student.
+    If the pattern of file names has a title, a student has one file for each problem.
 
     Raises:
         InputError: for a file that cannot be written, or two of one name.
@@ -146,46 +142,25 @@ def write_format(
 
     row = FORMATS[name]
     write: Write = getattr(row, kind)
+    groups = shown if kind == "reports" else ((one,) for one in shown)
     if out is None or not is_many(out):
-        write_bytes(write(shown, selection), None if out is None else Path(out), row.binary)
+        every = chain.from_iterable(groups)
+        write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
         return
     targets = Targets(out, kind, row.suffixes[0])
-    for one in shown:
-        path = targets.path(one.problem.number or 1, {"title": one.problem.title})
-        write_bytes(write([one], selection), path, row.binary)
-
-
-def write_reports(
-    name: str, students: Iterable[Student], selection: Selection, out: str | None
-) -> None:
-    """Write reports as `write_format` does, or to one file for each student.
-
-    If the pattern of their names has a title, it is one for each problem of each student.
-
-    Raises:
-        InputError: for a file that cannot be written, or two of one name.
-    """
-    from attncli.cli.targets import Targets, is_many
-    from attncli.rendering.formats import FORMATS
-
-    if out is None or not is_many(out):
-        write_format("reports", name, chain.from_iterable(students), selection, out)
-        return
-    row = FORMATS[name]
-    assert row.reports is not None
-    targets = Targets(out, "reports", row.suffixes[0])
-    parts = ((one,) for student in students for one in student) if "{title" in out else students
-    for number, some in enumerate(parts, 1):
-        path = targets.path(number, {"student": some[0].name, "title": some[0].title})
-        write_bytes(row.reports(some, selection), path, row.binary)
+    if kind == "reports" and "{title" in out:
+        groups = ((one,) for student in groups for one in student)
+    for count, group in enumerate(groups, 1):
+        first = group[0]
+        if kind == "reports":
+            path = targets.path(count, {"student": first.name, "title": first.title})
+        else:
+            path = targets.path(first.problem.number or 1, {"title": first.problem.title})
+        write_bytes(write(group, selection), path, row.binary)
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
-    """Return the files of NAME=FILE flags by name.
-
-    Raises:
-        InputError: if a flag has another form, or names standard input, or if two have one name.
-    """
+    """Return the files of NAME=FILE flags by name."""
     from attncli.problem.aliases import key_of
 
     pairs: dict[str, str] = {}

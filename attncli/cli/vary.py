@@ -41,15 +41,15 @@ SOLUTION_FOLDER = "keys"
 
 VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default, for each matrix,
 from its least to its largest number in the step that they share."""
-ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name a line."
+ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name per line."
 KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
 OUT_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
-variant. One file, or none, holds them all, parted by lines of ---."""
+variant. One file, or none, holds them all, separated by lines of ---."""
 COUNT_HELP = "How many variants; by default 1."
-SEED_HELP = "The same one gives the same files."
-ASK_HELP = "The steps in which mistakes must show; else all."
-DIGITS_HELP = "The digits in which they must; by default 2."
-FORMAT_HELP = "Of what is said at the end: table or json."
+SEED_HELP = "Of the random numbers; the same one gives the same files."
+ASK_HELP = "The steps in which mistakes must show; by default all."
+DIGITS_HELP = "Digits in which mistakes must show; by default 2."
+FORMAT_HELP = "Format of the summary at the end: table or json."
 
 
 def vary(
@@ -107,7 +107,7 @@ def _refuse_conflicts(
     out: str | None, key: bool, format_: str | None, roster: str | None, count: str | None
 ) -> None:
     if format_ not in (None, "table", "json"):
-        raise fail("what is said of variants is a table or json", hint="use -f table or -f json")
+        raise fail("the summary of variants is a table or json", hint="use -f table or -f json")
     if out is None and (key or format_ == "json"):
         flag = "--key" if key else "-f json"
         raise fail(f"{flag} needs files: the variants go to standard output", hint="use -o FOLDER/")

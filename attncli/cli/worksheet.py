@@ -15,11 +15,11 @@ from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
 from attncli.errors import fail
 
-FORMAT_HELP = """html, a page to practise on, which judges what is typed; latex or markdown, to
+FORMAT_HELP = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet."""
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
-BLANK_HELP = "The open steps; else all that a hand writes."
-GIVE_HELP = "Steps that are shown solved nevertheless."
+BLANK_HELP = "The steps to leave open; by default all that are written by hand."
+GIVE_HELP = "Steps to show solved nevertheless."
 
 
 def worksheet(
