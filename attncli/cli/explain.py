@@ -17,7 +17,6 @@ from attncli.errors import InputError
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
 
-
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
 INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."

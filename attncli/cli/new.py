@@ -14,9 +14,9 @@ from attncli.cli.output import write_bytes
 from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
 
-YAML = (".yaml", ".yml", "")
+YAML_SUFFIXES = (".yaml", ".yml", "")
 BLANK_HELP = "Write ? in place of each number."
-WIDTHS = ("d_model", "d_k", "d_v")
+WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
 def new(
@@ -38,7 +38,7 @@ def new(
 ) -> None:
     """Write a small problem file to start from."""
     file = None if str(file) == "-" else file
-    if file is not None and file.suffix.lower() not in YAML:
+    if file is not None and file.suffix.lower() not in YAML_SUFFIXES:
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     shared.prepare([])
@@ -48,10 +48,10 @@ def new(
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
     given = shared.problem_options(ctx)
-    widths = {key: ctx.params[key] for key in WIDTHS if ctx.params[key] is not None}
+    widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        options = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
-        problem = start(options, widths)
+        values = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
+        problem = start(values, widths)
     write_bytes([problem_file(problem, blank)], file, overwrite=False)
     if file is not None:
         fill = "write a number in the place of each ?, then run" if blank else "next"

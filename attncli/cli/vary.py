@@ -17,6 +17,7 @@ from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.errors import Place, fail, located
 from attncli.text.escapes import visible
+from attncli.text.numbers import DEFAULT_DECIMALS
 
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
@@ -32,9 +33,6 @@ UNFAIR = 1
 
 FLAGS = {"count": "-n", "seed": "--seed", "values": "--values"}
 """The flags of the arguments of `teaching.variants.vary`."""
-
-SOLUTION_DECIMALS = 4
-"""The default digits of solutions."""
 
 SOLUTION_FOLDER = "keys"
 """The folder of the solutions, beside the variants."""
@@ -95,7 +93,7 @@ def vary(
     found = counted(variants, "variants", prints=out is None)
     contents = _contents(found, students, start, key)
     rows = _one_file_each(contents, paths) if paths else _one_file(contents, out)
-    summary = Summary(start, [*rows])
+    summary = Summary(start, rows)
     _print_summary(summary, format_, out, Display(color, theme, pager=False))
     if summary.unfair:
         few = f"{len(summary.unfair)} of {wanted} variants are not as fair as could be"
@@ -150,25 +148,27 @@ def _contents(
         name = f"{visible(student)}: " if student else ""
         comment = f"{name}variant {variant.number}, seed {seed}"
         problem = problem_file(variant.problem, above=comment, is_start=False)
-        asked = variant.problem.marking.decimals
-        digits = SOLUTION_DECIMALS if asked is None else asked
+        decimals = variant.problem.marking.decimals
+        digits = DEFAULT_DECIMALS if decimals is None else decimals
         solution = answer_sheet(variant.trace, digits, f"solutions: {comment}") if key else b""
         yield variant, student, problem, solution
 
 
-def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> Iterator["Row"]:
-    """Write each variant to its own file; yield the row of each in the table."""
+def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> list["Row"]:
+    """Write each variant to its own file; return the rows of the summary."""
     from attncli.rendering.variants import row_of
 
+    rows: list[Row] = []
     for (variant, student, problem, solution), path in zip(contents, paths, strict=True):
         write_bytes([problem], path)
         if solution:
             write_bytes([solution], path.parent / SOLUTION_FOLDER / path.name)
-        yield row_of(variant, student, str(path))
+        rows.append(row_of(variant, student, str(path)))
+    return rows
 
 
 def _one_file(contents: Iterable[Contents], out: str | None) -> list["Row"]:
-    """Write all variants to one file, or to standard output; return their rows in the table."""
+    """Write all variants to one file, or to standard output; return the rows of the summary."""
     from attncli.rendering.variants import row_of
 
     rows: list[Row] = []
