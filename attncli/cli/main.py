@@ -17,7 +17,6 @@ from attncli.errors import InputError, fail
 app = typer.Typer(
     name="attn",
     cls=Group,
-    help="Show every number of an attention calculation, the way a careful person would write it.",
     epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
     no_args_is_help=True,
     add_completion=False,
