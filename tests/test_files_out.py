@@ -352,6 +352,7 @@ def test_a_suffix_that_fits_the_format_or_means_none_is_taken(
         ("{}.json", "there is no {} for"),
         ("{title!r}.json", "may have a width behind a field"),
         ("{number:99999}.json", "may have a width behind a field"),
+        ("{number:.2}.json", "may have a width behind a field"),
         ("{title.json", "has a bracket that is not closed"),
         (".", ". is a folder, whose name does not tell a format\n  use -f, as in -f html"),
         ("x/", "x/ is a folder, whose name does not tell a format"),

@@ -6,6 +6,7 @@ import sys
 from typing import Any
 
 import pytest
+import typer
 
 import attncli
 from attncli.cli import candidates, commands
@@ -34,7 +35,7 @@ def shade(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("shade")
 def test_a_row_makes_a_flag_and_its_help() -> None:
-    params: list[Any] = commands._built("compute").params
+    params: list[Any] = commands.build("compute").params
     (flag,) = (param for param in params if param.name == "shade")
     assert flag.opts == ["--shade"]
     assert flag.help == "How dark the page is: light or dark."
@@ -60,7 +61,8 @@ def test_a_row_makes_names_and_hints() -> None:
 @pytest.mark.usefixtures("shade")
 def test_a_row_makes_candidates_and_a_line_of_the_manual(attn: Attn) -> None:
     assert "shade\\fR\nhow dark the page is." in attn("manual").out
-    assert candidates._values("compute", "shade", "", {}) == {"light": "", "dark": ""}
+    context = typer.Context(commands.build("compute"), info_name="compute")
+    assert candidates._values("shade", "", context) == {"light": "", "dark": ""}
 
 
 def test_every_key_that_is_no_array_has_a_flag_or_says_that_it_has_none() -> None:

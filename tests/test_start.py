@@ -267,7 +267,7 @@ def test_every_help_page_fits_and_ends_with_two_examples_that_run(
 def test_options_are_grouped(attn: Attn) -> None:
     page = attn("compute", "-h").out
     groups = re.findall(r"^([A-Z][\w ]+):$", page, re.MULTILINE)
-    wanted = ["Arguments", "What is shown", "Where it goes", "What is calculated", "Options"]
+    wanted = ["Arguments", "Content", "Output", "Calculation", "Options"]
     assert groups == wanted
     for command in commands(attn):
         page = attn(command, "-h").out

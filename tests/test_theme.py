@@ -11,7 +11,8 @@ import subprocess
 import pytest
 
 from attncli.cli.background import is_light
-from attncli.cli.terminal import STYLES, Theme
+from attncli.cli.options import Theme
+from attncli.cli.terminal import STYLES
 from tests.conftest import PROGRAM, ROOT, SAMPLES, environment, in_terminal
 
 RGB = re.compile(r"rgb\((\d+),(\d+),(\d+)\)")

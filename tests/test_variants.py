@@ -426,7 +426,7 @@ NONSENSE = [
     (("--for", "grades.csv"), "grades.csv:1: no column of the roster is that of the names: id,"),
     (("--for", "empty.csv", "-n", "2"), "-n and --for both say how many variants there are"),
     (("--key",), "--key needs files: the variants go to standard output"),
-    (("-f", "html", "-o", "out/"), "what is said of variants is a table or json"),
+    (("-f", "html", "-o", "out/"), "the summary of variants is a table or json"),
     (("-o", "{nobody}.yaml"), "there is no {nobody} for the name of a file"),
     (("-n", "2", "-o", "{title}.yaml"), "Three words.yaml is the file of number 1"),
 ]

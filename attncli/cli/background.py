@@ -5,36 +5,37 @@ from __future__ import annotations
 import os
 import re
 import sys
+from select import select
 from time import monotonic
 
-from attncli.cli.endings import undone
+from attncli.cli.output import undone_at_end
 
-PATIENCE = 0.1
-"""So many seconds a terminal has to answer; those that know the question take a few thousandths."""
+ANSWER_SECONDS = 0.1
+"""How long a terminal has to answer; those that know the question take a few milliseconds."""
 
 QUESTION = b"\x1b]11;?\x1b\\\x1b[c"
-"""OSC 11, for the colour of the background, and a question that every terminal answers after it."""
+"""OSC 11, for the colour of the background, then a question that every terminal answers."""
 
-ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)")
-LAST = re.compile(rb"\x1b\[\?[0-9;]*c")
+COLOUR_ANSWER = re.compile(rb"\x1b\]11;rgba?:([0-9a-fA-F]+)/([0-9a-fA-F]+)/([0-9a-fA-F]+)")
+LAST_ANSWER = re.compile(rb"\x1b\[\?[0-9;]*c")
 
 DARK_COLOURS = ("0", "1", "2", "3", "4", "5", "6", "8")
-"""Those of the sixteen colours of a terminal that are dark, as COLORFGBG numbers them."""
+"""The dark ones of the sixteen colours of a terminal, as COLORFGBG numbers them."""
 
 
 def is_light() -> bool:
-    """Return whether the terminal's background is light; where nothing tells it, it is dark.
+    """Return whether the terminal's background is light; if that is unknown, it is dark.
 
-    The variable COLORFGBG tells it, or the terminal itself, which is asked only where standard
-    output and input both are one.
+    The variable COLORFGBG says so, or the terminal, which is asked only if standard input and
+    output both are one.
     """
-    told = os.environ.get("COLORFGBG", "").rpartition(";")[2]
-    if told.isdecimal():
-        return told not in DARK_COLOURS
+    background = os.environ.get("COLORFGBG", "").rpartition(";")[2]
+    if background.isdecimal():
+        return background not in DARK_COLOURS
     streams = (sys.stdin, sys.stdout)
     if not all(stream is not None and stream.isatty() for stream in streams):
         return False
-    found = ANSWER.search(_answer())
+    found = COLOUR_ANSWER.search(_answer())
     if found is None:
         return False
     red, green, blue = (int(part, 16) / (16 ** len(part) - 1) for part in found.groups())
@@ -43,7 +44,7 @@ def is_light() -> bool:
 
 
 def _answer() -> bytes:
-    """Return what the terminal answers within a moment, nothing where it cannot be asked."""
+    """Return what the terminal answers to the question; nothing if it cannot be asked."""
     try:
         import termios
         import tty
@@ -59,12 +60,9 @@ def _answer() -> bytes:
         def restore() -> None:
             termios.tcsetattr(terminal, termios.TCSADRAIN, before)
 
-        with undone(restore):
+        with undone_at_end(restore):
             tty.setcbreak(terminal, termios.TCSADRAIN)  # which keeps what was typed ahead
-            answer = b""
-            if not _has_input(terminal, 0):  # else that would be read in place of the answer
-                os.write(terminal, QUESTION)
-                answer = _read(terminal)
+            answer = b"" if _has_input(terminal, 0) else _ask(terminal)
             restore()
         return answer
     except (OSError, termios.error):
@@ -73,17 +71,13 @@ def _answer() -> bytes:
         os.close(terminal)
 
 
+def _ask(terminal: int) -> bytes:
+    os.write(terminal, QUESTION)
+    answer, end = b"", monotonic() + ANSWER_SECONDS
+    while not LAST_ANSWER.search(answer) and _has_input(terminal, max(0, end - monotonic())):
+        answer += os.read(terminal, 256)
+    return answer
+
+
 def _has_input(terminal: int, within_seconds: float) -> bool:
-    from select import select
-
     return bool(select([terminal], [], [], within_seconds)[0])
-
-
-def _read(terminal: int) -> bytes:
-    found, end = b"", monotonic() + PATIENCE
-    while not LAST.search(found):
-        rest = end - monotonic()
-        if rest <= 0 or not _has_input(terminal, rest):
-            break
-        found += os.read(terminal, 256)
-    return found

@@ -2,186 +2,154 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from attncli.cli import shared
+from attncli.cli import options, shared
+from attncli.cli.options import Words
+from attncli.cli.output import BAD_INPUT, WRONG_ANSWER
 from attncli.cli.progress import counted, tell
 from attncli.cli.run import Run
-from attncli.cli.terminal import (
-    BAD_INPUT,
-    WRONG_ANSWER,
-    Color,
-    Display,
-    Theme,
-    terminal_width,
-    write_lines,
-)
+from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError, fail
 from attncli.records import replace
 
 if TYPE_CHECKING:
+    from attncli.files.assignment import Assignment
     from attncli.files.grading import Student
     from attncli.files.load import Overrides
     from attncli.problem.problem import Problem
+    from attncli.rendering.selection import ReportSelection
+
+PROBLEM_HELP = "The problem, or several; - reads it. A folder: a variant for each student."
+ANSWERS_HELP = """Hand-worked matrices by step name: files, tables of a class, folders; by default
+INPUT's key answers."""
+MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
+the problem."""
+STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
+ASK_HELP = "The steps, or cells, that count; by default all."
+POINTS_HELP = "Points of each right step, or cell."
+DIGITS_HELP = "Digits that answers must have; fewer are wrong."
+TOLERANCE_HELP = "How far a right number may be off."
+FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error."
+FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
+MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
+UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
+FORMAT_HELP = "table, json, csv, tsv, markdown, html or gradescope."
+OUT_HELP = options.OUT_HELP.format("{student}.html", "student")
+FEEDBACK_HELP = "Write a page for each student, and one of the class."
+SOLUTION_HELP = "Show students the right numbers, too."
 
 
 def check(
-    problem: Annotated[
-        str,
-        Argument(
-            metavar="INPUT",
-            help="The problem, or several; - reads it. A folder: a variant for each student.",
-        ),
-    ],
-    answers: Annotated[
-        list[str] | None,
-        Argument(
-            metavar="[ANSWERS]...",
-            help="Hand-worked matrices by step name: files, tables of a class, folders; by default "
-            "INPUT's key answers.",
-        ),
-    ] = None,
-    matrix: Annotated[
-        list[str] | None,
-        Option(
-            "--matrix",
-            "-m",
-            metavar="NAME=FILE",
-            help="A step's name gives its answer (Q, K, V and scores too), any other key a "
-            "matrix of the problem.",
-        ),
-    ] = None,
-    strict: Annotated[
-        bool, Option("--strict", help="Off in the last digit, or rounded early, is wrong.")
-    ] = False,
-    ask: Annotated[
-        shared.Words,
-        Option(metavar="STEP[,STEP]", help="The steps, or cells, that count; by default all."),
-    ] = None,
-    points: Annotated[
-        str | None, Option(metavar="'STEP: N, …'", help="What each right step, or cell, earns.")
-    ] = None,
-    decimals_asked: Annotated[
-        str | None, Option(metavar="N", help="Fewer written digits are wrong.")
-    ] = None,
-    tolerance: Annotated[
-        str | None, Option(metavar="X", help="How far a right number may be off.")
-    ] = None,
-    follow: Annotated[
-        str | None,
-        Option(metavar="X", help="The share of its points that what follows from a slip earns."),
-    ] = None,
-    few_digits: Annotated[
-        str | None,
-        Option(
-            metavar="X", help="The share of its points that a number with too few digits earns."
-        ),
-    ] = None,
-    map_: Annotated[
-        list[str] | None,
-        Option(
-            "--map",
-            metavar="HEADING=CELL",
-            help="What a column of a class's table holds, or a file of such pairs.",
-        ),
-    ] = None,
-    problem_only: Annotated[
-        bool,
-        Option(
-            "--problem-only",
-            help="List the mistakes, and the slips, that this problem cannot show.",
-        ),
-    ] = False,
-    format_: Annotated[
-        str | None,
-        Option("--format", "-f", help="table, json, csv, tsv, markdown, html or gradescope."),
-    ] = None,
-    out: shared.Sheets = None,
-    feedback: Annotated[
-        str | None,
-        Option(metavar="FOLDER", help="Write a page for each student, and one of the class."),
-    ] = None,
-    solution: Annotated[
-        bool, Option("--solution", help="Tell students the right numbers, too.")
-    ] = False,
-    decimals: Annotated[
-        int | None, Option("--decimals", "-d", min=0, max=17, help="Digits of the right numbers.")
-    ] = None,
-    full: shared.Full = False,
-    allow_outside: shared.AllowOutside = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="Only the verdict.")] = False,
-    color: shared.Colour = Color.auto,
-    theme: shared.Background = Theme.auto,
-    no_pager: shared.NoPager = False,
+    ctx: typer.Context,
+    problem: Annotated[str, Argument(metavar="INPUT", help=PROBLEM_HELP)],
+    answers: Annotated[Words, Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
+    strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
+    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
+    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
+    tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
+    follow: Annotated[str | None, options.marking(metavar="X", help=FOLLOW_HELP)] = None,
+    few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
+    map_: Annotated[Words, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)] = None,
+    problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
+    feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
+    solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
+    decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
+    full: options.Full = False,
+    allow_outside: options.AllowOutside = False,
+    quiet: Annotated[bool, options.quiet(help="Only the verdict.")] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
+    no_pager: options.NoPager = False,
 ) -> None:
     """Find the first wrong number in hand-worked answers."""
     out = None if out == "-" else out
-    display = Display(color, theme, not no_pager)
+    sources = list(answers or ())
     matrices = shared.matrix_flags(matrix or (), "weights=w.csv")
-    shared.prepare([problem, *(answers or ()), *matrices.values()], out, feedback)
-    from attncli.files.assignment import Assignment, load_assignment
+    shared.prepare([problem, *sources, *matrices.values()], out, feedback)
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
     from attncli.files.submissions import for_problem
     from attncli.rendering.selection import ReportSelection
 
-    asked = ",".join(ask) if ask else None
-    flags = {"ask": asked, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
-    flags |= {"follow": follow, "few_digits": few_digits}
-    marking = {f"marking.{key}": text for key, text in flags.items() if text is not None}
-    own = for_problem(matrices)
-    given = {name: file for name, file in matrices.items() if name not in own}
-    overrides = Overrides(marking, own, allow_outside)
-    chosen_format = shared.format_name("reports", format_, out)
+    of_problem = for_problem(matrices)
+    of_answers = {name: file for name, file in matrices.items() if name not in of_problem}
+    overrides = Overrides(shared.marking_options(ctx), of_problem, allow_outside)
+    format_ = shared.format_name("reports", format_, out)
     selection = ReportSelection(decimals, full, quiet, solution)
+    display = Display(color, theme, not no_pager)
     if problem_only:
-        if chosen_format != "table" or out is not None or answers or given:
+        if format_ != "table" or out is not None or sources or of_answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
-        from attncli.rendering.weaknesses import weaknesses
-
-        problems = _problems(problem, overrides)
-        write_lines([weaknesses(one, selection.digits) for one in problems], display)
-        return
-    if problem != "-" and Path(problem).is_dir():
-        assignment = load_assignment(problem, overrides)
-    else:
-        assignment = Assignment(_problems(problem, overrides))
+        return _print_weaknesses(_problems(problem, overrides), selection, display)
+    assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points)
-    found = Outcome()
-    if "-" in (answers or ()):
+    if "-" in sources:
         shared.wait_for("answers")
     grading = Grading(
-        *(assignment, strict, shared.standard_input(), given, allow_outside),
-        headings=_headings(map_ or ()),
+        *(assignment, strict, shared.standard_input(), of_answers, allow_outside),
+        headings=_headings(map_ or []),
         tell=silent if quiet else tell,
-        with_absent=chosen_format != "gradescope",  # whose results are of one student
+        with_absent=format_ != "gradescope",  # whose file has the results of one student
     )
-    is_table = chosen_format == "table" and out is None
-    # A table of several students is printed when the last one is known.
-    students = counted(grading.students(answers or ()), "students", prints=quiet or not is_table)
-    graded = found.told(students)
-    if feedback is not None:
-        from attncli.cli.feedback import written
+    prints = not quiet and format_ == "table" and out is None
+    students = counted(grading.students(sources), "students", prints=prints)
+    raise typer.Exit(_write(students, format_, selection, out, feedback, display))
 
-        graded = written(graded, feedback, selection)
-    if is_table:
+
+def _write(
+    students: Iterable["Student"],
+    format_: str,
+    selection: "ReportSelection",
+    out: str | None,
+    feedback: str | None,
+    display: Display,
+) -> int:
+    """Write the reports of all students; return the exit status."""
+    outcome = Outcome()
+    graded = outcome.watched(students)
+    if feedback is not None:
+        from attncli.cli.feedback import with_pages
+
+        graded = with_pages(graded, Path(feedback), selection)
+    if format_ == "table" and out is None:
         from attncli.rendering.report_table import pages
 
         write_lines(pages(chain.from_iterable(graded), selection, terminal_width()), display)
     else:
-        shared.write_reports(chosen_format, graded, selection, out)
-    if found.status:
-        raise typer.Exit(found.status)
+        shared.write_format("reports", format_, graded, selection, out)
+    return outcome.status
+
+
+def _print_weaknesses(
+    problems: "Iterable[Problem]", selection: "ReportSelection", display: Display
+) -> None:
+    from attncli.rendering.weaknesses import weaknesses
+
+    write_lines([weaknesses(problem, selection.digits) for problem in problems], display)
+
+
+def _assignment(source: str, overrides: "Overrides") -> "Assignment":
+    """Return the problems of a file, or the variants of a folder."""
+    from attncli.files.assignment import Assignment, load_assignment
+
+    if source != "-" and Path(source).is_dir():
+        return load_assignment(source, overrides)
+    return Assignment(_problems(source, overrides))
 
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
-    """Return the problems of a file; what is wrong with them is told, and ends the command."""
+    """Return the problems of a file; if one is wrong, print why and end the command."""
     run = Run([source], overrides, keep_going=True)
     problems = list(run.problems())
     if run.failed:
@@ -189,26 +157,25 @@ def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
     return problems
 
 
-def _headings(flags: Sequence[str]) -> Mapping[str, str]:
-    """Return what the headings of a table mean."""
+def _headings(flags: list[str]) -> dict[str, str]:
     if not flags:
         return {}
     from attncli.files.headings import read_headings
 
-    return read_headings(flags)
+    return dict(read_headings(flags))
 
 
 class Outcome:
-    """What came of all sheets: the exit status, and what was told of those that are unreadable."""
+    """The exit status of a command that checks answers."""
 
     def __init__(self) -> None:
         self.status = 0
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
 
-    def told(self, students: Iterable["Student"]) -> Iterator["Student"]:
-        """Yield the same, and tell why a sheet could not be read.
+    def watched(self, students: Iterable["Student"]) -> Iterator["Student"]:
+        """Yield the students, set the status, and print why a submission could not be read.
 
-        A wrong heading is told once, not for each student below it.
+        What is wrong with the heading of a table is printed once, not for each student.
         """
         from attncli.files.grading import Unread
 
@@ -216,8 +183,8 @@ class Outcome:
             for one in student:
                 if isinstance(one, Unread):
                     self.status = BAD_INPUT
-                    faults = [fault for fault in one.error.faults if str(fault) not in self._told]
-                    self._told.update(map(str, faults))
+                    faults = [f for f in one.error.faults if str(f) not in self._printed]
+                    self._printed.update(map(str, faults))
                     if faults:
                         shared.complain(InputError(*faults))
                 elif one.verdict != "correct":

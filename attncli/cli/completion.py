@@ -1,7 +1,8 @@
 """`attn completion`: completion for shells.
 
 The scripts in `shells/` call the command again with the line up to the cursor. The answer is a line
-`files`, or a line `words` and a line for each word. bash tells which part of a word it replaces.
+`files`, or a line `words` and one line for each word: for bash the part of it that replaces what
+was typed, for the others the word, a tab, and its meaning.
 """
 
 # No postponed annotations here: typer would evaluate each of them at every start.
@@ -13,7 +14,7 @@ import typer
 from typer import Argument, Option
 
 from attncli.cli import shared
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 from attncli.errors import InputError
 
 
@@ -31,20 +32,30 @@ def completion(
     line: Annotated[str | None, Option(hidden=True)] = None,
     word: Annotated[str, Option(hidden=True)] = "",
 ) -> None:
-    """Print a script for a shell, which completes commands of attn."""
+    """Print a script that completes commands of attn in a shell."""
     if line is None:
         from importlib.resources import files
 
         script = files("attncli.cli") / "shells" / f"completion.{shell}"
         write_bytes([script.read_bytes()], None)
         return
-    from attncli.cli import candidates
+    from attncli.cli.candidates import candidates, split
 
     shared.prepare([])
-    written = candidates.words_of(line)
+    typed = split(line)
     try:
-        found = candidates.after(written, ctx.find_root())
+        found = candidates(typed, ctx.find_root())
     except (InputError, OSError):  # a problem that cannot be read has no steps
         found = {}
-    lines = candidates.answer(found, written, shell, word)
+    if found is None:
+        lines = ["files"]
+    else:
+        words = {text: help_ for text, help_ in found.items() if text.isprintable()}
+        if shell is Shell.bash:
+            # bash replaces `word` only, the end of the word after a sign such as "=".
+            kept = len(typed.last) - len(split(typed.quote + word).last)
+            shown = [text[kept:] for text in words]
+        else:
+            shown = [f"{text}\t{words[text]}".rstrip("\t") for text in words]
+        lines = ["words", *shown]
     write_bytes(["".join(f"{text}\n" for text in lines).encode(errors="replace")], None)

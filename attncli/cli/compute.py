@@ -9,22 +9,16 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from attncli.cli import shared
+from attncli.cli import options, shared
 from attncli.cli.key_flags import key_flags
+from attncli.cli.options import Words
+from attncli.cli.output import BAD_INPUT
 from attncli.cli.progress import tell
 from attncli.cli.run import Run
 from attncli.cli.sizes import warn_of_size
-from attncli.cli.terminal import (
-    BAD_INPUT,
-    Color,
-    Display,
-    Theme,
-    is_coloured,
-    terminal_width,
-    write_lines,
-)
+from attncli.cli.terminal import Display, is_coloured, terminal_width, write_lines
 from attncli.errors import fail
 from attncli.records import EMPTY
 
@@ -33,53 +27,42 @@ if TYPE_CHECKING:
     from attncli.rendering.blocks import Line
     from attncli.rendering.selection import Selection
 
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
+FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+ROWS_HELP = "Only these rows of queries."
+REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
+QUIET_HELP = "Only the steps: no title, no warnings."
+VERBOSE_HELP = "Say how many rows at a time were calculated, and how."
+MATRIX_HELP = "Add or replace a matrix."
+HEAT_HELP = "Draw the weights, without numbers."
+EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
+
 
 @key_flags()
 def compute(
     ctx: typer.Context,
-    inputs: Annotated[
-        list[str] | None,
-        Argument(metavar="[INPUT]...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
-    ] = None,
-    format_: Annotated[
-        str | None,
-        Option(
-            "--format", "-f", help="table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
-        ),
-    ] = None,
-    out: shared.Out = None,
-    only: Annotated[shared.Words, Option(metavar="STEP[,STEP]", help="Only these steps.")] = None,
-    head: Annotated[shared.Words, Option(metavar="N[,N-N]", help="Only these heads.")] = None,
-    rows: Annotated[
-        shared.Words, Option(metavar="ROW[,ROW]", help="Only these rows of queries.")
-    ] = None,
-    decimals: shared.Decimals = None,
-    full: shared.Full = False,
-    why: shared.Why = False,
-    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
-    keep_going: shared.KeepGoing = False,
-    allow_outside: shared.AllowOutside = False,
-    reveal: Annotated[
-        bool, Option("--reveal", help="An HTML page whose steps are folded until asked for.")
-    ] = False,
-    quiet: Annotated[
-        bool, Option("--quiet", "-q", help="Only the steps: no title, no warnings.")
-    ] = False,
-    verbose: Annotated[
-        bool, Option("--verbose", help="Say how many rows at a time were calculated, and how.")
-    ] = False,
-    color: shared.Colour = Color.auto,
-    theme: shared.Background = Theme.auto,
-    no_pager: shared.NoPager = False,
-    matrix: Annotated[
-        list[str] | None,
-        Option("--matrix", "-m", metavar="NAME=FILE", help="Add or replace a matrix."),
-    ] = None,
+    inputs: Annotated[Words, Argument(metavar="[INPUT]...", help=INPUTS_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: options.Out = None,
+    only: Annotated[Words, options.content(metavar="STEP[,STEP]", help="Only these steps.")] = None,
+    head: Annotated[Words, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,
+    rows: Annotated[Words, options.content(metavar="ROW[,ROW]", help=ROWS_HELP)] = None,
+    decimals: options.Decimals = None,
+    full: options.Full = False,
+    why: options.Why = False,
+    standalone: options.Standalone = False,
+    keep_going: options.KeepGoing = False,
+    allow_outside: options.AllowOutside = False,
+    reveal: Annotated[bool, options.output("--reveal", help=REVEAL_HELP)] = False,
+    quiet: Annotated[bool, options.quiet(help=QUIET_HELP)] = False,
+    verbose: Annotated[bool, options.content("--verbose", help=VERBOSE_HELP)] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
+    no_pager: options.NoPager = False,
+    matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
     keys: Mapping[str, str] = EMPTY,
-    heat: Annotated[bool, Option("--heat", help="Draw the weights, without numbers.")] = False,
-    exact: Annotated[
-        bool, Option("--exact", help="Closed forms, such as 4√3/3; needs sympy.")
-    ] = False,
+    heat: Annotated[bool, options.content("--heat", help=HEAT_HELP)] = False,
+    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
 ) -> None:
     """Show every step of a calculation."""
     sources = list(inputs or ())
@@ -92,44 +75,54 @@ def compute(
         sources = ["-"]
     shared.prepare([*sources, *matrices.values()], out)
     from attncli.files.load import Overrides
-    from attncli.problem.key_names import key_of
-    from attncli.rendering.formats import FORMATS
     from attncli.rendering.selection import Selection
 
-    chosen_format = shared.format_name("traces", format_, out)
-    for flag, asked, needed in (("standalone", standalone, "latex"), ("reveal", reveal, "html")):
-        if asked and chosen_format != needed:
-            message = f"--{flag} is for the format {needed}, not {chosen_format}"
-            raise fail(message, hint=f"use it with -f {needed}")
-    if only is not None and not shared.listed(only):
-        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
-    names = tuple(map(key_of, shared.listed(only)))
-    overrides = Overrides(keys, matrices, allow_outside)
+    format_ = shared.format_name("traces", format_, out)
+    shared.refuse_flag_of("latex", "standalone", standalone, format_)
+    shared.refuse_flag_of("html", "reveal", reveal, format_)
     selection = Selection(
-        *(decimals, full, names, quiet, why, exact, standalone, reveal),
+        *(decimals, full, _step_names(only), quiet, why, exact, standalone, reveal),
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
     )
-    display = Display(color, theme, not no_pager)
-    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
-    row = FORMATS[chosen_format]
+    overrides = Overrides(keys, matrices, allow_outside)
     run = Run(sources, overrides, keep_going, quiet)
+    traces = _traces(run, selection, format_, out)
+    if verbose:
+        traces = map(_with_path, traces)
+    _write(traces, format_, selection, out, Display(color, theme, not no_pager), heat)
+    raise typer.Exit(BAD_INPUT if run.failed else 0)
+
+
+def _step_names(only: Words) -> tuple[str, ...]:
+    from attncli.problem.key_names import key_of
+
+    names = shared.listed(only)
+    if only is not None and not names:
+        raise fail("--only names no step", hint="write such as --only weights, or leave it out")
+    return tuple(map(key_of, names))
+
+
+def _traces(run: Run, selection: "Selection", format_: str, out: str | None) -> Iterator["Trace"]:
+    """Return the calculations of a run, as far as the format needs them."""
+    from attncli.rendering.formats import FORMATS
+
+    # A page shows what steps are made from, and parts of large ones; a file of numbers does not.
+    row = FORMATS[format_]
     if row.binary:
         from attncli.cli.targets import is_many
 
         run.single = out is None or not is_many(out)
-    asked = bool(names) or out is not None or row.binary or (row.is_page and not full)
-    foresee = partial(warn_of_size, format_=chosen_format, selection=selection)
-    traces = run.traces(names, not (row.is_page or exact), None if asked else foresee)
-    if verbose:
-        traces = map(_with_path, traces)
-    _write(traces, chosen_format, selection, out, display, heat)
-    if run.failed:
-        raise typer.Exit(BAD_INPUT)
+    is_chosen = bool(selection.only) or out is not None
+    is_small = row.binary or (row.is_page and not selection.full)
+    foresee = None
+    if not (is_chosen or is_small):
+        foresee = partial(warn_of_size, format_=format_, selection=selection)
+    return run.traces(selection.only, not (row.is_page or selection.exact), foresee)
 
 
 def _with_path(trace: "Trace") -> "Trace":
-    """Say how the steps of n × m numbers were calculated."""
+    """Print how the steps of n × m numbers were calculated."""
     tell(f"{trace.last.name}: {trace.path}")
     return trace
 
@@ -142,10 +135,10 @@ def _write(
     display: Display,
     heat: bool,
 ) -> None:
-    """Write traces as they were asked for.
+    """Write traces in a format.
 
     Raises:
-        InputError: for a format that has no closed forms, or no pictures.
+        InputError: if the format has no closed forms, no pictures, or no part of a step.
     """
     on_screen = format_ == "table" and out is None
     if selection.exact and not (on_screen or format_ in ("json", "yaml")):

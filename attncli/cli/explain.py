@@ -1,4 +1,4 @@
-"""`attn explain`: how one number comes about."""
+"""`attn explain`: how one number is calculated."""
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
@@ -6,47 +6,40 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from attncli.cli import shared
+from attncli.cli import options, shared
+from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
-from attncli.cli.terminal import BAD_INPUT, Color, Display, Theme, terminal_width, write_lines
+from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
 
+CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
+STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
+INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
+DEEP_HELP = "Go on to the operands, down to the input."
+FORMAT_HELP = "table, json, latex or markdown."
+EXACT_HELP = "Closed forms too, such as 4√3/3; needs sympy."
+
 
 def explain(
-    input_: Annotated[
-        str, Argument(metavar="INPUT", help="A YAML, JSON, CSV or NPZ file; - is stdin.")
-    ],
-    cells: Annotated[
-        list[str],
-        Argument(
-            metavar="CELL...",
-            help="STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN], "
-            "STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell.",
-        ),
-    ],
-    deep: Annotated[
-        bool, Option("--deep", help="Go on to the operands, down to the input.")
-    ] = False,
-    format_: Annotated[
-        str, Option("--format", "-f", help="table, json, latex or markdown.")
-    ] = "table",
-    decimals: shared.Decimals = None,
-    full: Annotated[bool, Option("--full", help="Write long sums whole.")] = False,
-    why: shared.Why = False,
-    allow_outside: shared.AllowOutside = False,
-    exact: Annotated[
-        bool, Option("--exact", help="Closed forms too, such as 4√3/3; needs sympy.")
-    ] = False,
-    color: shared.Colour = Color.auto,
-    theme: shared.Background = Theme.auto,
-    no_pager: shared.NoPager = False,
+    input_: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
+    cells: Annotated[list[str], Argument(metavar="CELL...", help=CELLS_HELP)],
+    deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
+    format_: Annotated[str, options.format_(help=FORMAT_HELP)] = "table",
+    decimals: options.Decimals = None,
+    full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
+    why: options.Why = False,
+    allow_outside: options.AllowOutside = False,
+    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
+    no_pager: options.NoPager = False,
 ) -> None:
-    """Show how one number comes about, with the numbers put in."""
+    """Show how one number is calculated, with the numbers put in."""
     shared.prepare([input_])
     display = Display(color, theme, not no_pager)
     from attncli.files.load import Overrides
@@ -56,7 +49,7 @@ def explain(
     if exact:
         from attncli.explaining.exact import Exact
 
-    chosen_format = shared.format_name("explanations", format_)
+    format_ = shared.format_name("explanations", format_)
     selection = ExplanationSelection(decimals, full, why)
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
@@ -66,20 +59,19 @@ def explain(
         known = [name for name in names if is_known(name, trace)]
         run.failed |= len(known) < len(names)
         requests += requests_of(trace, known, deep, closed)
-    if requests and chosen_format == "table":
+    if requests and format_ == "table":
         width = terminal_width()
         write_lines((lines(request, selection, width) for request in requests), display)
     elif requests:
-        shared.write_format("explanations", chosen_format, requests, selection, None)
+        shared.write_format("explanations", format_, requests, selection, None)
     for closed in dict.fromkeys(request.exact for request in requests):
         if closed is not None:
             shared.warn(closed.warnings())
-    if run.failed:
-        raise typer.Exit(BAD_INPUT)
+    raise typer.Exit(BAD_INPUT if run.failed else 0)
 
 
 def is_known(name: str, trace: "Trace") -> bool:
-    """Return whether a name means cells of a calculation; where it does not, print why."""
+    """Return whether a name means cells of a calculation; if it does not, print why."""
     from attncli.mechanisms.named import find
 
     try:
@@ -91,7 +83,7 @@ def is_known(name: str, trace: "Trace") -> bool:
 
 
 def whole_names(words: Sequence[str]) -> list[str]:
-    """Return the names of cells, put together again where a shell parted one without quotes.
+    """Return the names of cells, joined where a shell split a name without quotation marks.
 
     >>> whole_names(["Q", "scores[am,", "I]", "z_am"])
     ['Q', 'scores[am, I]', 'z_am']

@@ -1,7 +1,4 @@
-"""The pages of `attn check --feedback`: one for each student, written as they come, and the class.
-
-The class page is written at the end. Until then no more is kept of a student than a line of it.
-"""
+"""The pages of `attn check --feedback`: one for each student, and one for the class."""
 
 from __future__ import annotations
 
@@ -9,21 +6,22 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
     from attncli.files.grading import Student
     from attncli.rendering.selection import ReportSelection
 
-INDEX = "index.html"
-"""The class page."""
+CLASS_PAGE = "index.html"
 
 
-def written(
-    students: Iterable[Student], folder: str, selection: ReportSelection
+def with_pages(
+    students: Iterable[Student], folder: Path, selection: ReportSelection
 ) -> Iterator[Student]:
-    """Yield the same, after the page of each was written; then write the class page.
+    """Yield the students after the page of each is written; then write the page of the class.
+
+    Until then, one line of that page is kept for each student.
 
     Raises:
         InputError: for a folder or a file that cannot be written.
@@ -31,20 +29,19 @@ def written(
     from attncli.rendering import feedback
     from attncli.rendering.verdicts import Tally
 
-    at = Path(folder)
-    rows, tally, taken = [], Tally(), {alike(INDEX)}
+    rows, tally, taken = [], Tally(), {alike(CLASS_PAGE)}
     for student in students:
-        name = _free(safe(student[0].name), taken)
-        write_bytes(feedback.student(student, selection), at / name)
+        name = _free_name(safe(student[0].name), taken)
+        write_bytes(feedback.student(student, selection), folder / name)
         rows.append(feedback.row(student, name))
         for one in student:
             tally.add(one)
         yield student
-    write_bytes(feedback.of_class(rows, tally), at / INDEX)
+    write_bytes(feedback.of_class(rows, tally), folder / CLASS_PAGE)
 
 
-def _free(stem: str, taken: set[str]) -> str:
-    """Return the name of a student's page; one that is taken gets a number behind it."""
+def _free_name(stem: str, taken: set[str]) -> str:
+    """Return the name of a student's page, with a number if another student has the name."""
     number, name = 1, f"{stem}.html"
     while alike(name) in taken:
         number += 1

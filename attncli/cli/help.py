@@ -6,37 +6,17 @@ from typing import Any
 
 from typer.core import TyperCommand
 
-GROUPS = {
-    "What is asked": {
-        *("strict", "ask", "points", "decimals_asked", "tolerance", "follow", "few_digits", "map_")
-    },
-    "What is drawn": {"count", "seed", "values", "roster", "key"},
-    "What is open": {"blank", "give"},
-    "What is shown": {
-        *("only", "head", "rows", "deep", "decimals", "full", "why", "quiet", "exact", "heat"),
-        *("problem_only", "verbose", "solution"),
-    },
-    "Where it goes": {
-        *(
-            "format_",
-            "out",
-            "feedback",
-            "standalone",
-            "reveal",
-            "color",
-            "theme",
-            "no_pager",
-            "keep_going",
-        )
-    },
-}
-"""The groups of options, with the names of those in each."""
-
-REST = "What is calculated"
-"""The group of all others: keys of a problem, and matrices."""
-
-LAST = "Options"
-"""The group of what every command has."""
+GROUPS = (
+    "Arguments",
+    "Marking",
+    "Variants",
+    "Blanks",
+    "Content",
+    "Output",
+    "Calculation",
+    "Options",
+)
+"""The groups of a help page. Options without one are keys of a problem, and matrices."""
 
 PROBLEM = """\
 tokens: [I, am, good]
@@ -51,35 +31,46 @@ score: dot
 """A whole problem file, hw.yaml in the examples."""
 
 EXAMPLES = {
+    "new": (
+        "attn new my.yaml --tokens 'I love AI' --heads 2",
+        "attn new --kind pooling --score additive --blank > sheet.yaml",
+    ),
     "compute": ("attn compute hw.yaml", "attn compute hw.yaml --mask causal --only weights -d 2"),
-    "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
     "explain": (
         "attn explain hw.yaml 'scores[am, I]'",
         "attn explain hw.yaml 'weights[am, I]' --deep",
     ),
-    "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
-    "schema": ("attn schema", "attn schema > attn.schema.json"),
-    "new": (
-        "attn new my.yaml --tokens 'I love AI' --heads 2",
-        "attn new --kind pooling --score additive --blank > sheet.yaml",
+    "check": ("attn check hw.yaml answers.yaml", "attn check hw.yaml answers.yaml -f json"),
+    "worksheet": (
+        "attn worksheet hw.yaml -f html -o practice.html",
+        "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
     ),
     "vary": (
         "attn vary hw.yaml -n 3 --seed 7 --ask weights,output -o variants/ --key",
         "attn vary hw.yaml -n 2 --values -2..3 > two.yaml",
     ),
-    "worksheet": (
-        "attn worksheet hw.yaml -f html -o practice.html",
-        "attn worksheet hw.yaml --give scores -f latex --standalone -o sheet.tex",
-    ),
+    "scores": ("attn scores", "attn compute hw.yaml --score '{name: distance, width: 2}'"),
+    "schema": ("attn schema", "attn schema > attn.schema.json"),
     "samples": ("attn samples", "attn samples mask_causal > causal.yaml"),
     "completion": ('eval "$(attn completion bash)"', "attn completion fish | source"),
     "manual": ("attn manual > attn.1", "attn manual | man -l -"),
 }
-"""Of each command; answers.yaml holds answers to hw.yaml."""
+"""Examples of each command; answers.yaml holds answers to hw.yaml."""
+
+NOTES = {
+    "new": "The same call writes the same numbers. A file that is there is not overwritten.",
+    "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
+    "explain": "With several heads: 'weights[head 2][am, I]'.",
+    "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
+    "worksheet": "A filled-in sheet, or one saved from the page, is a submission for attn check.",
+    "vary": "Exit status: 0 all are fair, 1 some hide mistakes that others show, 2 there are none.",
+    "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
+}
+"""What a help page says between its options and its examples."""
 
 
 class Command(TyperCommand):
-    """A command whose options stand in groups."""
+    """A command whose help page lists its options in groups."""
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments, then each group of options."""
@@ -90,9 +81,7 @@ class Command(TyperCommand):
 
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Return the arguments, then each group of options: how each is written, and its help."""
-    groups: dict[str, list[tuple[str, str]]] = {
-        name: [] for name in ("Arguments", *GROUPS, REST, LAST)
-    }
+    groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
     for param in command.get_params(ctx):
         row = param.get_help_record(ctx)
         if row is not None:
@@ -103,26 +92,12 @@ def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
 def _group_of(param: Any) -> str:
     if param.param_type_name == "argument":
         return "Arguments"
-    if param.name == "help":
-        return LAST
-    return next((name for name, names in GROUPS.items() if param.name in names), REST)
-
-
-MORE = {
-    "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
-    "check": "Exit status: 0 right, 1 wrong, incomplete or empty, 2 something could not be read.",
-    "explain": "With several heads: 'weights[head 2][am, I]'.",
-    "new": "The same call writes the same numbers. A file that is there is not overwritten.",
-    "worksheet": "What is filled in, or saved from the page, is a sheet of answers for attn check.",
-    "vary": "Exit status: 0 all are fair, 1 some hide what others show, 2 there are none.",
-    "completion": "To have it always: in ~/.bashrc, ~/.zshrc or ~/.config/fish/config.fish.",
-}
-"""What else there is to say of a command."""
+    return "Options" if param.name == "help" else param.rich_help_panel or "Calculation"
 
 
 def epilog(command: str) -> str:
     r"""Return what a help page ends with; `\b` keeps the lines of a paragraph as they are."""
-    paragraphs = [MORE[command]] if command in MORE else []
+    paragraphs = [NOTES[command]] if command in NOTES else []
     if command == "compute":
         paragraphs.append("\b\nA problem file, such as hw.yaml:\n" + _indented(PROBLEM))
     return "\n\n".join([*paragraphs, "\b\nExamples:\n" + _indented("\n".join(EXAMPLES[command]))])

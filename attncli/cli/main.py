@@ -9,21 +9,20 @@ from typing import Annotated
 import typer
 
 from attncli.arithmetic.memory import keep_within_memory
-from attncli.cli.commands import SETTINGS, Group
+from attncli.cli.commands import HELP_OPTIONS, Group
+from attncli.cli.output import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.cli.shared import complain
-from attncli.cli.terminal import READER_WENT_AWAY, ReaderWentAwayError, leave
 from attncli.errors import InputError, fail
 
 app = typer.Typer(
     name="attn",
     cls=Group,
-    help="Show every number of an attention calculation, the way a careful hand would write it.",
     epilog="Start with: attn new hw.yaml, then attn compute hw.yaml",
     no_args_is_help=True,
     add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
-    context_settings=SETTINGS,
+    context_settings=HELP_OPTIONS,
 )
 
 
@@ -41,7 +40,7 @@ def attn(
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
     ] = False,
 ) -> None:
-    """Show every number of an attention calculation, the way a careful hand would write it."""
+    """Show every number of an attention calculation, the way a careful person would write it."""
 
 
 def main() -> None:
@@ -53,13 +52,13 @@ def main() -> None:
 def run(arguments: Sequence[str] | None = None) -> int:
     """Run the command line; return its exit status. Every error ends in one message.
 
-    Without `arguments`, which stand after `attn`, it is what the process was called with.
+    `arguments` are what follows `attn`, by default those of the process.
     """
     stdout = sys.stdout
     try:
         status = app(arguments, prog_name="attn")
     except SystemExit as end:
-        # typer puts another stream in its place when the reader of its help went away.
+        # typer replaces the stream if the reader of its help went away.
         status = end.code if sys.stdout is stdout else READER_WENT_AWAY
     except ReaderWentAwayError:
         return READER_WENT_AWAY
@@ -71,7 +70,7 @@ def run(arguments: Sequence[str] | None = None) -> int:
         hint = "--only output keeps no step of n × n numbers"
         return complain(fail("the calculation does not fit into memory", hint=hint))
     except ImportError as error:
-        # NumPy tells of it in a page of advice, whose cause is the line that says what happened.
+        # NumPy's error is a page of advice; its cause says what happened.
         while isinstance(error.__cause__, ImportError):
             error = error.__cause__
         message = f"a library cannot be loaded: {str(error).strip().splitlines()[0]}"

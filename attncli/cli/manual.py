@@ -1,4 +1,4 @@
-"""`attn manual`: the manual page, made of the help of all commands and of the tables."""
+"""`attn manual`: the manual page, made from the help of all commands and from the tables."""
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
@@ -8,7 +8,9 @@ from typing import Any
 
 import typer
 
-from attncli.cli.terminal import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, write_bytes
+from attncli.cli.commands import SUMMARIES, build
+from attncli.cli.help import groups_of
+from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, write_bytes
 
 STATUSES = {
     0: "Nothing went wrong.",
@@ -31,7 +33,7 @@ VARIABLES = {
     "empty or cat.",
     "LESS, LV": "The options of these pagers; FRX and -c where they are not set.",
 }
-"""The environment variables that are read."""
+"""The environment variables that the program reads."""
 
 
 def manual(ctx: typer.Context) -> None:
@@ -51,8 +53,8 @@ def _page(root: Any) -> Iterator[str]:
     yield from (".SH SYNOPSIS", ".B attn", "COMMAND [OPTIONS] [ARGUMENTS]")
     yield from (".SH DESCRIPTION", *_text(about), ".PP", *_text(str(root.command.epilog)))
     yield ".SH COMMANDS"
-    for command in getattr(root.command, "commands", {}).values():
-        yield from _of_command(command, root)
+    for name in SUMMARIES:
+        yield from _of_command(build(name), root)
     yield from (".SH PROBLEM FILE", "A mapping in YAML, JSON, CSV or NPZ, with these keys:")
     yield from _rows((key, f"{row.meaning}.") for key, row in KEYS.items())
     yield ".SH FORMATS"
@@ -64,8 +66,6 @@ def _page(root: Any) -> Iterator[str]:
 
 
 def _of_command(command: Any, root: Any) -> Iterator[str]:
-    from attncli.cli.help import groups_of
-
     ctx = typer.Context(command, info_name=command.name, parent=root)
     usage = " ".join(["attn", command.name, *command.collect_usage_pieces(ctx)])
     yield from (f".SS {_roff(usage)}", *_text(command.help))
@@ -73,7 +73,7 @@ def _of_command(command: Any, root: Any) -> Iterator[str]:
         yield from (".PP", f"{name}:", ".RS", *_rows(rows), ".RE")
     for paragraph in command.epilog.split("\n\n"):
         lines = paragraph.strip("\n").splitlines()
-        if lines[0] == "\b":  # which keeps the lines as they are
+        if lines[0] == "\b":  # click's sign for lines that are not wrapped
             yield from (".PP", _roff(lines[1]), ".PP", ".nf", *map(_roff, lines[2:]), ".fi")
         else:
             yield from (".PP", *_text(paragraph))
@@ -90,7 +90,7 @@ def _text(text: str) -> list[str]:
 
 
 def _roff(text: str) -> str:
-    """Return text as roff: marks and signs beyond ASCII are written out."""
+    """Return text as roff, in ASCII: other characters, and those with a meaning, are escaped."""
     signs = {"\\": r"\e", "-": r"\-", "'": r"\(aq", "`": r"\(ga", "^": r"\(ha", "~": r"\(ti"}
     plain = "".join(signs.get(c) or (c if c.isascii() else rf"\[u{ord(c):04X}]") for c in text)
     return rf"\&{plain}" if plain.startswith(".") else plain

@@ -10,15 +10,16 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from attncli.cli import shared
+from attncli.cli import options, shared
 from attncli.cli.key_flags import key_flags
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 from attncli.errors import Place, fail, located
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
-YAML = (".yaml", ".yml", "")
-WIDTHS = ("d_model", "d_k", "d_v")
+YAML_SUFFIXES = (".yaml", ".yml", "")
+BLANK_HELP = "Write ? in place of each number."
+WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
 @key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
@@ -32,11 +33,11 @@ def new(
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
-    blank: Annotated[bool, Option("--blank", help="A ? in the place of each number.")] = False,
+    blank: Annotated[bool, options.blanks("--blank", help=BLANK_HELP)] = False,
 ) -> None:
     """Write a small problem file to start from."""
     file = None if str(file) == "-" else file
-    if file is not None and file.suffix.lower() not in YAML:
+    if file is not None and file.suffix.lower() not in YAML_SUFFIXES:
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     shared.prepare([])
@@ -46,10 +47,10 @@ def new(
 
     flags = {name: f"--{name.replace('_', '-')}" for name in ctx.params}
     given = {**keys} | ({} if mask is None else {"mask": mask})
-    widths = {key: ctx.params[key] for key in WIDTHS if ctx.params[key] is not None}
+    widths = {key: ctx.params[key] for key in WIDTH_OPTIONS if ctx.params[key] is not None}
     with located(lambda path: Place(flags.get(str((*path, "")[0]), ""))):
-        options = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
-        problem = start(options, widths)
+        values = {key: flag_value(key, text, flags[key]) for key, text in given.items()}
+        problem = start(values, widths)
     write_bytes([problem_file(problem, blank)], file, overwrite=False)
     if file is not None:
         fill = "write a number in the place of each ?, then run" if blank else "next"

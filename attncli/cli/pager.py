@@ -1,80 +1,76 @@
-"""Long output shown a screen at a time, by the program that the user has chosen for it."""
+"""Long output shown one screen at a time, by the program that the user has chosen for it."""
 
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 
-NOT_FOUND = 127
-"""What a shell reports where there is no such program."""
+PROGRAM_NOT_FOUND = 127
+"""The exit status of a shell that finds no such program."""
 
-NO_PAGERS = ("", "cat")
-
-SETTINGS = {"LESS": "FRX", "LV": "-c"}
-"""As git sets them: colours are shown, and what is shown stays on the screen."""
+PAGER_SETTINGS = {"LESS": "FRX", "LV": "-c"}
+"""As git sets them: colours are shown, and the text stays on the screen at the end."""
 
 
 def paged(pieces: Iterable[bytes]) -> Iterator[bytes]:
     """Show text with the program that PAGER names, less by default; yield what is to be printed.
 
-    That is everything off a terminal, and where one screen holds it all.
+    That is everything if output goes elsewhere than to a terminal, or if one screen holds it.
     """
     every = iter(pieces)
-    pager = _pager() if _is_for_pages() else ""
-    if pager in NO_PAGERS:
-        yield from every
-        return
-    screen = os.get_terminal_size(sys.stdout.fileno()).lines
-    shown: list[bytes] = []
+    program = _program()
+    height = os.get_terminal_size(sys.stdout.fileno()).lines if program else 0
+    first: list[bytes] = []
     count = 0
-    for piece in every:
-        shown.append(piece)
-        count += piece.count(b"\n")
-        # A height of 0 comes from terminals that do not know their own.
-        if 0 < screen <= count:
-            if _shown(pager, shown, every):
-                return
-            break
-    yield from shown
+    if height:  # some terminals report a height of 0
+        for piece in every:
+            first.append(piece)
+            count += piece.count(b"\n")
+            if count >= height:
+                if _show(program, first, every):
+                    return
+                break
+    yield from first
     yield from every
 
 
-def _is_for_pages() -> bool:
-    return sys.stdout is not None and sys.stdout.isatty() and os.environ.get("TERM") != "dumb"
-
-
-def _pager() -> str:
+def _program() -> str:
+    """Return the command line of the pager; an empty text if nothing is to be paged."""
     from shutil import which
 
+    if sys.stdout is None or not sys.stdout.isatty() or os.environ.get("TERM") == "dumb":
+        return ""
     chosen = os.environ.get("PAGER")
-    return (which("less") or "") if chosen is None else chosen.strip()
+    program = (which("less") or "") if chosen is None else chosen.strip()
+    return "" if program == "cat" else program
 
 
-def _shown(pager: str, shown: list[bytes], rest: Iterator[bytes]) -> bool:
-    """Hand text to the pager; return whether there is one. What is handed on is kept in `shown`."""
-    import signal
+def _show(program: str, first: list[bytes], rest: Iterator[bytes]) -> bool:
+    """Show text with a program; return whether there is one.
+
+    The pieces of `rest` are added to `first` as the program gets them.
+    """
     import subprocess
 
-    environment = SETTINGS | os.environ
-    # Ctrl-C is the pager's, as long as it runs.
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the pager
     try:
-        with subprocess.Popen(  # PAGER is a command line, as "less -S"
-            pager, shell=True, stdin=subprocess.PIPE, env=environment
+        with subprocess.Popen(  # through a shell, as PAGER is a command line such as "less -S"
+            program, shell=True, stdin=subprocess.PIPE, env=PAGER_SETTINGS | os.environ
         ) as process:
             assert process.stdin is not None
-            with suppress(BrokenPipeError):  # it may end before all was read
-                process.stdin.writelines(shown)
+            with suppress(BrokenPipeError):  # the user may quit before the end
+                process.stdin.writelines(first)
                 process.stdin.flush()
                 for piece in rest:
-                    shown.append(piece)
+                    first.append(piece)
                     process.stdin.write(piece)
                     process.stdin.flush()
                 process.stdin.close()
-        return process.returncode != NOT_FOUND
-    except OSError:  # no shell
+        return process.returncode != PROGRAM_NOT_FOUND
+    except OSError:  # there is no shell
         return False
     finally:
         signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Standard error: messages, and on a terminal a line that tells how far a long run is."""
+"""Standard error: messages, and on a terminal a line that says how far a long run is."""
 
 from __future__ import annotations
 
@@ -10,45 +10,35 @@ from typing import TypeVar
 
 import typer
 
-T = TypeVar("T")
+Item = TypeVar("Item")
 
-PATIENCE = 1.0
-"""So many seconds pass before anything is told."""
+FIRST_SECONDS = 1.0
+"""How long a run takes before the line appears."""
 
-EVERY = 0.2
-"""And so many between two lines."""
+NEXT_SECONDS = 0.2
+"""How long the line stays before it changes."""
 
-CLEAR = "\r\x1b[K"
+CLEAR_LINE = "\r\x1b[K"
 
 
-class Line:
-    """The last line of standard error, where it tells how far the run is."""
+class ProgressLine:
+    """The last line of standard error; there is one in a process."""
 
     is_shown = False
 
     @classmethod
     def show(cls, text: str) -> None:
-        """Write over the line."""
-        sys.stderr.write(f"{CLEAR}{text}")
-        sys.stderr.flush()
-        cls.is_shown = True
-
-    @classmethod
-    def clear(cls) -> None:
-        """Take the line away, if there is one."""
-        if cls.is_shown:
-            sys.stderr.write(CLEAR)
+        """Replace the line by this text; without one, remove it."""
+        if cls.is_shown or text:
+            sys.stderr.write(f"{CLEAR_LINE}{text}")
             sys.stderr.flush()
-            cls.is_shown = False
+            cls.is_shown = bool(text)
 
 
 def tell(text: str) -> None:
-    """Print a message to standard error.
-
-    One that cannot be written, as to a full disk, is lost, and nothing else with it.
-    """
+    """Print a message to standard error; it is lost if that cannot be written."""
     try:
-        Line.clear()
+        ProgressLine.show("")
         typer.echo(text, err=True)
     except BrokenPipeError:
         raise
@@ -56,35 +46,25 @@ def tell(text: str) -> None:
         pass
 
 
-def counted(items: Iterable[T], noun: str, prints: bool = True) -> Iterator[T]:
-    """Yield the same items, and tell how many there were, where a person waits for them.
+def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[Item]:
+    """Yield the items, and show how many there were while a person waits for them.
 
-    That is where standard error is a terminal and what is printed, if anything is, goes elsewhere.
-    From the second item on, cycles of objects are collected, where the process leaves them to its
-    end (`__main__`), as a short run may.
+    That is if standard error is a terminal, and what is printed (with `prints`) goes elsewhere.
+    From the second item on, cycles of objects are collected; `__main__` turns that off, as a short
+    run does not need it.
     """
-    return _told(_collected(items), noun, prints)
-
-
-def _collected(items: Iterable[T]) -> Iterator[T]:
-    for number, item in enumerate(items):
-        if number == 1 and not gc.isenabled():
-            gc.freeze()  # what was imported stays
-            gc.enable()
-        yield item
-
-
-def _told(items: Iterable[T], noun: str, prints: bool) -> Iterator[T]:
     streams = sys.stdout, sys.stderr
-    if None in streams or (prints and sys.stdout.isatty()) or not sys.stderr.isatty():
-        yield from items
-        return
-    next_time = time.monotonic() + PATIENCE
+    is_shown = None not in streams and sys.stderr.isatty() and not (prints and sys.stdout.isatty())
+    next_time = time.monotonic() + FIRST_SECONDS
     try:
         for number, item in enumerate(items, 1):
+            if number == 2 and not gc.isenabled():
+                gc.freeze()  # imported objects are never collected
+                gc.enable()
             yield item
-            if (now := time.monotonic()) >= next_time:
-                next_time = now + EVERY
-                Line.show(f"{number:,} {noun}")
+            if is_shown and (now := time.monotonic()) >= next_time:
+                next_time = now + NEXT_SECONDS
+                ProgressLine.show(f"{number:,} {noun}")
     finally:
-        Line.clear()
+        if is_shown:
+            ProgressLine.show("")

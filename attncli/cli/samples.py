@@ -6,7 +6,7 @@ from typing import Annotated
 
 from typer import Argument
 
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 
 
 def samples(

@@ -1,6 +1,6 @@
 """`attn schema`: a JSON Schema of the problem file."""
 
-from attncli.cli.terminal import write_bytes
+from attncli.cli.output import write_bytes
 
 
 def schema() -> None:

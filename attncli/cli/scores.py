@@ -2,14 +2,14 @@
 
 # No postponed annotations here: typer would evaluate each of them at every start.
 
-from attncli.cli import shared
-from attncli.cli.terminal import Color, Display, Theme, write_lines
+from attncli.cli import options
+from attncli.cli.terminal import Display, write_lines
 
 
 def scores(
-    color: shared.Colour = Color.auto,
-    theme: shared.Background = Theme.auto,
-    no_pager: shared.NoPager = False,
+    color: options.ColorOption = options.Color.auto,
+    theme: options.ThemeOption = options.Theme.auto,
+    no_pager: options.NoPager = False,
 ) -> None:
     """List score functions, masks and normalisers."""
     from attncli.rendering.score_tables import score_tables

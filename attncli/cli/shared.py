@@ -1,4 +1,4 @@
-"""What several commands do: read problems, calculate them, tell errors, find the format."""
+"""What several commands do: prepare, choose a format, write, print messages."""
 
 from __future__ import annotations
 
@@ -7,89 +7,69 @@ import sys
 from collections.abc import Iterable, Sequence
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import typer
 
 from attncli.arithmetic.memory import of_bytes, room_within_limit
+from attncli.cli.output import BAD_INPUT, write_bytes
 from attncli.cli.progress import tell
-from attncli.cli.terminal import BAD_INPUT, Color, Theme, write_bytes
 from attncli.errors import InputError, fail
 from attncli.files import file_access
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
-    from attncli.files.grading import Student
     from attncli.rendering.formats import Kind, Write
-    from attncli.rendering.selection import PageSelection, ReportSelection
-
-
-def _out(pattern: str, what: str) -> Any:
-    told = "Write to a file; its suffix tells the format; missing folders are made. FOLDER/, or a"
-    told += f" pattern as in pages/{pattern}: a file for each {what}."
-    return typer.Option("--out", "-o", metavar="FILE", help=told)
-
-
-Out = Annotated[str | None, _out("{number}-{title}.html", "problem")]
-Sheets = Annotated[str | None, _out("{student}.html", "student")]
-Decimals = Annotated[
-    int | None, typer.Option("--decimals", "-d", min=0, max=17, help="Digits after the point.")
-]
-Words = list[str] | None
-"""What a flag holds that may be repeated, and adds each time."""
-Full = Annotated[bool, typer.Option("--full", help="Show large matrices whole.")]
-KeepGoing = Annotated[
-    bool, typer.Option("--keep-going", help="Go on where a problem is wrong; exit status 2.")
-]
-AllowOutside = Annotated[
-    bool,
-    typer.Option("--allow-outside", help="Files may name matrix files outside their own folder."),
-]
-Why = Annotated[bool, typer.Option("--why", help="Say in a sentence why each step is done.")]
-Colour = Annotated[Color, typer.Option("--color", help="When to colour.")]
-Background = Annotated[Theme, typer.Option("--theme", help="The terminal's background.")]
-NoPager = Annotated[bool, typer.Option("--no-pager", help="Print long output at once.")]
+    from attncli.rendering.selection import PageSelection
 
 LARGE_FILES = 2**20
-"""From this many bytes of input on, NumPy may start threads."""
+"""Size of the input, in bytes, from which on NumPy may start threads."""
 
+NUMPY_BYTES = 120_000_000
+"""Address space that NumPy reserves when it is imported, most of it for OpenBLAS."""
 
-NUMPY_TAKES = 120_000_000
-"""How many bytes of address space NumPy reserves, most of it OpenBLAS."""
+MARKING_OPTIONS = ("ask", "points", "decimals_asked", "tolerance", "follow", "few_digits")
 
 
 def prepare(sources: Sequence[str], *written: str | None) -> None:
-    """Before anything is read: note what will be, and keep NumPy's threads off small problems.
+    """Note which files will be read, and keep NumPy's threads off small problems.
 
-    There they only cost time; NumPy is imported later.
+    There they only cost time. NumPy reads the setting when it is imported, later.
 
     Args:
         sources: the files that will be read, "-" for standard input.
         written: the files or folders that will be written, None for standard output.
 
     Raises:
-        InputError: for an empty name; where there is no room for NumPy, which would end the
-            process itself.
+        InputError: if a name is empty, or if there is no room for NumPy, which would otherwise
+            end the process itself.
     """
     if "" in (*sources, *written):
         raise fail("the name of a file is empty", hint="write its name, or leave it out")
-    if (room := room_within_limit()) < NUMPY_TAKES:
+    if (room := room_within_limit()) < NUMPY_BYTES:
         message = f"{of_bytes(max(room, 0))} of memory are left, and NumPy takes more"
         raise fail(message, hint="raise the limit, such as by ulimit -v 1000000")
     file_access.begin_run("/dev/stdin" if name == "-" else name for name in sources)
     try:
         size = sum(Path(name).stat().st_size for name in sources if name != "-")
-    except OSError:  # whoever reads the file will tell what is wrong with it
+    except OSError:  # the reader of the file will say what is wrong with it
         size = 0
     if size < LARGE_FILES:
         os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 
+def marking_options(ctx: typer.Context) -> dict[str, str]:
+    """Return the given options that are keys of `marking`: `--decimals-asked` is `decimals`."""
+    values = {name.removesuffix("_asked"): ctx.params.get(name) for name in MARKING_OPTIONS}
+    given = ((key, value) for key, value in values.items() if value not in (None, (), []))
+    return {f"marking.{k}": v if isinstance(v, str) else ",".join(v) for k, v in given}
+
+
 def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
-    """Return the format that was asked for by name, or that the output file's name implies.
+    """Return the name of a format: the given one, or that of the output file's suffix.
 
     Raises:
-        InputError: for a name or a suffix that is no format of this kind, or two that disagree.
+        InputError: if a name or a suffix is no format of this kind, or if they disagree.
     """
     from attncli.rendering.formats import format_named, format_of_file, formats_of
 
@@ -118,25 +98,32 @@ def format_name(kind: Kind, name: str | None, out: str | None = None) -> str:
 
 
 def _refuse_other_suffix(name: str, kind: Kind, out: str) -> None:
-    """Raise an InputError where the suffix of a file means another format than the chosen one."""
     from attncli.cli.targets import is_folder
     from attncli.rendering.formats import FORMATS, format_of_file
 
     meant, suffixes = format_of_file(out, kind), FORMATS[name].suffixes
-    last = Path(out).suffix.lower()  # .csv of .tidy.csv, which is a suffix of both formats
-    fits = last == ".txt" or any(suffix.endswith(last) for suffix in suffixes)  # any text is .txt
+    last = Path(out).suffix.lower()  # .csv of .tidy.csv
+    fits = last == ".txt" or any(suffix.endswith(last) for suffix in suffixes)
     if meant and not is_folder(out) and not fits:
         other = visible(str(Path(out).with_suffix(suffixes[0])))
         message = f"{visible(out)} is the name of a {meant} file, and -f asks for {name}"
         raise fail(message, hint=f"name the file {other}, or leave out -f")
 
 
+def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None:
+    """Raise an InputError if a flag of one format is given for another."""
+    if is_given and format_ != needed:
+        message = f"--{flag} is for the format {needed}, not {format_}"
+        raise fail(message, hint=f"use it with -f {needed}")
+
+
 def write_format(
     kind: Kind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
 ) -> None:
-    """Write what is shown in a format, as it comes.
+    """Write a format to standard output, to a file, or to one file for each problem or student.
 
-    It goes to a file, to standard output, or to a file for each, in a folder or by a pattern.
+    What is `shown` is written as it comes: traces and the like, or the reports of each student.
+    If the pattern of file names has a title, a student has one file for each problem.
 
     Raises:
         InputError: for a file that cannot be written, or two of one name.
@@ -146,46 +133,25 @@ def write_format(
 
     row = FORMATS[name]
     write: Write = getattr(row, kind)
+    groups = shown if kind == "reports" else ((one,) for one in shown)
     if out is None or not is_many(out):
-        write_bytes(write(shown, selection), None if out is None else Path(out), row.binary)
+        every = chain.from_iterable(groups)
+        write_bytes(write(every, selection), None if out is None else Path(out), row.binary)
         return
     targets = Targets(out, kind, row.suffixes[0])
-    for one in shown:
-        path = targets.path(one.problem.number or 1, {"title": one.problem.title})
-        write_bytes(write([one], selection), path, row.binary)
-
-
-def write_reports(
-    name: str, students: Iterable[Student], selection: ReportSelection, out: str | None
-) -> None:
-    """Write what was found in answers, as `write_format` does; in many files, one a student.
-
-    Where the pattern of their names has a title, it is one a problem of a student.
-
-    Raises:
-        InputError: for a file that cannot be written, or two of one name.
-    """
-    from attncli.cli.targets import Targets, is_many
-    from attncli.rendering.formats import FORMATS
-
-    if out is None or not is_many(out):
-        write_format("reports", name, chain.from_iterable(students), selection, out)
-        return
-    row = FORMATS[name]
-    assert row.reports is not None
-    targets = Targets(out, "reports", row.suffixes[0])
-    parts = ((one,) for student in students for one in student) if "{title" in out else students
-    for number, some in enumerate(parts, 1):
-        path = targets.path(number, {"student": some[0].name, "title": some[0].title})
-        write_bytes(row.reports(some, selection), path, row.binary)
+    if kind == "reports" and "{title" in out:
+        groups = ((one,) for student in groups for one in student)
+    for count, group in enumerate(groups, 1):
+        first = group[0]
+        if kind == "reports":
+            path = targets.path(count, {"student": first.name, "title": first.title})
+        else:
+            path = targets.path(first.problem.number or 1, {"title": first.problem.title})
+        write_bytes(write(group, selection), path, row.binary)
 
 
 def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
-    """Return NAME=FILE flags as a mapping.
-
-    Raises:
-        InputError: for another form, standard input, or a name that is given twice.
-    """
+    """Return the files of NAME=FILE flags by name."""
     from attncli.problem.key_names import key_of
 
     pairs: dict[str, str] = {}
@@ -204,30 +170,30 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the words of a flag that may be repeated, each time with commas between words."""
+    """Return the words of an option that may be repeated, with commas between them."""
     words = (word.strip() for text in texts or () for word in text.split(","))
     return tuple(filter(None, words))
 
 
 def standard_input() -> BinaryIO | None:
-    """Return what is read for `-`; None where standard input is closed."""
+    """Return what `-` reads; None if standard input is closed."""
     return sys.stdin.buffer if sys.stdin is not None else None
 
 
 def wait_for(what: str) -> None:
-    """Say what is waited for, where standard input is a person at a terminal."""
+    """Say what to type, if standard input is a terminal."""
     if sys.stdin is not None and sys.stdin.isatty():
         tell(f"type or paste {what}, as YAML, JSON or CSV; end with Ctrl-D on a line of its own")
 
 
 def complain(error: InputError) -> int:
-    """Print an error's message; return the exit status that tells of it."""
+    """Print an error's message; return the exit status of bad input."""
     tell(str(error))
     return BAD_INPUT
 
 
 def warn(warnings: Iterable[str], title: str = "") -> None:
-    """Print warnings, after a title where there is one."""
+    """Print warnings, after the title of their problem if it has one."""
     name = f"{visible(title)}: " if title else ""
     for warning in warnings:
         tell(f"warning: {name}{visible(warning)}")

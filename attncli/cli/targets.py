@@ -1,4 +1,4 @@
-"""Where output goes that is more than one file: a folder, or names made by a pattern."""
+"""Output to more than one file: a folder, or names made by a pattern."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 from attncli.errors import InputError, fail
 from attncli.text.escapes import visible
@@ -16,25 +16,26 @@ from attncli.text.suggestions import did_you_mean
 if TYPE_CHECKING:
     from attncli.rendering.formats import Kind
 
-FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
+PATTERN_FIELDS: Mapping[Kind | Literal["variants"], tuple[str, ...]] = {
     "traces": ("title", "number"),
     "worksheets": ("title", "number"),
     "reports": ("student", "title", "number"),
     "variants": ("number", "student", "title"),
 }
-"""What a pattern may hold; the first names the files of a folder."""
+"""The fields of a pattern; the first is the name of the files of a folder."""
 
-SPEC = re.compile(r"\d{0,3}(\.\d{1,3})?")
-"""What may stand behind a colon: a width, or the most characters."""
+NUMBER_WIDTH = re.compile(r"\d{0,3}")
+TEXT_WIDTH = re.compile(r"\d{0,3}(\.\d{1,3})?")
+"""What may follow the colon of a field: a width, and for texts the maximum of characters."""
 
 
 def is_folder(out: str) -> bool:
-    """Whether output goes to a folder: one that is there, or a name that ends in a slash."""
+    """Return whether output goes to a folder: one that exists, or a name that ends in a slash."""
     return out.endswith("/") or Path(out).is_dir()
 
 
 def is_many(out: str) -> bool:
-    """Whether output goes to a file a problem, or a student."""
+    """Return whether output goes to one file per problem, or per student."""
     return is_folder(out) or "{" in out or "}" in out
 
 
@@ -44,33 +45,34 @@ class Targets:
     Args:
         out: a folder, or a pattern such as `pages/{title}.html`.
         kind: what is written.
-        suffix: what the names of files in a folder end with.
-        name: what a file in a folder is called, as a pattern; by default by the first field.
+        suffix: the suffix of the files of a folder.
+        name: the pattern of the files of a folder; by default their first field.
 
     Raises:
-        InputError: for a field that there is not, or brackets that are not closed.
+        InputError: for an unknown field, or a bracket that is not closed.
     """
 
     def __init__(
         self, out: str, kind: Kind | Literal["variants"], suffix: str, name: str = ""
     ) -> None:
+        self._fields = PATTERN_FIELDS[kind]
         if is_folder(out):
             folder = out.replace("{", "{{").replace("}", "}}") if Path(out).is_dir() else out
             folder = folder if folder.endswith("/") else f"{folder or '.'}/"
-            out = f"{folder}{name or f'{{{FIELDS[kind][0]}}}'}{suffix}"
+            out = f"{folder}{name or f'{{{self._fields[0]}}}'}{suffix}"
         self._pattern = out
-        self._fields = FIELDS[kind]
-        self._taken: dict[str, str] = {}
+        self._owners: dict[str, str] = {}
         try:
-            self._parts = list(Formatter().parse(out))
+            parts = list(Formatter().parse(out))
         except ValueError:
-            raise self._unclear("has a bracket that is not closed") from None
-        for _, field, spec, conversion in self._parts:
+            raise self._error("has a bracket that is not closed") from None
+        for _, field, width, conversion in parts:
             if field is not None and field not in self._fields:
                 message = f"there is no {{{visible(field)}}} for the name of a file"
                 raise fail(message, hint=self._hint(field))
-            if conversion or not SPEC.fullmatch(spec or ""):
-                raise self._unclear("may have a width behind a field, as in {number:03}, no more")
+            allowed = NUMBER_WIDTH if field == "number" else TEXT_WIDTH
+            if conversion or not allowed.fullmatch(width or ""):
+                raise self._error("may have a width behind a field, as in {number:03}, no more")
 
     def path(self, number: int, values: Mapping[str, str]) -> Path:
         """Return the file of the next problem or student.
@@ -78,27 +80,19 @@ class Targets:
         Raises:
             InputError: if the file of an earlier one has this name.
         """
+        texts = {field: safe(value or f"problem {number}") for field, value in values.items()}
+        path = Path(self._pattern.format(number=number, **texts))
         field = next(filter(values.get, values), next(iter(values)))
-        own = values[field]
-        named = f"number {number}{f', {visible(own)}' if own else ''}"
-        found = Path("".join(self._texts(number, values)))
-        if (known := self._taken.setdefault(alike(str(found)), named)) is not named:
-            message = f"{visible(str(found))} is the file of {known}, and would be that of {named}"
-            name = f"{{number}}-{{{field}}}{found.suffix}"
+        owner = f"number {number}{f', {visible(values[field])}' if values[field] else ''}"
+        other = self._owners.setdefault(alike(str(path)), owner)
+        if other is not owner:
+            message = f"{visible(str(path))} is the file of {other}, and would be that of {owner}"
+            name = f"{{number}}-{{{field}}}{path.suffix}"
             raise fail(message, hint=f"tell them apart by {{number}}, as in '{name}'")
-        return found
+        return path
 
-    def _texts(self, number: int, values: Mapping[str, str]) -> list[str]:
-        texts: list[str] = []
-        for literal, field, spec, _ in self._parts:
-            value: Any = number
-            if field not in (None, "number"):
-                value = safe(values[str(field)] or f"problem {number}")
-            texts += [literal, "" if field is None else format(value, spec or "")]
-        return texts
-
-    def _unclear(self, why: str) -> InputError:
-        return fail(f"the pattern {visible(self._pattern)} {why}", hint=self._hint(""))
+    def _error(self, reason: str) -> InputError:
+        return fail(f"the pattern {visible(self._pattern)} {reason}", hint=self._hint(""))
 
     def _hint(self, field: str) -> str:
         known = ", ".join(f"{{{name}}}" for name in self._fields)

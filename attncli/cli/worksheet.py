@@ -7,42 +7,32 @@ from itertools import chain
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Argument
 
-from attncli.cli import shared
+from attncli.cli import options, shared
+from attncli.cli.options import Words
+from attncli.cli.output import BAD_INPUT
 from attncli.cli.run import Run
-from attncli.cli.terminal import BAD_INPUT
 from attncli.errors import fail
 
-STEPS = "STEP[,STEP]"
+FORMAT_HELP = """html, a page to practise on, which checks what is typed; latex or markdown, to
+print; yaml or csv, the answer sheet."""
+INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."
+BLANK_HELP = "The steps to leave open; by default all that are written by hand."
+GIVE_HELP = "Steps to show solved nevertheless."
 
 
 def worksheet(
-    inputs: Annotated[
-        list[str],
-        Argument(metavar="INPUT...", help="YAML, JSON, CSV or NPZ files; - is standard input."),
-    ],
-    blank: Annotated[
-        shared.Words, Option(metavar=STEPS, help="The open steps; else all that a hand writes.")
-    ] = None,
-    give: Annotated[
-        shared.Words, Option(metavar=STEPS, help="Steps that are shown solved nevertheless.")
-    ] = None,
-    format_: Annotated[
-        str | None,
-        Option(
-            "--format",
-            "-f",
-            help="html, a page to practise on, which judges what is typed; latex or markdown, to "
-            "print; yaml or csv, the answer sheet.",
-        ),
-    ] = None,
-    out: shared.Out = None,
-    decimals: shared.Decimals = None,
-    standalone: Annotated[bool, Option("--standalone", help="A complete LaTeX document.")] = False,
-    keep_going: shared.KeepGoing = False,
-    allow_outside: shared.AllowOutside = False,
-    quiet: Annotated[bool, Option("--quiet", "-q", help="No title, no warnings.")] = False,
+    inputs: Annotated[list[str], Argument(metavar="INPUT...", help=INPUTS_HELP)],
+    blank: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
+    give: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: options.Out = None,
+    decimals: options.Decimals = None,
+    standalone: options.Standalone = False,
+    keep_going: options.KeepGoing = False,
+    allow_outside: options.AllowOutside = False,
+    quiet: Annotated[bool, options.quiet(help="No title, no warnings.")] = False,
 ) -> None:
     """Write a page with room for the numbers, or a sheet to fill in."""
     out = None if out == "-" else out
@@ -53,10 +43,8 @@ def worksheet(
     from attncli.rendering.selection import WorksheetSelection
     from attncli.rendering.worksheet import open_steps
 
-    chosen = shared.format_name("worksheets", format_, out)
-    if standalone and chosen != "latex":
-        message = f"--standalone is for the format latex, not {chosen}"
-        raise fail(message, hint="use it with -f latex")
+    format_ = shared.format_name("worksheets", format_, out)
+    shared.refuse_flag_of("latex", "standalone", standalone, format_)
     selection = WorksheetSelection(
         *(decimals, True),
         quiet=quiet,
@@ -67,7 +55,6 @@ def worksheet(
     run = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     traces = run.traces(accept=partial(open_steps, selection=selection))
     first = next(traces, None)
-    if first is not None:  # else nothing is written, not even an empty file
-        shared.write_format("worksheets", chosen, chain([first], traces), selection, out)
-    if run.failed:
-        raise typer.Exit(BAD_INPUT)
+    if first is not None:  # otherwise not even an empty file is written
+        shared.write_format("worksheets", format_, chain([first], traces), selection, out)
+    raise typer.Exit(BAD_INPUT if run.failed else 0)

@@ -6,6 +6,8 @@ _attn() {
         compopt -o default
     elif [[ ${COMPREPLY[0]} == *= ]]; then
         compopt -o nospace
+    else
+        compopt -o filenames  # bash then quotes what needs quotation marks
     fi
 }
 
