@@ -27,7 +27,7 @@ from attncli.tape.find import Cells
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
-from attncli.text.numbers import DEFAULT_DECIMALS, TOO_LONG, style_of
+from attncli.text.numbers import DEFAULT_DECIMALS, number_text
 
 MOST_NAMES = 4
 """A sum of the names of more cells than this is shown with its middle left out."""
@@ -342,13 +342,6 @@ def _number(term: Term, digits: int) -> Number:
     """Return the number of a term, with the cell that it is where it is one."""
     source = (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
     return Number(number_text(term.value, digits), source)
-
-
-def number_text(value: float, decimals: int) -> str:
-    """Return one number as tables write it."""
-    if value.is_integer() and abs(value) < TOO_LONG:
-        return str(int(value))
-    return style_of(np.array([value]), decimals)(value)
 
 
 def as_float(text: str) -> float:

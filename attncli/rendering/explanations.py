@@ -7,7 +7,7 @@ from itertools import product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from attncli.explaining.explain import Explainer, Explanation, cells, number_text, written
+from attncli.explaining.explain import Explainer, Explanation, cells, written
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
@@ -18,7 +18,7 @@ from attncli.tape.find import Cells
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
-from attncli.text.numbers import every_digit
+from attncli.text.numbers import every_digit, number_text
 from attncli.text.widths import cell_width
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import partial
-from math import isinf
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
@@ -45,18 +45,33 @@ def rounded(array: Array, decimals: int) -> Array:
 
 
 def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> Callable[[float], str]:
-    """Return how to write the numbers of one table so that they line up when set flush right.
+    """Return a function that writes the numbers of one table, to be set flush right.
 
     Whole numbers stay whole; others get as many decimals as they need, at most `decimals`.
     """
     largest = max((float(np.abs(part).max(initial=0.0)) for part in _finite(values)), default=0.0)
-    if largest >= TOO_LONG or 0 < largest < 0.5 * 10.0**-decimals:
+    if _needs_exponent(largest, decimals):
         return partial(_cell, decimals=decimals, form="e")
 
     def suffice(digits: int) -> bool:
         return all(np.array_equal(np.round(part, digits), part) for part in _finite(values))
 
     return partial(_cell, decimals=next(filter(suffice, range(decimals)), decimals), form="f")
+
+
+def number_text(value: float, decimals: int) -> str:
+    """Return a number as `style_of` writes it in a table of its own."""
+    if not isfinite(value):
+        return _cell(value, 0, "f")
+    if _needs_exponent(abs(value), decimals):
+        return _cell(value, decimals, "e")
+    scales = ((digits, 10.0**digits) for digits in range(decimals))
+    sufficing = (digits for digits, scale in scales if round(value * scale) / scale == value)
+    return _cell(value, next(sufficing, decimals), "f")
+
+
+def _needs_exponent(largest: float, decimals: int) -> bool:
+    return largest >= TOO_LONG or 0 < largest < 0.5 * 10.0**-decimals
 
 
 def _finite(values: Array) -> Iterator[Array]:
@@ -67,7 +82,7 @@ def _finite(values: Array) -> Iterator[Array]:
 
 def _cell(value: float, decimals: int, form: str) -> str:
     """Return a number as a table shows it."""
-    if np.isinf(value):
+    if isinf(value):
         return "-∞" if value < 0 else "∞"
     # Exactly 0, as a mask or sparsemax gives; 0.0000 is a small number.
     return "0" if value == 0 else fixed(float(value), decimals, form)
