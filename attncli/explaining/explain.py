@@ -7,7 +7,8 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -15,12 +16,33 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.explaining.formulas import FormulaOf, name_of
-from attncli.explaining.terms import Chosen, Constant, Leaf, Named, Term, found, replaced
+from attncli.explaining.terms import (
+    Chosen,
+    Constant,
+    Leaf,
+    Named,
+    Term,
+    evaluated,
+    found,
+    replaced,
+    structure,
+)
 from attncli.explaining.worked import Worked, shortest
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import pieces, text
-from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
+from attncli.notation.tree import (
+    Filled,
+    Formula,
+    Listed,
+    Name,
+    Number,
+    Pattern,
+    Phrase,
+    Relation,
+    Slot,
+    Words,
+)
 from attncli.records import Record
 from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
 from attncli.tape.find import Cells
@@ -114,7 +136,7 @@ class Explanation(Record):
         kept: list[Formula] = []
         for name in CHAIN:
             node = self.nodes.get(name)
-            if node is not None and not (kept and text(node) == text(kept[-1])):
+            if node is not None and not (kept and _is_same(node, kept[-1])):
                 kept.append(node)
         return Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
 
@@ -135,6 +157,14 @@ class Explanation(Record):
 
 
 CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
+
+
+def _is_same(one: Formula, other: Formula) -> bool:
+    """Return whether two parts of a chain are the same text."""
+    if isinstance(one, Filled) and isinstance(other, Filled) and one.pattern is other.pattern:
+        pairs = zip(one.numbers, other.numbers, strict=True)
+        return all(a.text == b.text for a, b in pairs)
+    return not isinstance(one, Filled) and not isinstance(other, Filled) and text(one) == text(other)
 
 
 def explain(
@@ -240,6 +270,7 @@ class Explainer:
         self.full = full
         self.columns = trace.problem.columns
         self.worked = Worked()
+        self.patterns: dict[object, tuple[Pattern, list[int]]] = {}
 
     def explain(self, step: Step, place: Index, own: bool = True) -> Explanation:
         """Explain the cell at a place on paper; its number is the step's own, or the one found."""
@@ -271,26 +302,50 @@ class Explainer:
     def _unfolded(self, term: Term, result: str) -> Formula | None:
         """Return the numbers with those steps put in that a hand writes as one; or nothing."""
         unfolded = self._unfold(term)
-        if unfolded is term or not self._prints(unfolded, MOST_DIGITS, result):
+        if unfolded is term:
             return None
-        return self._numbers(unfolded, result)
+        leaves: list[Term] = []
+        structure(unfolded, leaves)
+        texts = [number_text(leaf.value, MOST_DIGITS) for leaf in leaves]
+        return self._numbers(unfolded, result) if self._prints(unfolded, texts, result) else None
 
     def _numbers(self, term: Term, result: str) -> Formula:
         """Return the formula with numbers put in, with digits enough to give the result."""
-        digits = next(
-            (d for d in range(self.decimals, MOST_DIGITS) if self._prints(term, d, result)),
-            MOST_DIGITS,
-        )
-        most = np.inf if self.full else LIMIT
-        return FormulaOf(lambda part: _number(part, digits), most, columns=self.columns)(term)
+        leaves: list[Term] = []
+        key = structure(term, leaves)
+        for digits in range(self.decimals, MOST_DIGITS + 1):
+            texts = [number_text(leaf.value, digits) for leaf in leaves]
+            if digits == MOST_DIGITS or self._prints(term, texts, result):
+                break
+        if key not in self.patterns:
+            self.patterns[key] = self._pattern(term)
+        pattern, shown = self.patterns[key]
+        numbers = tuple(Number(texts[i], _source(leaves[i])) for i in shown)
+        found = Filled(pattern, numbers)
+        is_one = not shown or isinstance(pattern.formula, Slot)
+        return found.formula if is_one else found
 
-    def _prints(self, term: Term, digits: int, result: str) -> bool:
-        """Whether numbers of so many digits give what is printed as the result."""
-        shown = replaced(term, lambda part: Constant(as_float(number_text(part.value, digits))))
+    def _pattern(self, term: Term) -> tuple[Pattern, list[int]]:
+        """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
+        places = count()
+        numbered = replaced(term, lambda part: Named(part, str(next(places))))
+        shown: list[int] = []
+
+        def slot(part: Leaf | Named) -> Formula:
+            assert isinstance(part, Named)  # as all are now
+            shown.append(int(part.symbol))
+            return Slot(len(shown) - 1)
+
+        most = np.inf if self.full else LIMIT
+        return Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
+
+    def _prints(self, term: Term, texts: Sequence[str], result: str) -> bool:
+        """Whether numbers as written give what is printed as the result."""
+        shown = evaluated(term, map(as_float, texts))
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
         wanted = as_float(result)
-        return shown.value == wanted or abs(shown.value - wanted) <= unit / 2
+        return shown == wanted or abs(shown - wanted) <= unit / 2
 
     def _unfold(self, term: Term) -> Term:
         """Return a term with the leaves replaced whose steps are short ways to write."""
@@ -335,13 +390,12 @@ class Explainer:
         return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
 
     def _number(self, term: Term) -> Formula:
-        return _number(term, self.decimals)
+        return Number(number_text(term.value, self.decimals), _source(term))
 
 
-def _number(term: Term, digits: int) -> Number:
-    """Return the number of a term, with the cell that it is where it is one."""
-    source = (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
-    return Number(number_text(term.value, digits), source)
+def _source(term: Term) -> tuple[str, Index] | None:
+    """Return the cell that a term is, where it is one."""
+    return (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
 
 
 def as_float(text: str) -> float:

@@ -108,19 +108,14 @@ class Constant(Term):
 
 
 class Made(Term):
-    """What one of + - * / ^ makes of two terms, or a function of one; ∞ or nan where it fails."""
+    """What one of + - * / ^ makes of two terms, or a function of one."""
 
     __slots__ = ("op", "operands")
 
     def __init__(self, op: str, *operands: Term) -> None:
         self.op = op
         self.operands = operands
-        try:
-            self.value = WORK[op](*[operand.value for operand in operands])
-        except OverflowError:
-            self.value = math.inf
-        except (ZeroDivisionError, ValueError):
-            self.value = math.nan
+        self.value = worked_out(op, [operand.value for operand in operands])
 
 
 class Named(Term):
@@ -144,6 +139,16 @@ class Chosen(Term):
         self.seen = seen
         self.words = words
         self.value = operand.value
+
+
+def worked_out(op: str, numbers: Sequence[float]) -> float:
+    """Return what an operation makes of numbers; ∞ or nan where it fails."""
+    try:
+        return WORK[op](*numbers)
+    except OverflowError:
+        return math.inf
+    except (ZeroDivisionError, ValueError):
+        return math.nan
 
 
 def term_of(value: Any) -> Term:
@@ -203,6 +208,39 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     for (minus, _), part in zip(signed[1:], rest, strict=True):
         total = Made("-" if minus else "+", total, part)
     return total
+
+
+def structure(term: Term, leaves: list[Term]) -> object:
+    """Return what is alike in terms that differ in their leaves alone, which are added to a list.
+
+    What has a letter is a leaf, too, and a choice gives way to what was chosen.
+    """
+    if isinstance(term, Made):
+        if is_sum(term):
+            return "+", *[(minus, structure(part, leaves)) for minus, part in summands(term)]
+        return term.op, *[structure(operand, leaves) for operand in term.operands]
+    if isinstance(term, Chosen):
+        return structure(term.operands[0], leaves)
+    if isinstance(term, Constant):
+        return getattr(term.number, "formula", term.number)
+    leaves.append(term)
+    return None
+
+
+def evaluated(term: Term, numbers: Iterator[float]) -> float:
+    """Return the value of a term with other numbers for its leaves, as `structure` finds them."""
+    if isinstance(term, Made):
+        if not is_sum(term):
+            return worked_out(term.op, [evaluated(part, numbers) for part in term.operands])
+        (_, first), *others = summands(term)
+        total = evaluated(first, numbers)
+        for minus, part in others:
+            number = evaluated(part, numbers)
+            total = total - number if minus else total + number
+        return total
+    if isinstance(term, Chosen):
+        return evaluated(term.operands[0], numbers)
+    return term.value if isinstance(term, Constant) else next(numbers)
 
 
 def _value(other: Any) -> float:

@@ -124,6 +124,9 @@ class Printer:
     def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first)
 
+    def filled(self, node: tree.Filled, first: bool) -> str:
+        return self(node.formula, first)
+
     def fence(self, node: tree.Fence, first: bool) -> str:
         return self.group(self(node.inner))
 
