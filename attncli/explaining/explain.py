@@ -39,12 +39,14 @@ from attncli.notation.tree import (
     Number,
     Pattern,
     Phrase,
+    Plus,
     Relation,
     Slot,
+    Times,
     Words,
 )
 from attncli.records import Record
-from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
+from attncli.tape.cells import Index, at_of, cell, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
@@ -164,7 +166,11 @@ def _is_same(one: Formula, other: Formula) -> bool:
     if isinstance(one, Filled) and isinstance(other, Filled) and one.pattern is other.pattern:
         pairs = zip(one.numbers, other.numbers, strict=True)
         return all(a.text == b.text for a, b in pairs)
-    return not isinstance(one, Filled) and not isinstance(other, Filled) and text(one) == text(other)
+    if isinstance(one, Filled) or isinstance(other, Filled):
+        return False
+    # The text of a sum or a product is never that of a cell or a number.
+    are_several = [isinstance(part, Plus | Times) for part in (one, other)]
+    return are_several[0] == are_several[1] and text(one) == text(other)
 
 
 def explain(
@@ -271,13 +277,15 @@ class Explainer:
         self.columns = trace.problem.columns
         self.worked = Worked()
         self.patterns: dict[object, tuple[Pattern, list[int]]] = {}
+        self.numbers: dict[tuple[Term, int], Number] = {}
 
     def explain(self, step: Step, place: Index, own: bool = True) -> Explanation:
         """Explain the cell at a place on paper; its number is the step's own, or the one found."""
         term = self.worked.term(step, at_of(step, place))
         value = shortest(step.array[at_of(step, place)]) if own else term.value
         result = number_text(value, self.decimals)
-        sources = tuple(self._sources(step, term))
+        told = [*found(term, (Leaf, Named, Chosen))]
+        sources = tuple(self._sources(step, term, told))
         ends = {"name": cell(step, place), "result": Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
@@ -286,11 +294,11 @@ class Explainer:
         parts = {
             "formula": self._names(term),
             "numbers": self._numbers(term, unrounded or result),
-            "unfolded": self._unfolded(term, unrounded or result),
+            "unfolded": self._unfolded(term, unrounded or result) if _has_short(told) else None,
             "unrounded": Number(unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
-        return Explanation(nodes, sources, tuple(self._reasons(term)), value=value)
+        return Explanation(nodes, sources, tuple(self._reasons(told)), value=value)
 
     def _names(self, term: Term) -> Formula | None:
         """Return the formula of a cell, with the names of cells."""
@@ -302,28 +310,27 @@ class Explainer:
     def _unfolded(self, term: Term, result: str) -> Formula | None:
         """Return the numbers with those steps put in that a hand writes as one; or nothing."""
         unfolded = self._unfold(term)
-        if unfolded is term:
-            return None
         leaves: list[Term] = []
         structure(unfolded, leaves)
-        texts = [number_text(leaf.value, MOST_DIGITS) for leaf in leaves]
-        return self._numbers(unfolded, result) if self._prints(unfolded, texts, result) else None
+        numbers = [self._number(leaf, MOST_DIGITS) for leaf in leaves]
+        if unfolded is term or not self._prints(unfolded, numbers, result):
+            return None
+        return self._numbers(unfolded, result)
 
     def _numbers(self, term: Term, result: str) -> Formula:
         """Return the formula with numbers put in, with digits enough to give the result."""
         leaves: list[Term] = []
         key = structure(term, leaves)
         for digits in range(self.decimals, MOST_DIGITS + 1):
-            texts = [number_text(leaf.value, digits) for leaf in leaves]
-            if digits == MOST_DIGITS or self._prints(term, texts, result):
+            numbers = [self._number(leaf, digits) for leaf in leaves]
+            if digits == MOST_DIGITS or self._prints(term, numbers, result):
                 break
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
-        numbers = tuple(Number(texts[i], _source(leaves[i])) for i in shown)
-        found = Filled(pattern, numbers)
+        filled = Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, Slot)
-        return found.formula if is_one else found
+        return filled.formula if is_one else filled
 
     def _pattern(self, term: Term) -> tuple[Pattern, list[int]]:
         """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
@@ -339,9 +346,9 @@ class Explainer:
         most = np.inf if self.full else LIMIT
         return Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
 
-    def _prints(self, term: Term, texts: Sequence[str], result: str) -> bool:
+    def _prints(self, term: Term, numbers: Sequence[Number], result: str) -> bool:
         """Whether numbers as written give what is printed as the result."""
-        shown = evaluated(term, map(as_float, texts))
+        shown = evaluated(term, (as_float(number.text) for number in numbers))
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
         wanted = as_float(result)
@@ -351,32 +358,33 @@ class Explainer:
         """Return a term with the leaves replaced whose steps are short ways to write."""
 
         def rule(part: Term) -> Term:
-            made = part.step.operation if isinstance(part, Leaf) else None
-            if isinstance(part, Leaf) and isinstance(made, Operation) and made.unfolds:
+            if isinstance(part, Leaf) and _is_short(part):
                 return self._unfold(self.worked.term(part.step, part.at))
             return part
 
         return replaced(term, rule)
 
-    def _sources(self, step: Step, term: Term) -> Iterator[Source]:
-        cells = ((x.step.name, place_of(x.step, x.at)) for x in found(term, Leaf, reasons=True))
-        for name, place in dict.fromkeys(cells):
+    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
+        if any(isinstance(part, Chosen) for part in told):
+            told = [*found(term, Leaf, reasons=True)]
+        cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
+        for name, place in cells:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(self, term: Term) -> Iterator[Formula]:
+    def _reasons(self, told: Sequence[Term]) -> Iterator[Formula]:
         """Yield what decided choices, and what letters stand for."""
-        for letter in found(term, Named):
+        for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
             numbers = self._numbers(letter.operands[0], result)
             yield Relation((Name(letter.symbol), numbers, Number(result)))
-        for chosen in found(term, Chosen):
-            if chosen.words:
+        for chosen in told:
+            if isinstance(chosen, Chosen) and chosen.words:
                 yield self._reason(chosen)
 
     def _reason(self, chosen: Chosen) -> Formula:
         """Return the words of a choice with numbers in their places."""
-        seen = [self._number(term) for term in chosen.seen]
+        seen = [self._number(term, self.decimals) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
         name = self._names(chosen.seen[0])
@@ -384,18 +392,28 @@ class Explainer:
             "{which}": Words("the first largest" if several else "the largest"),
             "{seen}": Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": Listed(tuple(seen)),
-            "{largest}": self._number(largest),
+            "{largest}": self._number(largest, self.decimals),
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
 
-    def _number(self, term: Term) -> Formula:
-        return Number(number_text(term.value, self.decimals), _source(term))
+    def _number(self, term: Term, digits: int) -> Number:
+        """Return the number of a term; a leaf is part of many cells, and is written once."""
+        key = term, digits
+        if key not in self.numbers:
+            source = term.cell if isinstance(term, Leaf) else None
+            self.numbers[key] = Number(number_text(term.value, digits), source)
+        return self.numbers[key]
 
 
-def _source(term: Term) -> tuple[str, Index] | None:
-    """Return the cell that a term is, where it is one."""
-    return (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
+def _is_short(leaf: Leaf) -> bool:
+    """Return whether a leaf is the cell of a step that is a short way to write others."""
+    made = leaf.step.operation
+    return isinstance(made, Operation) and made.unfolds
+
+
+def _has_short(parts: Sequence[Term]) -> bool:
+    return any(isinstance(part, Leaf) and _is_short(part) for part in parts)
 
 
 def as_float(text: str) -> float:

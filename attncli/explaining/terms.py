@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from attncli.arithmetic.elements import OPERATORS, Element
+from attncli.tape.cells import Index, place_of
 from attncli.tape.step import Step
 
 
@@ -89,12 +90,20 @@ class Term(Element):
 class Leaf(Term):
     """A cell of a step or of an input: `at` is its place in the step's array."""
 
-    __slots__ = ("at", "step")
+    __slots__ = ("at", "known", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
         self.value = value
+        self.known: tuple[str, Index] | None = None
+
+    @property
+    def cell(self) -> tuple[str, Index]:
+        """The name of the step and the place on paper; it is part of many terms, and kept."""
+        if self.known is None:
+            self.known = self.step.name, place_of(self.step, self.at)
+        return self.known
 
 
 class Constant(Term):
@@ -175,7 +184,9 @@ def summands(term: Term) -> list[tuple[bool, Term]]:
     return parts
 
 
-def found(term: Term, kind: type[Term], reasons: bool = False) -> Iterator[Any]:
+def found(
+    term: Term, kind: type[Term] | tuple[type[Term], ...], reasons: bool = False
+) -> Iterator[Any]:
     """Yield the nodes of a kind, from left to right; with `reasons` also what choices saw."""
     stack = [term]
     while stack:

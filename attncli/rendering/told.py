@@ -52,10 +52,11 @@ class Told:
 
 def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
-    _, *parts = found.chain.parts
+    chain = found.chain
+    _, *parts = chain.parts
     name = '<span class="name s"></span> '
     for place, part in enumerate(parts):
-        sign = found.chain.last if place == len(parts) - 1 else "="
+        sign = chain.last if place == len(parts) - 1 else "="
         formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, part))
         given = " (given)" if found.given and not found.reasons else ""
         yield f"<p>{'' if place else name}{formulas}{given}</p>"
