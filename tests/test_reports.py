@@ -24,7 +24,7 @@ from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
 from attncli.checking.submission import submission_of
 from attncli.files.grading import Unread
 from attncli.records import replace
-from attncli.rendering.blocks import plain_text
+from attncli.rendering.layout import plain_text
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
 from attncli.rendering.remarks import last_digits

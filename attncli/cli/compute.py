@@ -27,7 +27,7 @@ from attncli.errors import fail
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
-    from attncli.rendering.blocks import Line
+    from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
 

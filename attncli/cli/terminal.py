@@ -21,7 +21,7 @@ from attncli.text.escapes import visible
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from attncli.rendering.blocks import Line
+    from attncli.rendering.layout import Line
 
 WRONG_ANSWER = 1
 BAD_INPUT = 2
@@ -123,7 +123,7 @@ def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
         ReaderWentAwayError: if nobody reads it any more.
     """
     from attncli.cli.pager import paged
-    from attncli.rendering.blocks import plain, plain_text
+    from attncli.rendering.layout import plain, plain_text
 
     write = partial(_coloured, display.theme) if is_coloured(display.color) else plain_text
     pieces = plain(pages, write)

@@ -97,7 +97,7 @@ def vary(
     shared.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.files.roster import read_roster
     from attncli.forms.matrices import to_count
-    from attncli.rendering.blocks import plain_text
+    from attncli.rendering.layout import plain_text
     from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of
 

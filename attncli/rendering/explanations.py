@@ -11,7 +11,7 @@ from attncli.explaining.explain import Explainer, Explanation, cells, written
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Line, heading_line, plain, wrapped
+from attncli.rendering.layout import Line, heading_line, plain, wrapped
 from attncli.rendering.selection import Selection
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.find import Cells

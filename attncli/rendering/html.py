@@ -224,8 +224,8 @@ class _Writer:
         panels = (*figure.panels, *figure.results)
         tall = any(panel.matrix.column_labels for panel in panels)
         yield _row(pieces, figure.name, tall)
-        if figure.sums:
-            texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
+        if sums := figure.sums():
+            texts = (" ".join(weighted.texts(_cell)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 

@@ -16,7 +16,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.rendering import tex
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
@@ -191,10 +191,10 @@ def _figure(figure: Figure) -> Iterator[str]:
     else:
         for panel in panels:
             yield from _named(panel)
-    if figure.sums:
+    if sums := figure.sums():
         # A line may break at every sign.
-        sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
-        yield _ragged([f"${' '.join(texts)}$" for texts in sums])
+        shown = [w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in sums]
+        yield _ragged([f"${' '.join(texts)}$" for texts in shown])
 
 
 def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
@@ -261,7 +261,7 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
     """Return what stands in a cell; a weight with its size in percent, which shades it."""
     if matrix.has_room(row, column):
         return r"\attnroom"
-    shown = number(cell_text(matrix, row, column))
+    shown = number(matrix.text(row, column))
     shade = None if row is None or column is None else matrix.shade(row, column)
     percent = round(100 * shade) if shade else 0
     return rf"\attnshade{{{percent}}}{{{shown}}}" if percent else shown

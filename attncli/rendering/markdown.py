@@ -14,8 +14,8 @@ from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
 from attncli.rendering import tex
-from attncli.rendering.blocks import ROOM as ROOM_WIDTH
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.matrix import ROOM as ROOM_WIDTH
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
@@ -121,8 +121,8 @@ def _figure(figure: Figure) -> Iterator[str]:
     else:
         for panel in figure.results:
             yield from _named(panel)
-    if figure.sums:
-        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in figure.sums)
+    if sums_of_values := figure.sums():
+        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in sums_of_values)
 
 
 def _to_write(figure: Figure) -> Iterator[str]:
@@ -168,7 +168,7 @@ def _array(matrix: Matrix) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return ROOM if matrix.has_room(row, column) else number(cell_text(matrix, row, column))
+    return ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
@@ -178,7 +178,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
     if beside is not None:
         heads.append(escaped(text(beside.name)))
         for line, row in zip(lines, matrix.rows, strict=True):
-            line.append(cell_text(beside.matrix, row, 0))
+            line.append(beside.matrix.text(row, 0))
     if matrix.is_open:
         heads = [f"{WIDE}{head}{WIDE}" for head in heads]
     rules = [" --: "] * len(heads)
@@ -191,7 +191,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
 
 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return " " * ROOM_WIDTH if matrix.has_room(row, column) else cell_text(matrix, row, column)
+    return " " * ROOM_WIDTH if matrix.has_room(row, column) else matrix.text(row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:

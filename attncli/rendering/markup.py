@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from attncli.records import Record
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.matrix import Matrix
 from attncli.text.escapes import visible
 
 MARKS = ("wrong", "near")
@@ -159,7 +159,7 @@ def _cell(
     edges: Sequence[str],
     number: Callable[[int, int], int | None],
 ) -> str:
-    shown = escape(cell_text(matrix, row, column)).replace("-", "−")
+    shown = escape(matrix.text(row, column)).replace("-", "−")
     classes, attributes = list(edges), ""
     if row is None or column is None or matrix.is_blank(row, column):
         classes.append("off")

@@ -27,20 +27,20 @@ MOST_DECIMALS = 17
 """Digits that tell every float from its neighbours."""
 
 
-class Figure(Record):
+class Figure(Record, eq=False):
     """Operands and results that stand together.
 
     Attributes:
         name: which head, batch or query it is, or nothing.
         operands: panels and signs, such as × and +; () for none.
         results: the step's matrix, and its sums where they stand beside it.
-        sums: each output as a sum of the values that its weights stand for.
+        sums: returns each output as a sum of the values that its weights stand for.
     """
 
     name: str
     operands: tuple[Panel | str, ...]
     results: tuple[Panel, ...]
-    sums: tuple[WeightedSum, ...] = ()
+    sums: Callable[[], tuple[WeightedSum, ...]] = tuple
 
     @property
     def panels(self) -> list[Panel]:
@@ -183,8 +183,8 @@ class _Walk:
                 p if isinstance(p, str) else self.views.of_operand(p, place, step) for p in parts
             ]
             results = (self.views.of_step(one, place) for one in (step, *totals))
-            sums = self.views.weighted_sums(step, place)
-            yield Figure(name, tuple(operands), tuple(results), tuple(sums))
+            sums = partial(self.views.weighted_sums, step, place)
+            yield Figure(name, tuple(operands), tuple(results), lambda made=sums: tuple(made()))
 
     def _sources(self, step: Step, figures: Figures) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figures."""

@@ -20,7 +20,8 @@ from attncli.checking.judged import (
     Judged,
 )
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Matrix, Span
+from attncli.rendering.layout import Span
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import Selection
 from attncli.rendering.verdicts import cells_of, points_by_step, skipped, verdict

@@ -9,7 +9,7 @@ from attncli.checking.check import Report
 from attncli.checking.findings import Finding
 from attncli.files.grading import Graded, Unread
 from attncli.rendering import report, verdicts
-from attncli.rendering.blocks import Layout, Line, heading_line, plain, wrapped
+from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
 from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.selection import Selection
 from attncli.text.elision import shortened

@@ -13,7 +13,7 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Matrix
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.provenance import Provenance
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
@@ -21,7 +21,7 @@ from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
 from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
-from attncli.text.numbers import style_of
+from attncli.text.numbers import NumberStyle, style_of
 
 
 class Panel(Record, eq=False):
@@ -250,8 +250,9 @@ class Views:
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
         )
-        if isinstance(part, Step) and isinstance(part.operation, Operation):
-            matrix = replace(matrix, is_blank=part.operation.is_blank)
+        made = part.operation if isinstance(part, Step) else None
+        if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
+            matrix = replace(matrix, is_blank=made.is_blank)
         self.elided |= matrix.is_cut
         origin = Provenance(part, on_page, matrix.rows, matrix.columns)
         return Panel(part, matrix, notation_of(part, turned), origin, words)
@@ -276,9 +277,7 @@ class Views:
             parts = self._terms(matrix[row], made.left.trailing[-1], write)
             yield WeightedSum(letter, word, tuple(parts))
 
-    def _terms(
-        self, row: Array, axis: str, write: Callable[[float], str]
-    ) -> Iterator[WeightedTerm]:
+    def _terms(self, row: Array, axis: str, write: NumberStyle) -> Iterator[WeightedTerm]:
         places = np.flatnonzero(row).tolist()
         for index in kept(len(places), self.full):
             if index is None:
