@@ -107,17 +107,25 @@ def page_of(
     rows = find_places(selection.rows, "query", trace.steps, "--rows") if selection.rows else []
     views = Views(trace, decimals, selection.full, limit, heads, rows, open_names)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
-    problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
     is_told = not selection.quiet and not open_names  # else it would tell of what is to be found
     if trace.unrounded is not None and is_told and trace.last in steps:
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
-    title = visible(problem.title) if whole else ""
-    notes = "\n".join(map(visible, problem.notes.splitlines())) if whole else ""
+    title = title_of(trace, selection)
+    notes = "\n".join(map(visible, trace.problem.notes.splitlines())) if _is_whole(selection) else ""
     warnings = () if not is_told else tuple(map(visible, trace.warnings))
     return Page(title, notes, entries, tuple(closing), warnings, decimals, asked)
+
+
+def title_of(trace: Trace, selection: Selection) -> str:
+    """Return the title of a page; nothing where it shows only some steps."""
+    return visible(trace.problem.title) if _is_whole(selection) else ""
+
+
+def _is_whole(selection: Selection) -> bool:
+    return not selection.quiet and not selection.only
 
 
 def _to_write(trace: Trace, selection: Selection) -> tuple[Container[str], str]:

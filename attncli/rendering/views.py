@@ -14,7 +14,6 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
 from attncli.rendering.matrix import Matrix
-from attncli.rendering.provenance import Provenance
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
@@ -30,7 +29,7 @@ class Panel(Record, eq=False):
     Attributes:
         part: the step, or the operand of one, whose numbers stand there.
         name: what it is, such as Kᵀ.
-        origin: from row and column to the step or input that the number is a cell of.
+        on_page: cuts the matrix out of an array in the layout of the part's own.
         words: which head or batch it is, where that is not said otherwise.
         answer: of a matrix that is open on a worksheet, its name as a key of answers.
     """
@@ -38,7 +37,7 @@ class Panel(Record, eq=False):
     part: Expression
     matrix: Matrix
     name: Formula
-    origin: Provenance
+    on_page: Callable[[Array], Array]
     words: str = ""
     answer: str = ""
 
@@ -254,8 +253,7 @@ class Views:
         if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
             matrix = replace(matrix, is_blank=made.is_blank)
         self.elided |= matrix.is_cut
-        origin = Provenance(part, on_page, matrix.rows, matrix.columns)
-        return Panel(part, matrix, notation_of(part, turned), origin, words)
+        return Panel(part, matrix, notation_of(part, turned), on_page, words)
 
     def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         """Yield each output as a sum of the values that its weights multiply."""
