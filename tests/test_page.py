@@ -17,8 +17,8 @@ import attncli
 from attncli.checking.check import check
 from attncli.files.sheets import load_answers
 from attncli.notation.text import text
-from attncli.rendering.matrix import Matrix
 from attncli.rendering.formats import FORMATS, formats_of
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
 from attncli.rendering.selection import Selection
@@ -204,7 +204,10 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
 @pytest.mark.parametrize(
     ("form", "absent"),
     [
-        ("json", ("page", "views", "layout", "matrix", "table", "markdown", "latex", "html", "report")),
+        (
+            "json",
+            ("page", "views", "layout", "matrix", "table", "markdown", "latex", "html", "report"),
+        ),
         ("markdown", ("table", "latex", "html", "markup", "report", "record")),
         ("html", ("table", "latex", "markdown", "report", "record")),
         ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),

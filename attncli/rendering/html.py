@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import product
 from typing import TYPE_CHECKING
 
 from attncli.explaining.explain import Explainer
@@ -14,7 +13,6 @@ from attncli.notation.text import text as as_text
 from attncli.records import replace
 from attncli.rendering import fields
 from attncli.rendering.markup import matrix_table, page_parts, text, whole_page
-from attncli.rendering.matrix import Place
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.provenance import PageCells, Source
@@ -243,15 +241,14 @@ class _Writer:
         ids = self.shown.ids(panel)
         if self.page.asked and not panel.answer:  # on a worksheet, only what is open has numbers
             ids[:] = 0
-        rows, columns = (_places(axis) for axis in (panel.matrix.rows, panel.matrix.columns))
+        rows, columns = panel.matrix.rows, panel.matrix.columns
         if not panel.matrix.is_numeric:
-            for row, column in product(rows, columns):
-                ids[rows[row], columns[column]] *= not panel.matrix.is_blank(row, column)
+            ids[[[panel.matrix.is_empty(row, column) for column in columns] for row in rows]] = 0
         numbers = self.shown.numbered(ids)
 
         def field(row: int, column: int) -> str:
             assert isinstance(panel.part, Step)  # operands are not open
-            at = rows[row], columns[column]
+            at = rows.index(row), columns.index(column)
             name = cell_name(panel.part, self.shown.place(panel.part, int(ids[at])))
             return fields.field(int(numbers[at]), name)
 
@@ -318,11 +315,6 @@ def _remark(remark: Remark) -> Iterator[str]:
         yield f"<p>{sign} {text(remark.early)}</p>"
     yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)
     yield "</div>\n"
-
-
-def _places(axis: Sequence[Place]) -> dict[int, int]:
-    """Return where each row or column that is shown stands among them."""
-    return {place: number for number, place in enumerate(p for p in axis if p is not None)}
 
 
 def _is_small(step: Step) -> bool:

@@ -119,7 +119,7 @@ def matrix_table(
         matrix: what to show; weights (`shaded`) have a background by their size.
         caption: as markup, or nothing.
         name: the caption as text, for those who do not see it.
-        numbers: the numbers of the shown cells (rows, columns) in the page; 0 for none.
+        numbers: the numbers in the page of the cells in `rows` and `columns`; 0 for none.
         field: what stands at a row and column where a number is to be written, as markup.
     """
     # A grid owns rows and nothing else, so that its caption stands before it.
@@ -133,11 +133,9 @@ def matrix_table(
         lines.append(f"<thead><tr>{'<td></td>' if lead else ''}{heads}</tr></thead>")
     lines.append("<tbody>")
     edges = [*_edges(matrix)]
-    of_rows: Iterator[list[int]] = iter(()) if numbers is None else iter(numbers)
-    for row in matrix.rows:
+    for place, row in enumerate(matrix.rows):
         first = _head(matrix.row_labels, row, "row", "⋮") if lead else ""
-        known = iter(()) if row is None or numbers is None else iter(next(of_rows).tolist())
-        shown = [0 if row is None or c is None else next(known, 0) for c in columns]
+        shown = [0] * len(columns) if numbers is None else numbers[place].tolist()
         texts = matrix.texts(row, columns)
         cells = [
             _cell(matrix, row, column, text, names, number, field)

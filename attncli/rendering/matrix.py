@@ -106,7 +106,9 @@ class Matrix(Record, eq=False):
         if not self.is_numeric:
             lines = [self.texts(row, columns) for row in rows]
             return [max(map(size_of, texts)) for texts in zip(*lines, strict=True)]
-        shown = self.values[np.ix_(*[[p for p in axis if p is not None] for axis in (rows, columns)])]
+        shown = self.values[
+            np.ix_(*[[p for p in axis if p is not None] for axis in (rows, columns)])
+        ]
         sizes = iter(self.write.widths(shown))
         return [1 if column is None else next(sizes) for column in columns]
 
@@ -126,8 +128,10 @@ class Matrix(Record, eq=False):
             return None
         return min(1.0, abs(value))
 
+    def is_empty(self, row: Place, column: Place) -> bool:
+        """Return whether a cell is blank or left out."""
+        return row is None or column is None or self.is_blank(row, column)
+
     def has_room(self, row: Place, column: Place) -> bool:
         """Return whether a number is to be written in a cell."""
-        if not self.is_open or row is None or column is None:
-            return False
-        return not self.is_blank(row, column)
+        return self.is_open and not self.is_empty(row, column)

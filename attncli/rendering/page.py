@@ -40,7 +40,7 @@ class Figure(Record, eq=False):
     name: str
     operands: tuple[Panel | str, ...]
     results: tuple[Panel, ...]
-    sums: Callable[[], tuple[WeightedSum, ...]] = tuple
+    sums: Callable[[], Sequence[WeightedSum]] = tuple
 
     @property
     def panels(self) -> list[Panel]:
@@ -114,7 +114,9 @@ def page_of(
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
     title = title_of(trace, selection)
-    notes = "\n".join(map(visible, trace.problem.notes.splitlines())) if _is_whole(selection) else ""
+    notes = (
+        "\n".join(map(visible, trace.problem.notes.splitlines())) if _is_whole(selection) else ""
+    )
     warnings = () if not is_told else tuple(map(visible, trace.warnings))
     return Page(title, notes, entries, tuple(closing), warnings, decimals, asked)
 
@@ -192,7 +194,7 @@ class _Walk:
             ]
             results = (self.views.of_step(one, place) for one in (step, *totals))
             sums = partial(self.views.weighted_sums, step, place)
-            yield Figure(name, tuple(operands), tuple(results), lambda made=sums: tuple(made()))
+            yield Figure(name, tuple(operands), tuple(results), sums)
 
     def _sources(self, step: Step, figures: Figures) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figures."""

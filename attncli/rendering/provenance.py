@@ -1,4 +1,4 @@
-"""Which cells of a trace a page shows, and the numbers by which the script of the page knows them."""
+"""Which cells of a trace a page shows, and the numbers by which its script knows them."""
 
 from __future__ import annotations
 
@@ -29,6 +29,7 @@ class PageCells:
     Attributes:
         last: the number of the last cell so far.
         starts: the id before the first cell of each step, by its name and the shape of its array.
+        count: the number of ids so far.
         numbers: the number of each cell by its id; 0 for those that are not shown.
     """
 
@@ -36,29 +37,38 @@ class PageCells:
         self.last = last
         self.starts: dict[tuple[str, tuple[int, ...]], int] = {}
         self.steps: list[Step] = []
+        self.count = 0
         self.numbers = np.zeros(1, np.int64)
 
     def ids(self, panel: Panel) -> Array:
-        """Return the ids of the shown cells (rows, columns) of a panel.
+        """Return the ids of what a panel shows, for its `rows` and `columns`.
 
-        They are 0 where a number is that of no step, as in a product of two.
+        They are 0 where a number is that of no step, as in a product of two, and where rows or
+        columns are left out.
         """
-        places = (panel.matrix.rows, panel.matrix.columns)
-        shown = np.ix_(*([place for place in axis if place is not None] for axis in places))
+        rows, columns = panel.matrix.rows, panel.matrix.columns
+        places = np.ix_([row or 0 for row in rows], [column or 0 for column in columns])
         try:
-            ids = panel.on_page(evaluate(panel.part, self._as_bytes))[shown]
+            moved = panel.on_page(evaluate(panel.part, self._as_bytes))[places]
         except TypeError:  # NumPy knows no sum or product of bytes
-            return np.zeros([axis.size for axis in shown], np.int64)
-        found: Array = np.ascontiguousarray(ids).view(np.int64)
-        return found
+            return np.zeros((len(rows), len(columns)), np.int64)
+        ids: Array = np.ascontiguousarray(moved).view(np.int64)
+        ids[[row is None for row in rows]] = 0
+        ids[:, [column is None for column in columns]] = 0
+        return ids
 
     def _as_bytes(self, step: Step) -> Array:
         """Return the ids of a step's cells in the layout of its array."""
         key, size = (step.name, step.array.shape), step.array.size
         if key not in self.starts:
-            self.starts[key] = len(self.numbers) - 1
+            self.starts[key] = self.count
             self.steps.append(step)
-            self.numbers = np.append(self.numbers, np.zeros(size, np.int64))
+            self.count += size
+            if self.count >= len(self.numbers):  # what is not shown takes no memory
+                shown = np.flatnonzero(self.numbers)
+                numbers = np.zeros(2 * self.count, np.int64)
+                numbers[shown] = self.numbers[shown]
+                self.numbers = numbers
         first = self.starts[key] + 1
         return np.arange(first, first + size, dtype=np.int64).view("V8").reshape(step.array.shape)
 

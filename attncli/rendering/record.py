@@ -127,7 +127,9 @@ def _lines(mapping: Mapping[str, Any], indent: str, is_unicode: bool) -> Iterato
     for is_large, pairs in groupby(mapping.items(), lambda pair: _is_large(pair[1])):
         if not is_large:
             text = _dumped(dict(pairs), is_unicode)
-            yield "".join(line.strip("\n") and indent + line or line for line in text.splitlines(True))
+            yield "".join(
+                (line.strip("\n") and indent + line) or line for line in text.splitlines(True)
+            )
             continue
         for key, value in pairs:
             yield indent + _dumped({key: None}, is_unicode).replace(" null", "")

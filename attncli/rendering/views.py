@@ -255,8 +255,11 @@ class Views:
         self.elided |= matrix.is_cut
         return Panel(part, matrix, notation_of(part, turned), on_page, words)
 
-    def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
-        """Yield each output as a sum of the values that its weights multiply."""
+    def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
+        """Return each output as a sum of the values that its weights multiply."""
+        return [*self._sums(step, place)]
+
+    def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         made = step.operation
         if not mixes_values(step) or self.is_open(step) or self.is_open(step.operation or step):
             return
