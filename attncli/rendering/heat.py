@@ -1,4 +1,4 @@
-"""Weights as pictures on a terminal: two columns a cell, heads beside each other."""
+"""Weights as pictures on a terminal: two columns per cell, heads beside each other."""
 
 from __future__ import annotations
 

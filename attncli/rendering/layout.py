@@ -66,7 +66,7 @@ class Layout(Record):
 
     @property
     def limit(self) -> int:
-        """So many rows or columns of a matrix are shown whole: what fills a wide terminal."""
+        """Maximum length of an axis that is shown whole: what fills a wide terminal."""
         return max(LIMIT, (self.width or 0) // CELL_WIDTH)
 
     def fits(self, block: Block) -> bool:

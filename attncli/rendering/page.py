@@ -233,7 +233,7 @@ def _is_summed(step: Step, following: Step | None = None) -> bool:
 
 
 def enough_decimals(trace: Trace, least: int) -> int:
-    """Return so many decimals that every number that was rounded by hand is shown whole.
+    """Return a number of decimals with which every number that was rounded is shown whole.
 
     A reader works on with what is shown, so it must be what the next step used.
     """

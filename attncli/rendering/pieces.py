@@ -9,7 +9,7 @@ from attncli.arithmetic.elements import Array
 from attncli.text.numbers import floats
 
 ENOUGH = 2**16
-"""So many characters are written at a time, or so many numbers: about what a pipe holds."""
+"""Number of characters, or of numbers, that are written at a time: about what a pipe holds."""
 
 
 def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:

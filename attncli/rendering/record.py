@@ -40,12 +40,12 @@ def _matrix(
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one object a problem, one a line; large matrices come some rows at a time."""
+    """Yield one object per problem, one per line; large matrices come some rows at a time."""
     return json_lines(record(trace, selection, _matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
-    """Yield values as JSON, one a line."""
+    """Yield values as JSON, one per line."""
     for one in records:
         try:
             parts: Iterable[bytes] = (_json(one) + b"\n",)
@@ -102,7 +102,7 @@ def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one document a problem; each row of a matrix on its own line."""
+    """Yield one document per problem; each row of a matrix on its own line."""
 
     def document(trace: Trace) -> Iterator[str]:
         found = record(trace, selection, partial(_matrix, infinite=float))
@@ -177,7 +177,7 @@ def _items(array: Array, decimals: int | None, start: str, indent: str) -> Itera
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
+    """Yield one array per step and matrix, and `options`, which tells matrices from steps.
 
     A problem in float16 has steps in float16.
 

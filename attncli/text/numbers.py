@@ -12,12 +12,12 @@ from attncli.arithmetic.elements import Array
 from attncli.records import Record
 
 TOO_LONG = 1e9
-"""From here on a table writes 1.2346e+09, as the digits before the point stop being readable."""
+"""From this size on a table writes 1.2346e+09: more digits before the point are hard to read."""
 
 DEFAULT_DECIMALS = 4
 
 PART = 2**16
-"""So many numbers of a large matrix are looked at at a time, to take no memory of its size."""
+"""Count of numbers of a large matrix that are looked at together, to save memory."""
 
 
 def fixed(value: float, decimals: int, form: str = "f") -> str:
