@@ -104,7 +104,7 @@ def written_by(who: str, form: str) -> Callable[[], Any]:
 
         def by_attn() -> None:
             with out.open("wb") as file:
-                file.writelines(FORMATS[form].traces([trace], Selection(("weights",))))
+                file.writelines(FORMATS[form].traces([trace], Selection(only=("weights",))))
 
         return by_attn
     if who == "numpy.savetxt":

@@ -28,6 +28,24 @@ ROOT = Path(__file__).parent.parent
 PROGRAM = (sys.executable, "-m", "attncli")
 SAMPLES = ROOT / "sample_inputs"
 SAMPLE_FILES = sorted(p for p in SAMPLES.iterdir() if p.is_file())
+TYPICAL_SAMPLES = [
+    SAMPLES / name
+    for name in (
+        "co_attention_padded.yaml",
+        "dictionary_hard.yaml",
+        "gradient_columns.yaml",
+        "gradient_heads.yaml",
+        "heads_grouped.yaml",
+        "i_am_good.yaml",
+        "mask_padding.yaml",
+        "pooling_relation.yaml",
+        "queries_keys_values.csv",
+        "recurrent_state.yaml",
+        "score_additive.yaml",
+        "softcap_bias.yaml",
+    )
+]
+"""Samples that together have every kind, both conventions, heads, a batch, masks and gradients."""
 
 # Every worker has a core; with several threads each, NumPy would mostly wait for the others. It is
 # not imported yet, and processes that are tested decide by themselves.

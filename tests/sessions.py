@@ -29,3 +29,13 @@ def in_shell(command: str, folder: Path = ROOT, **variables: str) -> str:
         check=False,
     )
     return done.stdout.decode()
+
+
+def session(body: str) -> list[tuple[str, str]]:
+    """Return the commands of a block, each with what it prints."""
+    return [
+        (command.replace("\n> ", "\n"), output)
+        for command, output in re.findall(
+            r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", body, re.MULTILINE
+        )
+    ]

@@ -22,10 +22,10 @@ from attncli.checking.judged import STATUSES, WRONG, Given, NotGiven
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.submission import submission_of
 from attncli.rendering.formats import FORMATS
-from attncli.rendering.grades import COLUMNS, WORDS, report_record
+from attncli.rendering.grades import COLUMNS, SAID_COLUMNS, report_record
 from attncli.rendering.selection import Selection
 from attncli.tape.words import ALIASES
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.snapshots import assert_same
 
 GOOD = "sample_inputs/i_am_good.yaml"
@@ -170,7 +170,7 @@ def test_a_problem_with_rounded_steps_accepts_every_digit_too() -> None:
         assert attncli.check(rounded, answers).verdict == "correct"
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 @pytest.mark.parametrize("form", ["json", "yaml", "csv", "npz"])
 def test_what_compute_writes_is_correct(path: Path, form: str, tmp_path: Path) -> None:
     """Of every mechanism, in every format, with every digit and with two decimals."""
@@ -391,7 +391,7 @@ def test_many_files_in_one_process(attn: Attn, tmp_path: Path) -> None:
     assert "3 answers: 1 correct, 1 wrong, 1 could not be read" in result.out
     assert "commonest mistakes: 1 × scaled_by_d_k" in result.out
     book = list(csv.DictReader(io.StringIO(attn("check", SCALED, *files, "-f", "csv").out)))
-    assert tuple(book[0]) == (*COLUMNS, *WORDS)
+    assert tuple(book[0]) == (*COLUMNS, *SAID_COLUMNS)
     assert [row["verdict"] for row in book] == ["correct", "unreadable", "wrong"]
     assert [row["mistake"] for row in book] == ["", "", "scaled_by_d_k"]
     lines = attn("check", SCALED, *files, "-f", "json").out.splitlines()

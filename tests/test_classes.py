@@ -18,7 +18,7 @@ import pytest
 
 import attncli
 from attncli.rendering.report import report_page
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import verdict
 from tests.conftest import SAMPLES, Attn
 from tests.gradescope_fields import faults
@@ -374,9 +374,9 @@ def test_a_page_holds_no_number_but_the_students_own(name: str, attn: Attn, tmp_
     text = page.read_text()
     ElementTree.fromstring(text.partition("\n")[2])  # it is well-formed
     report = attncli.check(attncli.load(problem), attncli.load_answers(sheet)[0])
-    counted = set(NUMBER.findall(" ".join(report_page(report, Selection()).said)))
+    counted = set(NUMBER.findall(" ".join(report_page(report, ReportSelection()).said)))
     counted |= set(
-        NUMBER.findall(verdict(report) + "".join(report_page(report, Selection()).missing))
+        NUMBER.findall(verdict(report) + "".join(report_page(report, ReportSelection()).missing))
     )
     own = set(NUMBER.findall(sheet.read_text())) | set("0123")  # labels, and the 3 of √3
     source = re.sub(r'(?s)<style>.*?</style>|<meta [^>]*>|</?h\d[^>]*>|width="[^"]*"', " ", text)
@@ -405,12 +405,13 @@ def test_a_page_tells_where_it_went_wrong_and_what_kind_of_mistake_it_is(
     sheets = [answers / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
     points = ("--points", "scores: 2, weights: 3")
     attn("check", SAMPLES / "integers_scaled.yaml", *sheets, *points, "--feedback", tmp_path)
-    bo = (tmp_path / "Bo.html").read_text()
+    bo, cleo = (
+        re.sub("</?b>", "", (tmp_path / f"{name}.html").read_text()) for name in ("Bo", "Cleo")
+    )
     assert "The first wrong number is scaled[a1, a1]." in bo
     assert "✗ The scores were divided by d_k, not by √d_k." in bo
     assert "→ not the right numbers, but worked out correctly from your numbers" in bo
     assert "points: 5 of 5 (scores 2 of 2, weights 3 of 3)" in bo
-    cleo = (tmp_path / "Cleo.html").read_text()
     assert "scores[a2, a3] is wrong. Calculate it again." in cleo
     index = (tmp_path / "index.html").read_text()
     page = ElementTree.fromstring(index.partition("\n")[2])

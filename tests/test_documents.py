@@ -16,7 +16,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from attncli.text.escapes import visible
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE, PROBLEM
 from tests.snapshots import assert_same
 from tests.told import told_in
@@ -64,7 +64,7 @@ class Strict(HTMLParser):
         assert self.open.pop() == tag
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_page_is_well_formed_and_asks_for_nothing(path: Path, attn: Attn) -> None:
     page = attn("compute", path, "-f", "html").out
     element_of(page)
@@ -102,7 +102,7 @@ def cells(element: ElementTree.Element) -> list[str]:
     return [f"{float(text):.4f}" for text in texts if text]
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None:
     """A step's section has its numbers, or that of the step before it, with which it stands."""
     page = element_of(attn("compute", path, "-f", "html").out)
@@ -133,7 +133,7 @@ def test_page_has_the_numbers_of_the_calculation(path: Path, attn: Attn) -> None
     assert compared >= 4, "a page without numbers shows nothing"
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_explanation_of_a_page_ends_in_the_number_of_its_cell(path: Path, attn: Attn) -> None:
     page = attn("compute", path, "-f", "html").out
     shown: dict[str, set[str]] = {}
@@ -149,7 +149,7 @@ def test_every_explanation_of_a_page_ends_in_the_number_of_its_cell(path: Path, 
         assert about.lit <= set(shown)
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_number_of_an_explanation_leads_to_the_cell_that_shows_it(
     path: Path, attn: Attn
 ) -> None:
@@ -254,7 +254,7 @@ def test_markdown_shows_text_as_it_is_written(attn: Attn, tmp_path: Path) -> Non
     assert re.sub(r"<span>\$</span>|\$`.*?`\$", "", before).count("$") == 0
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_markdown_is_balanced(path: Path, attn: Attn) -> None:
     text = attn("compute", path, "-f", "markdown").out
     fences = re.findall(r"^```\w*$", text, re.MULTILINE)
@@ -438,7 +438,7 @@ def test_reveal_is_for_html(form: str, attn: Attn) -> None:
     assert result.err == f"--reveal is for the format html, not {form}\n  use it with -f html\n"
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_reveal_folds_every_step_under_its_formula(path: Path, attn: Attn) -> None:
     page = element_of(attn("compute", path, "-f", "html", "--reveal").out)
     plain = element_of(attn("compute", path, "-f", "html").out)

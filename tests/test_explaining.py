@@ -16,7 +16,7 @@ from attncli.explaining import worked
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, in_terminal
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, in_terminal
 from tests.oracles.worked import value_of
 
 DECIMALS = 4
@@ -57,7 +57,7 @@ def recurrent_blanks(step: Step) -> set[tuple[int, ...]]:
     return {(t, s) for t, s in np.ndindex(step.value.shape) if s > t + 1}
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_the_numbers_that_are_put_in_give_the_number_that_was_computed(path: Path) -> None:
     """Every cell of every step of every sample, by a reader that shares nothing with the writer."""
     for problem in attncli.load_all(path):
@@ -81,7 +81,7 @@ def test_the_numbers_that_are_put_in_give_the_number_that_was_computed(path: Pat
                     assert abs(value_of(found.unfolded) - number(found.result)) <= allowed
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_the_cells_that_a_formula_names_hold_its_numbers(path: Path) -> None:
     """Where the formula names single cells, their numbers by these names give the result."""
     count = 0
@@ -333,7 +333,7 @@ def test_hard_problems_are_explained_truly(
             assert abs(found.value - number(found.result)) <= allowed
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_cells_one_by_one_are_those_of_all_at_once(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

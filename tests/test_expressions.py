@@ -268,7 +268,7 @@ def _outcome(tree: Formula) -> float | str:
         return str(error)
 
 
-@settings(QUICK, max_examples=600)
+@settings(QUICK, max_examples=200)
 @given(TREES)
 def test_text_of_a_tree_means_the_same(tree: Formula) -> None:
     text = shown_text(tree)
@@ -317,7 +317,7 @@ def test_value_agrees_with_sixty_digits(tree: Formula) -> None:
         assert abs(evaluate(parse(shown_text(tree))) / right - 1) < 1e-12
 
 
-@settings(QUICK, max_examples=600)
+@settings(QUICK, max_examples=200)
 @given(st.text("0123456789.eE+-*/^()√· sqrtxpinf_,\x1b", max_size=25) | st.text(max_size=25))
 def test_any_text_is_a_number_or_a_number_error(text: str) -> None:
     said, column = "", 0

@@ -26,7 +26,7 @@ from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
 from attncli.rendering.selection import Selection
 from attncli.text.filenames import alike, safe
 from attncli.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 
 GOOD = SAMPLES / "i_am_good.yaml"
 ANSWERS = [SAMPLES / "answers" / name for name in ("ada.json", "bo.yaml", "cleo.csv")]
@@ -36,7 +36,7 @@ def rows_of(text: str, delimiter: str = ",") -> list[dict[str, str]]:
     return [*csv.DictReader(io.StringIO(text), delimiter=delimiter)]
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_tidy_has_every_number_once_at_its_place(path: Path, attn: Attn) -> None:
     rows = rows_of(attn("compute", path, "-f", "tidy").out)
     problems = attncli.load_all(path)
@@ -70,7 +70,7 @@ def test_tidy_has_one_header_for_a_stream_and_numbers_its_problems(attn: Attn) -
     assert masked.out.splitlines()[1:] == ["1,,masked,,,1,1,,,,-Infinity"]
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_tidy_can_be_checked(path: Path, attn: Attn) -> None:
     """Each number of the hidden layer of a score has a place of its own, too."""
     out = attn("compute", path, "-f", "tidy").out
@@ -78,7 +78,7 @@ def test_tidy_can_be_checked(path: Path, attn: Attn) -> None:
     assert (result.status, result.out[:9], result.err) == (0, "correct: ", "")
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_tsv_is_read_as_csv_is(path: Path, attn: Attn, tmp_path: Path) -> None:
     for form in ("csv", "tsv"):
         assert attn("compute", path, "-o", tmp_path / f"x.{form}").status == 0
@@ -86,7 +86,7 @@ def test_tsv_is_read_as_csv_is(path: Path, attn: Attn, tmp_path: Path) -> None:
     assert (two.status, two.out, two.err) == (one.status, one.out, one.err.replace(".csv", ".tsv"))
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_tsv_is_read_back_from_a_pipe(path: Path, attn: Attn) -> None:
     """Nothing names its form there, and titles and notes may have colons as YAML has."""
     out = attn("compute", path, "-f", "tsv").out
@@ -484,7 +484,7 @@ def test_float32_is_written_with_its_own_digits_in_every_format(q: Any) -> None:
     assert [row["value"] for row in rows] == expected
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     traces = [attncli.compute(problem) for problem in attncli.load_all(path)]
 
@@ -492,7 +492,7 @@ def test_pieces_are_the_whole(path: Path, monkeypatch: pytest.MonkeyPatch) -> No
         forms = ("json", "yaml", "csv", "tsv", "tidy", "npz")
         return [b"".join(FORMATS[form].traces(traces, selection)) for form in forms]
 
-    selections = [Selection(), Selection(decimals=2), Selection(("weights",))]
+    selections = [Selection(), Selection(decimals=2), Selection(only=("weights",))]
     whole = [written(selection) for selection in selections]
     monkeypatch.setattr(pieces, "ENOUGH", 4)
     monkeypatch.setattr(record, "ENOUGH", 4)
@@ -522,11 +522,11 @@ def test_rows_of_yaml_are_those_of_its_own_writer(
         assert yaml.safe_load(whole)["inputs"]["V"][1][2] == record.numbers(rows, None)
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_steps_that_stand_alone_are_the_same(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Some queries at a time, as where they are many."""
     for problem in attncli.load_all(path):
-        selections = [Selection((name,)) for name in compute(problem).steps]
+        selections = [Selection(only=(name,)) for name in compute(problem).steps]
         selections = [one for one in selections if one.only[0] in streaming.ROWS]
         every = compute(problem)
         whole = [b"".join(FORMATS["json"].traces([every], one)) for one in selections]

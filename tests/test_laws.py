@@ -20,7 +20,7 @@ from tests.test_mechanisms import HEAD_CASES, PROJECTED, SEVERAL
 
 Keys = dict[str, Any]
 
-law = settings(max_examples=60, deadline=None, derandomize=True)
+law = settings(max_examples=25, deadline=None, derandomize=True)
 SEEDS = st.integers(0, 2**32 - 1)
 SIZE = st.integers(1, 4)
 
@@ -177,7 +177,7 @@ def extras(draw: st.DrawFn, n: int, m: int, heads: int, d_v: int, batch: int, se
     return keys
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(problems())
 def test_any_problem_is_as_in_exact_arithmetic(keys: Keys) -> None:
     """Every step, near enough to 50 digits; a choice among ties may fall otherwise."""
@@ -380,7 +380,7 @@ def test_padding_of_given_length_is_as_if_it_were_not_there(
     assert share_of_bound(padded, short) <= 1
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(problems())
 def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     trace = compute(keys)
@@ -390,7 +390,7 @@ def test_blocked_weights_are_exactly_zero(keys: Keys) -> None:
     assert (weights[blocked] == 0).all()
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(problems())
 def test_weights_sum_to_one_unless_all_are_blocked(keys: Keys) -> None:
     """Along the axis asked for; with all blocked they are 0, and a warning says so."""
@@ -437,7 +437,7 @@ def assert_columns_are_rows_transposed(keys: Keys) -> None:
     assert len(columns.warnings) == len(rows.warnings)
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(problems())
 def test_columns_are_rows_transposed_in_every_step(keys: Keys) -> None:
     assume("scores" not in keys)
@@ -466,7 +466,7 @@ def test_columns_leave_a_list_of_bias_vectors_as_it_is(size: int) -> None:
     assert_columns_are_rows_transposed(keys | {"b_q": numbers(2, 2, size)})
 
 
-@settings(max_examples=150, deadline=None, derandomize=True)
+@settings(max_examples=50, deadline=None, derandomize=True)
 @given(problems(), SEEDS)
 def test_order_of_keys_and_values_changes_nothing(keys: Keys, seed: int) -> None:
     """Permuted together, with everything that stands beside them; positions have no part in it."""
@@ -521,7 +521,7 @@ def streamed(keys: Keys, block: int) -> attncli.Trace:
         return attncli.compute(attncli.Problem(**keys), only=("output",))
 
 
-@settings(max_examples=250, deadline=None, derandomize=True)
+@settings(max_examples=80, deadline=None, derandomize=True)
 @given(problems(), st.integers(1, 40))
 def test_streamed_is_plain(keys: Keys, block: int) -> None:
     plain = compute(keys)

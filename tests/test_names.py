@@ -16,14 +16,14 @@ from attncli.rendering.selection import Selection
 from attncli.rendering.views import subscripted
 from attncli.tape.cells import at_of, cell_name, row
 from attncli.tape.find import find_cells
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.oracles.hostile import HOSTILE
 
 MOST = 300
 """The cells of larger steps are tried at so many places."""
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_the_name_of_every_cell_and_row_leads_back_to_it(path: Path) -> None:
     named = 0
     for problem in attncli.load_all(path):
@@ -42,7 +42,7 @@ def test_the_name_of_every_cell_and_row_leads_back_to_it(path: Path) -> None:
     assert named > 8
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_the_values_of_weighted_sums_are_found(path: Path) -> None:
     for problem in attncli.load_all(path):
         trace = attncli.compute(problem)

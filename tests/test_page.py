@@ -21,10 +21,10 @@ from attncli.rendering.formats import FORMATS, formats_of
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection, Selection
 from attncli.rendering.views import Panel
 from attncli.tape.step import Operation
-from tests.conftest import ROOT, SAMPLE_FILES, SAMPLES, Attn, environment
+from tests.conftest import ROOT, SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 Row = tuple[str, ...]
 
@@ -106,7 +106,7 @@ def known(page: Page) -> set[Row]:
 
 
 @pytest.mark.parametrize("form", READERS)
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_format_shows_the_numbers_of_the_page(path: Path, form: str) -> None:
     compared = 0
     for problem in attncli.load_all(str(path)):
@@ -141,8 +141,8 @@ def test_every_format_shows_the_wrong_numbers_of_a_report(form: str) -> None:
             report = check(problem, answers)
             write = FORMATS[form].reports
             assert write is not None
-            text = b"".join(write([report], Selection())).decode()
-            page = report_page(report, Selection())
+            text = b"".join(write([report], ReportSelection())).decode()
+            page = report_page(report, ReportSelection())
             assert page.verdict in text.replace("\\", "")
             for remark in page.remarks.values():
                 marked = {cell.given for cell in remark.cells}
@@ -229,7 +229,7 @@ def test_a_format_imports_no_writer_of_another(form: str, absent: tuple[str, ...
     assert loaded & set(absent) == set()
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_every_step_says_in_a_sentence_why_it_is_done(path: Path) -> None:
     for trace in map(attncli.compute, attncli.load_all(str(path))):
         made = [step for step in trace if isinstance(step.operation, Operation)]

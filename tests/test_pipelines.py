@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT, SAMPLES
-from tests.sessions import blocks, in_shell
+from tests.sessions import blocks, in_shell, session
 
 PAGE = ROOT / "docs" / "pipelines.md"
 FIRST = "<!-- first -->\n"
@@ -47,16 +47,6 @@ class Recipe:
         """What must be installed, by the words of the commands."""
         commands = " ".join(command for command, _ in session(self.body))
         return [n for n in (*PROGRAMS, "pandas") if re.search(rf"(?<![\w./-]){n}\b", commands)]
-
-
-def session(body: str) -> list[tuple[str, str]]:
-    """Return the commands of a block, each with what it prints."""
-    return [
-        (command.replace("\n> ", "\n"), output)
-        for command, output in re.findall(
-            r"^\$ (.*\n(?:> .*\n)*)((?:(?!\$ ).*\n)*)", body, re.MULTILINE
-        )
-    ]
 
 
 def recipes(page: str) -> list[Recipe]:

@@ -20,7 +20,7 @@ import attncli
 from attncli.explaining.explain import explain_all
 from attncli.mechanisms.named import find, with_named_steps
 from attncli.mechanisms.trace import Trace
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn
 from tests.told import told_in
 
 CELL = re.compile(r"[^\W\d]\w*\u0303?(?:\[[^\[\]]+\])+")
@@ -123,7 +123,7 @@ def assert_taken(names: set[str], trace: Trace) -> None:
 
 
 @pytest.mark.parametrize("form", READERS)
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_names_that_pages_print(path: Path, form: str) -> None:
     for trace in traces(path):
         names = set(READERS[form](attncli.render(trace, form, full=True, quiet=True)))
@@ -131,7 +131,7 @@ def test_names_that_pages_print(path: Path, form: str) -> None:
         assert_taken(names, trace)
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_names_and_symbols_that_files_hold(path: Path) -> None:
     for trace in traces(path):
         steps = json.loads(attncli.render(trace, "json"))["steps"]
@@ -141,7 +141,7 @@ def test_names_and_symbols_that_files_hold(path: Path) -> None:
                 assert find(step["symbol"], trace)[1].step.symbol == step["symbol"]
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_names_that_explanations_print(path: Path) -> None:
     for trace in traces(path):
         lines = [one.line for step in trace for one in explain_all(trace, step, full=True).values()]
@@ -150,7 +150,7 @@ def test_names_that_explanations_print(path: Path) -> None:
         assert_taken(names, trace)
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_names_that_reports_print(path: Path) -> None:
     """Of every step, and of those that are left out, a sheet with its first number wrong."""
     for trace in traces(path):

@@ -29,7 +29,7 @@ from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from attncli.tape.step import Step
 from attncli.teaching.work import Work
-from tests.conftest import SAMPLE_FILES, SAMPLES, Attn, environment
+from tests.conftest import SAMPLES, TYPICAL_SAMPLES, Attn, environment
 
 
 def test_names_are_functions_whatever_was_imported_before() -> None:
@@ -501,7 +501,7 @@ def test_an_axis_without_labels_says_so() -> None:
 # Problems, traces and reports go to other processes and to files.
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda path: path.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda path: path.name)
 def test_problems_traces_and_reports_are_pickled(path: Path) -> None:
     for problem in attncli.load_all(path):
         trace = attncli.compute(problem)

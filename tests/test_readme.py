@@ -3,32 +3,65 @@
 from __future__ import annotations
 
 import doctest
+import importlib.util
 import re
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable
+from pathlib import Path
 
 import pytest
 
-import attncli
-from attncli.attention.masks import MASKS
-from attncli.attention.normalizers import NORMALIZERS
-from attncli.attention.scores import SCORES
-from attncli.rendering.formats import FORMATS
 from tests.conftest import ROOT
-from tests.sessions import blocks, in_shell
+from tests.sessions import blocks, in_shell, session
 
 TEXT = (ROOT / "README.md").read_text()
 BLOCKS = blocks(TEXT)
-GRADIENTS = (ROOT / "docs" / "gradients.md").read_text()
-SESSIONS = [body for text in (TEXT, GRADIENTS) for kind, body in blocks(text) if kind == "console"]
+PAGES = (
+    "README.md",
+    *(f"docs/{name}.md" for name in ("students", "teachers", "scripts", "gradients")),
+)
+"""The pages whose blocks are run in a folder with the samples; others have a test of their own."""
+
+SESSIONS = [
+    pytest.param(body, id=f"{page}: {body.splitlines()[0][2:50]}")
+    for page in PAGES
+    for language, body in blocks((ROOT / page).read_text())
+    if language == "console"
+]
 
 
-@pytest.mark.parametrize("session", SESSIONS, ids=lambda s: s.splitlines()[0][2:60])
-def test_command_prints_what_is_shown(session: str) -> None:
-    command, _, output = session.partition("\n")
-    assert command.startswith("$ ")
-    assert in_shell(command[2:]) == output
+@pytest.mark.parametrize("block", SESSIONS)
+def test_commands_print_what_is_shown(block: str, tmp_path: Path) -> None:
+    for folder in ("sample_inputs", "tests/errors"):
+        shutil.copytree(ROOT / folder, tmp_path / folder)
+    commands = session(block)
+    assert commands
+    for command, output in commands:
+        assert in_shell(command, tmp_path) == output, command
+
+
+def test_every_page_can_be_reached_from_the_readme() -> None:
+    """Links lead to files that exist, and from page to page to every page of docs/."""
+    found, new = set(), {ROOT / "README.md"}
+    while new:
+        page = new.pop()
+        found.add(page)
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[\w-]+)?\)", page.read_text()):
+            target = (page.parent / link).resolve()
+            assert target.exists(), (page, link)
+            if target.suffix == ".md" and target not in found:
+                new.add(target)
+    assert set((ROOT / "docs").glob("*.md")) <= found
+
+
+def test_the_reference_is_what_its_script_writes() -> None:
+    spec = importlib.util.spec_from_file_location("reference", ROOT / "docs" / "reference.py")
+    assert spec is not None
+    assert spec.loader is not None
+    script = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(script)
+    assert script.PAGE.read_text() == script.text(), "run python docs/reference.py"
 
 
 def test_python_block_prints_what_is_shown() -> None:
@@ -46,54 +79,6 @@ def test_set_up_commands_are_those_that_the_whole_check_runs() -> None:
     for marker in ("compute", "test", "path"):
         assert TEXT.count(f"<!-- {marker} -->\n```sh\n") == 1
     assert {language for language, _ in BLOCKS} == {"sh", "console", "python", "text"}
-
-
-WANTED: dict[str, Iterable[str]] = {
-    "score": SCORES,
-    "mask": MASKS,
-    "normalize": NORMALIZERS,
-    "format": FORMATS,
-    "status": attncli.check(attncli.Problem(X=[[1]]), {"Q": [[1]]}).counts,
-}
-"""The names that the README has a row for, by the table in which it stands."""
-
-ROWS = [(table, name) for table, names in WANTED.items() for name in names]
-
-
-def reference(text: str) -> dict[str, list[str]]:
-    """Return the names that the reference tables of a README have a row for.
-
-    Scores, masks and normalisers are listed by `attn scores`, a paragraph each; statuses are rows
-    of a table; formats stand in the row of the flag `-f`.
-    """
-    (listing,) = re.findall(r"^\$ attn scores\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
-    paragraphs = dict(part.split(":", maxsplit=1) for part in listing.split("\n\n"))
-    found = {
-        table: re.findall(r"^  (\w+) ", paragraphs[table], re.MULTILINE)
-        for table in ("score", "mask", "normalize")
-    }
-    (statuses,) = re.findall(r"^\| status \|.*\n\|[-|]+\n((?:\|.*\n)+)", text, re.MULTILINE)
-    (formats,) = re.findall(r"^\| `-f, --format` \|(.*)\|$", text, re.MULTILINE)
-    return found | {
-        "status": re.findall(r"^\| `(\w+)` \|", statuses, re.MULTILINE),
-        "format": re.findall(r"`(\w+)`", formats),
-    }
-
-
-@pytest.mark.parametrize(("table", "name"), ROWS)
-def test_every_row_of_every_table_is_in_the_docs(table: str, name: str) -> None:
-    assert reference(TEXT)[table].count(name) == 1
-
-
-@pytest.mark.parametrize(("table", "name"), ROWS)
-def test_a_row_that_is_deleted_is_missed(table: str, name: str) -> None:
-    """That the word stands elsewhere, as `sum` and `none` do, does not hide it."""
-    row = {"format": rf"`{name}`", "status": rf"^\| `{name}` \|.*\n"}.get(table, rf"^  {name} .*\n")
-    shorter = re.sub(row, "", TEXT, flags=re.MULTILINE)
-    assert shorter != TEXT
-    assert name not in reference(shorter)[table]
-    others = [other for other in ROWS if other != (table, name)]
-    assert all(reference(shorter)[there].count(other) == 1 for there, other in others)
 
 
 def test_every_block_of_the_python_page_prints_what_is_shown(

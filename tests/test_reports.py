@@ -29,7 +29,7 @@ from attncli.rendering.grades import as_csv
 from attncli.rendering.layout import plain_text
 from attncli.rendering.remarks import last_digits
 from attncli.rendering.report_table import pages
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import verdict
 from attncli.text.escapes import visible
 from tests.conftest import SAMPLES, Attn, in_terminal
@@ -331,7 +331,7 @@ def test_words_of_students_are_shown_as_they_are_in_a_report(name: str, comment:
 @settings(max_examples=60, deadline=None)
 @given(WORDS, WORDS)
 def test_no_word_of_a_student_is_a_formula_to_a_spreadsheet(name: str, comment: str) -> None:
-    text = b"".join(as_csv([graded(name, comment)], Selection())).decode()
+    text = b"".join(as_csv([graded(name, comment)], ReportSelection())).decode()
     (row,) = csv.DictReader(io.StringIO(text))
     assert len(row) == 14
     for cell in row.values():
@@ -438,7 +438,7 @@ def test_sentences_are_as_wide_as_the_terminal_and_tables_as_they_were() -> None
     report = replace(attncli.check(problem(), sheet), comment="I am not sure. " * 20)
     shown = {}
     for width in (None, 44):
-        (page,) = pages([report], Selection(), width)
+        (page,) = pages([report], ReportSelection(), width)
         shown[width] = [plain_text(line) for line in page]
     assert max(map(len, shown[44])) <= 44 < max(map(len, shown[None]))
     assert " ".join(" ".join(shown[44]).split()) == " ".join(" ".join(shown[None]).split())

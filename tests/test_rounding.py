@@ -14,7 +14,7 @@ import pytest
 
 import attncli
 from attncli.arithmetic.rounding import Rounding
-from tests.conftest import SAMPLE_FILES, Attn
+from tests.conftest import TYPICAL_SAMPLES, Attn
 
 Rows = list[list[Decimal]]
 Round = Callable[[Decimal], Decimal]
@@ -119,7 +119,7 @@ def test_a_small_number_beside_a_large_one_keeps_its_digits() -> None:
     assert rounded.tolist() == [[1e6, 1.23e-7, 1.23e-7]]
 
 
-@pytest.mark.parametrize("path", SAMPLE_FILES, ids=lambda p: p.name)
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES, ids=lambda p: p.name)
 def test_so_many_digits_that_rounding_changes_nothing(path: Path) -> None:
     """With 15 figures every step of every sample is what it is without rounding."""
     for problem in attncli.load_all(path):

@@ -17,7 +17,7 @@ from attncli.attention.parameters import Normalize, Parameter
 from attncli.attention.scores import SCORES, Parameters, ScoreFunction
 from attncli.files.load import Overrides, load_all
 from attncli.forms.form import TRUTH, count, number
-from attncli.rendering.catalogue import catalogue
+from attncli.rendering.score_tables import score_tables
 from attncli.tape.operations import MatMul, Scale, dot
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.tape import Tape
@@ -34,7 +34,7 @@ def part_of_schema(key: str, part: str) -> Any:
 
 def listed() -> str:
     """Return what `attn scores` prints."""
-    return "\n".join("".join(text for text, _ in line) for line in catalogue())
+    return "\n".join("".join(text for text, _ in line) for line in score_tables())
 
 
 def trace_of(path: Path, text: str, **flags: str) -> attncli.Trace:

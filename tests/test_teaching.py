@@ -7,8 +7,7 @@ import shutil
 from pathlib import Path
 
 from tests.conftest import ROOT
-from tests.sessions import blocks, in_shell
-from tests.test_pipelines import session
+from tests.sessions import blocks, in_shell, session
 
 PAGE = ROOT / "docs" / "teaching.md"
 FOLDER = ROOT / "docs" / "teaching"

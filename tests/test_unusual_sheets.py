@@ -15,7 +15,7 @@ from attncli.checking.check import Report
 from attncli.checking.judged import Given, Misshapen
 from attncli.notation.last_place import numbers_of
 from attncli.rendering.formats import FORMATS
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection
 from tests.conftest import Attn
 
 PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"
@@ -56,7 +56,7 @@ def test_huge_numbers_are_wrong_and_nothing_more(step: str, huge: str) -> None:
         report = check({step: cells}, W_k=[[1, 0, 0], [0, 1, 0], [0, 0, 1]])
         for row in FORMATS.values():
             if row.reports:
-                assert b"".join(row.reports([report], Selection()))
+                assert b"".join(row.reports([report], ReportSelection()))
     if abs(float(huge)) > 1:
         assert report.first_wrong_step == step
         assert report.findings[step].id != "decimal_point_slip"

@@ -129,7 +129,7 @@ def check(
     from attncli.files.grading import Grading, silent
     from attncli.files.load import Overrides
     from attncli.files.sheets import for_problem
-    from attncli.rendering.selection import Selection
+    from attncli.rendering.selection import ReportSelection
 
     asked = ",".join(ask) if ask else None
     flags = {"ask": asked, "points": points, "decimals": decimals_asked, "tolerance": tolerance}
@@ -139,7 +139,7 @@ def check(
     given = {name: file for name, file in matrices.items() if name not in own}
     overrides = Overrides(marking, own, allow_outside)
     chosen_format = shared.format_name("reports", format_, out)
-    selection = Selection((), decimals, full, quiet, solution=solution)
+    selection = ReportSelection(decimals, full, quiet, solution)
     if problem_only:
         if chosen_format != "table" or out is not None or answers or given:
             raise fail("--problem-only prints a list: it takes no answers, format or file")

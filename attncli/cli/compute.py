@@ -125,7 +125,7 @@ def compute(
     names = tuple(map(key_of, shared.listed(only)))
     overrides = Overrides(shared.problem_options(ctx), matrices, allow_outside)
     selection = Selection(
-        *(names, decimals, full, quiet, why, exact, standalone, reveal),
+        *(decimals, full, names, quiet, why, exact, standalone, reveal),
         heads=",".join(head or ()),
         rows=",".join(rows or ()),
     )

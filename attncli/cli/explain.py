@@ -51,13 +51,13 @@ def explain(
     display = Display(color, theme, not no_pager)
     from attncli.files.load import Overrides
     from attncli.rendering.explanations import Request, lines, requests_of
-    from attncli.rendering.selection import Selection
+    from attncli.rendering.selection import ExplanationSelection
 
     if exact:
         from attncli.explaining.exact import Exact
 
     chosen_format = shared.format_name("explanations", format_)
-    selection = Selection(decimals=decimals, full=full, why=why)
+    selection = ExplanationSelection(decimals, full, why)
     run = Run([input_], Overrides(allow_outside=allow_outside))
     requests: list[Request] = []
     for trace in run.traces():

@@ -14,13 +14,15 @@ from attncli.text.filenames import alike, safe
 
 if TYPE_CHECKING:
     from attncli.files.grading import Student
-    from attncli.rendering.selection import Selection
+    from attncli.rendering.selection import ReportSelection
 
 INDEX = "index.html"
 """The class page."""
 
 
-def written(students: Iterable[Student], folder: str, selection: Selection) -> Iterator[Student]:
+def written(
+    students: Iterable[Student], folder: str, selection: ReportSelection
+) -> Iterator[Student]:
     """Yield the same, after the page of each was written; then write the class page.
 
     Raises:

@@ -12,6 +12,6 @@ def scores(
     no_pager: shared.NoPager = False,
 ) -> None:
     """List score functions, masks and normalisers."""
-    from attncli.rendering.catalogue import catalogue
+    from attncli.rendering.score_tables import score_tables
 
-    write_lines([catalogue()], Display(color, theme, not no_pager))
+    write_lines([score_tables()], Display(color, theme, not no_pager))

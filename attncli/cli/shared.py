@@ -21,7 +21,7 @@ from attncli.text.escapes import visible
 if TYPE_CHECKING:
     from attncli.files.grading import Student
     from attncli.rendering.formats import Kind, Write
-    from attncli.rendering.selection import Selection
+    from attncli.rendering.selection import PageSelection, ReportSelection
 
 
 def _out(pattern: str, what: str) -> Any:
@@ -141,7 +141,7 @@ def _refuse_other_suffix(name: str, kind: Kind, out: str) -> None:
 
 
 def write_format(
-    kind: Kind, name: str, shown: Iterable[Any], selection: Selection, out: str | None
+    kind: Kind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
 ) -> None:
     """Write what is shown in a format, as it comes.
 
@@ -165,7 +165,7 @@ def write_format(
 
 
 def write_reports(
-    name: str, students: Iterable[Student], selection: Selection, out: str | None
+    name: str, students: Iterable[Student], selection: ReportSelection, out: str | None
 ) -> None:
     """Write what was found in answers, as `write_format` does; in many files, one a student.
 

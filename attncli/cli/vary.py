@@ -18,7 +18,7 @@ from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
     from attncli.problem.problem import Problem
-    from attncli.rendering.variants import Row
+    from attncli.rendering.variants import VariantRow
     from attncli.teaching.variants import Variant
 
 UNFAIR = 1
@@ -167,7 +167,7 @@ class Files:
                 for number, student in enumerate(students, 1)
             ]
 
-    def write(self, variants: Iterable["Variant"]) -> Iterator["Row"]:
+    def write(self, variants: Iterable["Variant"]) -> Iterator["VariantRow"]:
         """Write every variant, and yield what is said of it."""
         from attncli.rendering.variants import row_of
 
@@ -178,7 +178,7 @@ class Files:
                 )
                 yield row_of(variant, student, str(path))
             return
-        rows: list[Row] = []
+        rows: list[VariantRow] = []
         sheets: list[bytes] = []
 
         def problems() -> Iterator[bytes]:
@@ -200,7 +200,7 @@ class Files:
         from attncli.rendering.problem_file import problem_file
 
         above = self._above(variant, student)
-        return problem_file(variant.problem, above=above, is_start=False)
+        return problem_file(variant.problem, above=above)
 
     def _sheet(self, variant: "Variant", student: str) -> bytes:
         from attncli.rendering.answer_sheet import answer_sheet

@@ -50,16 +50,20 @@ def worksheet(
         raise fail("a worksheet has no format of its own", hint="use -f, as in -f html, or -o FILE")
     shared.prepare(inputs, out)
     from attncli.files.load import Overrides
-    from attncli.rendering.selection import Selection
+    from attncli.rendering.selection import WorksheetSelection
     from attncli.rendering.worksheet import open_steps
 
     chosen = shared.format_name("worksheets", format_, out)
     if standalone and chosen != "latex":
         message = f"--standalone is for the format latex, not {chosen}"
         raise fail(message, hint="use it with -f latex")
-    selection = Selection(
-        (), decimals, True, quiet, standalone=standalone, is_worksheet=True
-    ).with_blanks(shared.listed(blank), shared.listed(give))
+    selection = WorksheetSelection(
+        *(decimals, True),
+        quiet=quiet,
+        standalone=standalone,
+        blank=shared.listed(blank),
+        give=shared.listed(give),
+    )
     run = Run(inputs, Overrides(allow_outside=allow_outside), keep_going, quiet)
     traces = run.traces(accept=partial(open_steps, selection=selection))
     first = next(traces, None)

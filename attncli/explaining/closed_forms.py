@@ -84,5 +84,5 @@ class _Formulas(Printer):  # type: ignore[misc]  # sympy carries no types
         return formulas[0] if len(formulas) == 1 else tree.Times(tuple(formulas))
 
     def emptyPrinter(self, expr: Any) -> tree.Formula:  # noqa: N802
-        """What has no method of its own stands as sympy writes it."""
+        """Print anything without a method of its own as sympy does."""
         return tree.Words(str(expr))

@@ -100,17 +100,17 @@ class Explanation(Record):
 
     @property
     def formula(self) -> str:
-        """What it is made of, `q_am · k_I`; nothing where it is given."""
+        """The formula, `q_am · k_I`; "" where the problem gives the number."""
         return self.part("formula")
 
     @property
     def numbers(self) -> str:
-        """The same with numbers put in, `1·1 + 1·3 + 3·2`."""
+        """The formula with numbers put in, `1·1 + 1·3 + 3·2`."""
         return self.part("numbers")
 
     @property
     def unfolded(self) -> str:
-        """With steps put in that a hand writes as one, `e^10 / (e^10 + e^11)`; or nothing."""
+        """The numbers with short steps written out, `e^10 / (e^10 + e^11)`; or ""."""
         return self.part("unfolded")
 
     @property
@@ -134,7 +134,7 @@ class Explanation(Record):
 
     @property
     def chain(self) -> Relation:
-        """What stands between the signs of equality, the same thing once."""
+        """The parts between the signs of equality; repeated ones are left out."""
         kept: list[Formula] = []
         for name in CHAIN:
             node = self.nodes.get(name)

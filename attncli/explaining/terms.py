@@ -59,11 +59,11 @@ class Term(Element):
         return Made("at_least_zero", self)
 
     def called(self, symbol: str) -> Term:
-        """The same number, called by a letter in formulas."""
+        """Return the number with a letter that formulas show for it."""
         return Named(self, symbol)
 
     def decides(self, result: object, seen: Sequence[Term], words: str) -> Term:
-        """A number that was chosen because of this one and others."""
+        """Return a number that was chosen because of this one and others."""
         return Chosen(term_of(result), tuple(seen), words)
 
     def __lt__(self, other: Any) -> bool:

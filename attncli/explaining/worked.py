@@ -14,7 +14,7 @@ from attncli.tape.step import ALL, Expression, Part, Step
 from attncli.tape.walk import cut, evaluate, evaluate_part
 
 LARGE = 2_000
-"""From so many numbers on it takes longer to work a step as a whole than the few that are asked."""
+"""Number of cells from which working single cells is faster than working the whole step."""
 
 
 class Worked:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from math import inf
+from math import isinf
 from typing import Any
 
 import numpy as np
@@ -16,35 +16,32 @@ from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import axis_labels, shape_text
 from attncli.rendering.worksheet import instruction, open_steps
-from attncli.tape.cells import Index, matrix_name, place_of
+from attncli.tape.cells import matrix_name, place_of
 from attncli.tape.step import Operation, Step
 from attncli.text.escapes import label_text, visible
 
-SURE = 12
-"""So many significant digits of a float are the same on every machine."""
+SAME_DIGITS = 12
+"""Number of significant digits in which floats agree between machines. Chosen."""
 
 OPEN = "?"
-"""What stands where a number is to be written, and is read as one that was left out."""
+"""The text for a number that is to be written; it is read as one that was left out."""
 
 NOTHING = "~"
-"""What stands where there is no number."""
+"""The text for a cell that has no number."""
 
 
 def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
     """Return every step with so many decimals, rounded half up; whole numbers have none.
 
-    Args:
-        trace: the calculation.
-        decimals: digits after the point.
-        above: a line that stands above it, as a comment.
+    `above` is a comment in the first line.
     """
     rounding = Rounding(decimals=decimals)
 
     def written(numbers: Any) -> Any:
         if isinstance(numbers, list):
             return [written(part) for part in numbers]
-        number = float(f"{numbers:.{SURE}g}")
-        if abs(number) == inf:
+        number = float(f"{numbers:.{SAME_DIGITS}g}")
+        if isinf(number):
             return f"{number}"
         is_whole = number == int(number)
         return f"{rounding.number(number) + 0.0:.{0 if is_whole else decimals}f}"
@@ -65,12 +62,13 @@ def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _yaml(trace: Trace, selection: Selection) -> str:
-    lines = [f"# {visible(trace.problem.title)}"] if trace.problem.title else []
+    title = trace.problem.title
+    lines = [f"# {visible(title)}"] if title else []
     lines += [f"# {instruction(trace)} Each ? is one.", "student:"]
     for step in open_steps(trace, selection).values():
         lines.append(f"# {_about(step)}")
         for name, rows in _open_matrices(step):
-            key = name if name == step.name else f"'{name.replace(chr(39), chr(39) * 2)}'"
+            key = name if name == step.name else "'{}'".format(name.replace("'", "''"))
             lines += [f"{key}: |", *(f"  {' '.join(row)}" for row in rows)]
     return "".join(f"{line}\n" for line in lines)
 
@@ -91,16 +89,12 @@ def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
         for at in np.ndindex(step.array.shape):
             if step.operation.is_blank(*at[-2:]):
                 cells[place_of(step, at)] = NOTHING
-    stack: Iterator[Index] = np.ndindex(value.shape[:-2])
-    yield from ((matrix_name(step, place), cells[place].tolist()) for place in stack)
+    for place in np.ndindex(value.shape[:-2]):
+        yield matrix_name(step, place), cells[place].tolist()
 
 
 def _about(step: Step) -> str:
     """Return the formula of a step, its shape, and the words of its rows and columns."""
-    rows, columns = axis_labels(step)
-    words = [
-        f"{name}: {', '.join(map(label_text, found))}"
-        for name, found in (("rows", rows), ("columns", columns))
-        if found
-    ]
+    labels = zip(("rows", "columns"), axis_labels(step), strict=True)
+    words = [f"{name}: {', '.join(map(label_text, found))}" for name, found in labels if found]
     return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()

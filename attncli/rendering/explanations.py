@@ -12,7 +12,7 @@ from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.rendering.layout import Line, heading_line, plain, wrapped
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ExplanationSelection, Selection
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Step
@@ -26,10 +26,10 @@ if TYPE_CHECKING:
 
 
 class Request(Record):
-    """What is to be explained together: some cells of one step of a trace.
+    """Some cells of one step of a trace, which are explained together.
 
     Attributes:
-        deep: whether to go on to the operands, down to the input.
+        deep: True to go on to the operands, down to the input.
         exact: the exact numbers of the trace, where closed forms are wanted.
     """
 
@@ -40,19 +40,21 @@ class Request(Record):
 
     @property
     def step(self) -> Step:
-        """The step of all cells."""
         return self.cells[0].step
 
     def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
-        """Yield each explanation with how deep it lies below what was asked for.
+        """Yield each explanation with its depth below what was asked for.
 
-        What is part of several cells is explained once. With `full` long sums are written whole
-        and the cells of a large matrix all explained.
+        A cell that is part of several others is explained once. With `full`, long sums are written
+        whole and the cells of a large matrix are all explained.
         """
         explainer = Explainer(self.trace, decimals, full)
         seen: set[tuple[str, Index]] = set()
-        for place in self._shown(full):
-            yield from self._below(explainer, self.step, place, 0, seen)
+        ends = set(product(*(kept(size, full) for size in self.step.value.shape)))
+        for some in self.cells:
+            for place in written(some):
+                if place in ends or not some.is_whole:
+                    yield from self._below(explainer, self.step, place, 0, seen)
 
     def _below(
         self, explainer: Explainer, step: Step, place: Index, depth: int, seen: set[Any]
@@ -64,24 +66,13 @@ class Request(Record):
         if self.exact and (closed := self.exact.formula(self.exact.value(step)[place])):
             found = replace(found, nodes={**found.nodes, "exact": closed})
         yield depth, found
-        if not self.deep:
-            return
-        for index in kept(len(found.sources), explainer.full):
+        for index in kept(len(found.sources), explainer.full) if self.deep else ():
             if index is not None and (source := found.sources[index]).step in self.trace:
                 below = self.trace[source.step]
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
-    def _shown(self, full: bool) -> Sequence[Index]:
-        ends = set(product(*(kept(size, full) for size in self.step.value.shape)))
-        return [
-            place
-            for some in self.cells
-            for place in written(some)
-            if place in ends or not some.is_whole
-        ]
-
     def leaves_out(self, full: bool) -> bool:
-        """Whether cells of the step are left out of a page."""
+        """Return True if a page leaves out cells of the step."""
         is_whole = any(some.is_whole for some in self.cells)
         return is_whole and None in kept(max(self.step.value.shape), full)
 
@@ -89,7 +80,7 @@ class Request(Record):
 def requests_of(
     trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
 ) -> list[Request]:
-    """Return what is to be explained by the names of cells: those of one step in a row together.
+    """Return a request for each name of cells; successive names of one step make one.
 
     Raises:
         InputError: for a name that means nothing in the calculation.
@@ -97,15 +88,15 @@ def requests_of(
     requests: list[Request] = []
     for name in names:
         own, cells = find(name, trace)
-        if requests and requests[-1].step is cells.step:
-            cells_before = requests.pop().cells
-            requests.append(Request(own, (*cells_before, cells), deep, exact))
-        else:
-            requests.append(Request(own, (cells,), deep, exact))
+        is_same = requests and requests[-1].step is cells.step
+        before = requests.pop().cells if is_same else ()
+        requests.append(Request(own, (*before, cells), deep, exact))
     return requests
 
 
-def lines(request: Request, selection: Selection, width: int | None = None) -> Iterator[Line]:
+def lines(
+    request: Request, selection: ExplanationSelection, width: int | None = None
+) -> Iterator[Line]:
     """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
@@ -113,14 +104,14 @@ def lines(request: Request, selection: Selection, width: int | None = None) -> I
     for depth, found in request.found(selection.digits, selection.full):
         yield from _broken("  " * depth, found.pieces, width)
     if request.leaves_out(selection.full):
-        line: Line = [("Cells in the middle are left out; --full shows all.", "faint")]
-        yield from wrapped(line, width)
+        yield from wrapped(
+            [("Cells in the middle are left out; --full shows all.", "faint")], width
+        )
 
 
 def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
-    """Yield the pieces of an explanation on as many lines as they need."""
     name, *rest = pieces
-    line: Line = [(indent, ""), (name, "label")] if indent else [(name, "label")]
+    line: Line = [(indent, ""), (name, "label")]
     used = cell_width(indent + name)
     for piece in rest:
         if width is not None and used + 1 + cell_width(piece) > width:
@@ -131,28 +122,30 @@ def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[L
     yield line
 
 
-def as_table(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
-    """Yield the lines as plain text."""
+def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     return plain(lines(request, selection) for request in requests)
 
 
-def as_json(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
+def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield one object a line: the step, and each cell with its parts and sources."""
     from attncli.rendering.record import json_lines
 
-    records = []
-    for request in requests:
+    def record(request: Request) -> dict[str, Any]:
         step = request.step
-        record: dict[str, Any] = {"title": request.trace.problem.title, "step": step.name}
-        record |= {"formula": step.formula} | ({"why": step.why} if selection.why else {})
-        record["axes"] = list(step.axes)
-        record["cells"] = [_cell(found) for _, found in request.found(selection.digits, full=True)]
-        records.append(record)
-    return json_lines(records)
+        return {
+            "title": request.trace.problem.title,
+            "step": step.name,
+            "formula": step.formula,
+            **({"why": step.why} if selection.why else {}),
+            "axes": list(step.axes),
+            "cells": [_cell(one) for _, one in request.found(selection.digits, full=True)],
+        }
+
+    return json_lines(map(record, requests))
 
 
-def as_latex(requests: Iterable[Request], selection: Selection) -> Iterator[bytes]:
-    """Yield the lines as a displayed formula each, one below the other."""
+def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
+    """Yield a displayed formula for each line, one below the other."""
     from attncli.rendering import latex
 
     texts = []
@@ -163,16 +156,20 @@ def as_latex(requests: Iterable[Request], selection: Selection) -> Iterator[byte
     yield latex.with_scripts("".join(texts)).encode()
 
 
-def as_markdown(requests: Sequence[Request], selection: Selection) -> Iterator[bytes]:
+def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
     """Yield titles and the lines as formulas, items of a list."""
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown
 
-    parts = []
-    for number, request in enumerate(requests):
-        title = markdown.escaped(visible(request.trace.problem.title))
-        is_new = not number or request.trace.problem is not requests[number - 1].trace.problem
-        parts.append(("\n" if number else "") + (f"**{title}**\n\n" if title and is_new else ""))
+    parts: list[str] = []
+    problem = None
+    for request in requests:
+        parts += ["\n"] if parts else []
+        if request.trace.problem is not problem:
+            problem = request.trace.problem
+            parts += (
+                [f"**{markdown.escaped(visible(problem.title))}**\n\n"] if problem.title else []
+            )
         for depth, found in request.found(selection.digits, selection.full):
             parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
     yield "".join(parts).encode()
@@ -207,13 +204,13 @@ def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str
     """Return an explanation in TeX's mathematics, with a sign where lines may be aligned."""
     from attncli.notation.tex import tex
 
-    chain = found.chain
-    name, *parts = (tex(part, escape) for part in chain.parts)
-    signs = [" = "] * (len(parts) - 1) + [r" \approx " if chain.last == "≈" else " = "]
-    text = "".join(sign + part for sign, part in zip(signs, parts, strict=True))
+    name, *parts = (tex(part, escape) for part in found.chain.parts)
+    last = r"\approx" if found.chain.last == "≈" else "="
+    signs = ["="] * (len(parts) - 1) + [last]
+    text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
     if found.reasons:
         reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)
         text += rf"\text{{, as }}{reasons}"
     elif found.given:
         text += r"\ \text{(given)}"
-    return f"{name} {sign}{text.lstrip()}"
+    return f"{name} {sign}{text}"

@@ -1,4 +1,4 @@
-"""The fields of a practice page, and what stands above and beside them, as markup."""
+"""The fields of a practice page, and what is above and beside them, as markup."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCRIPT = Script(
     ("shapes.js", "numbers.js", "judging.js", "practice.js"), ("style.css", "practice.css"), BOX
 )
 
-HINT = (
+PRACTICE_HINT = (
     "A number that you type is judged by its digits: it is right if it is the right number, "
     "rounded to them. Fractions, roots and percentages are read, too: 1/3, sqrt(2), e^2, 14%; in "
     "a cell that is blocked stands -inf. "
@@ -24,7 +24,7 @@ HINT = (
     "way, this page cannot tell: save your answers, and give the file to attn check. "
     "What is not saved is gone when the page is closed."
 )
-"""What stands above the first step, where there is a script."""
+"""Instructions above the first step."""
 
 
 def tools(title: str) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 from attncli.errors import fail
 from attncli.problem.aliases import keys_of
 from attncli.records import Record
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import PageSelection, ReportSelection, Selection
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
@@ -19,11 +19,10 @@ if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
 
 Write: TypeAlias = Callable[..., Iterator[bytes]]
-"""Yields the bytes of a file, from what is shown (traces, graded answers) and a `Selection`.
+"""Yields the bytes of a file, from what is shown (such as traces) and the record that selects.
 
 What is shown may come one by one: a piece is written as soon as it is known, and not kept.
 """
-
 
 Kind: TypeAlias = Literal["traces", "reports", "explanations", "worksheets"]
 """What is written: the column of `Format` that writes it."""
@@ -41,110 +40,68 @@ def _in(place: str) -> Write:
 
 
 def nothing(*_: object) -> Iterator[bytes]:
-    """Stand for the writer of traces that a format has not."""
+    """The writer of traces for a format that has none."""
     return iter(())
 
 
 class Format(Record):
-    """One row of the table.
+    """One row of the table; a writer is None, or for traces `nothing`, where there is none."""
 
-    Attributes:
-        suffixes: which file names mean the format.
-        meaning: what it is for.
-        traces: writes what `attn compute` shows, or is `nothing`.
-        reports: writes what `attn check` shows, or None.
-        explanations: writes what `attn explain` shows, or None.
-        worksheets: writes what `attn worksheet` does, or None.
-        binary: whether the bytes are no text.
-        is_page: whether it is for reading, and may show a part of each step.
-    """
-
-    suffixes: tuple[str, ...]
-    meaning: str
-    traces: Write
-    reports: Write | None = None
-    explanations: Write | None = None
-    worksheets: Write | None = None
-    binary: bool = False
-    is_page: bool = True
+    suffixes: tuple[str, ...]  # which file names mean the format
+    meaning: str  # what it is for
+    traces: Write  # writes what `attn compute` shows
+    reports: Write | None = None  # writes what `attn check` shows
+    explanations: Write | None = None  # writes what `attn explain` shows
+    worksheets: Write | None = None  # writes what `attn worksheet` does
+    binary: bool = False  # whether the bytes are no text
+    is_page: bool = True  # whether it is for reading, and may show a part of each step
 
 
 FORMATS: dict[str, Format] = {
     "table": Format(
-        (".txt",),
-        "every step, for reading",
-        _in("table.traces"),
-        _in("report_table.reports"),
-        _in("explanations.as_table"),
+        (".txt",), "every step, for reading", _in("table.traces"),
+        _in("report_table.reports"), _in("explanations.as_table"),
     ),
     "json": Format(
-        (".json", ".jsonl"),
-        "one object a problem",
-        _in("record.as_json"),
-        _in("grades.as_json"),
-        _in("explanations.as_json"),
-        is_page=False,
+        (".json", ".jsonl"), "one object a problem", _in("record.as_json"),
+        _in("grades.as_json"), _in("explanations.as_json"), is_page=False,
     ),
     "csv": Format(
-        (".csv",),
-        "blocks; with --only STEP the bare numbers",
-        _in("csv.as_csv"),
-        _in("grades.as_csv"),
-        worksheets=_in("answer_sheet.as_csv"),
-        is_page=False,
+        (".csv",), "blocks; with --only STEP the bare numbers", _in("csv.as_csv"),
+        _in("grades.as_csv"), worksheets=_in("answer_sheet.as_csv"), is_page=False,
     ),
     "tsv": Format(
-        (".tsv", ".tab"),
-        "the same with tabs",
-        _in("csv.as_tsv"),
-        _in("grades.as_tsv"),
+        (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
     "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
     "yaml": Format(
-        (".yaml", ".yml"),
-        "one document a problem",
-        _in("record.as_yaml"),
-        worksheets=_in("answer_sheet.as_yaml"),
-        is_page=False,
+        (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
+        worksheets=_in("answer_sheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
     ),
     "markdown": Format(
-        (".md", ".markdown"),
-        "a document with formulas",
-        _in("markdown.traces"),
-        _in("report_markdown.reports"),
-        _in("explanations.as_markdown"),
-        _in("markdown.traces"),
+        (".md", ".markdown"), "a document with formulas", _in("markdown.traces"),
+        _in("report_markdown.reports"), _in("explanations.as_markdown"), _in("markdown.traces"),
     ),
     "gradescope": Format(
-        (".results.json",),
-        "results.json of an autograder, of one student",
-        nothing,
-        _in("gradescope.reports"),
-        is_page=False,
+        (".results.json",), "results.json of an autograder, of one student", nothing,
+        _in("gradescope.reports"), is_page=False,
     ),
     "html": Format(
-        (".html", ".htm"),
-        "one page that explains each number",
-        _in("html.traces"),
-        _in("html.reports"),
-        worksheets=_in("html.traces"),
+        (".html", ".htm"), "one page that explains each number", _in("html.traces"),
+        _in("report_html.reports"), worksheets=_in("html.traces"),
     ),
     "latex": Format(
-        (".tex",),
-        "a fragment, or a document with --standalone",
-        _in("latex.traces"),
-        explanations=_in("explanations.as_latex"),
-        worksheets=_in("latex.traces"),
+        (".tex",), "a fragment, or a document with --standalone", _in("latex.traces"),
+        explanations=_in("explanations.as_latex"), worksheets=_in("latex.traces"),
     ),
-}
+}  # fmt: skip
 
 
 def formats_of(kind: Kind) -> Mapping[str, Format]:
-    """Return the formats that have a writer of a kind."""
     return {name: row for name, row in FORMATS.items() if getattr(row, kind) not in (None, nothing)}
 
 
@@ -210,16 +167,16 @@ def render(
     from attncli.checking.check import Report
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
-    kind: Kind = "reports" if any(isinstance(one, Report) for one in several) else "traces"
+    reports = [one for one in several if isinstance(one, Report)]
+    kind: Kind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
-    names = keys_of(only)
-    points = [name for one in several if isinstance(one, Report) for name in one.marking.points]
-    selection = Selection(
-        *(names, decimals, full, quiet, why),
-        standalone=standalone,
-        reveal=reveal and kind == "traces",
-        points=tuple(dict.fromkeys(points)),
-        solution=solution,
-    )
+    selection: PageSelection
+    if reports:
+        points = dict.fromkeys(name for one in reports for name in one.marking.points)
+        selection = ReportSelection(decimals, full, quiet, solution, tuple(points), keys_of(only))
+    else:
+        selection = Selection(
+            *(decimals, full, keys_of(only), quiet, why), standalone=standalone, reveal=reveal
+        )
     pieces: Iterator[bytes] = getattr(row, kind)(several, selection)
     return b"".join(pieces).decode()

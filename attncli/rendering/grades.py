@@ -1,13 +1,11 @@
-"""Reports for programs and teachers: JSON, and a grade book with a line a student and problem."""
+"""Reports for programs and teachers: JSON, and a grade book with a line per student and problem."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from math import isinf, isnan
 from typing import Any
 
-import numpy as np
-
-from attncli.checking.check import Report
 from attncli.checking.findings import Finding
 from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
@@ -15,7 +13,7 @@ from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
 from attncli.rendering.remarks import places, unreadable, written_texts
 from attncli.rendering.report import label_at
-from attncli.rendering.selection import Selection
+from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import short, why
 from attncli.text.escapes import as_cell, lines_of
 from attncli.text.numbers import every_digit
@@ -23,50 +21,52 @@ from attncli.text.numbers import every_digit
 UNREADABLE = "unreadable"
 
 COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message", *STATUSES)
-POINTS = ("points", "of")
-WORDS = ("said", "comment")
+POINT_COLUMNS = ("points", "of")
+SAID_COLUMNS = ("said", "comment")
 
 
-def as_json(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
-    """Yield one object a student, one a line."""
+def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
+    """Yield one object per student and problem, one a line."""
     del selection
     return json_lines(map(report_record, graded))
 
 
-def as_tsv(graded: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
+def as_tsv(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
     """Yield the grade book with tabs between the cells, none of which holds a tab."""
     return as_csv(graded, selection, TAB)
 
 
-def as_csv(graded: Iterable[Graded], selection: Selection, delimiter: str = ",") -> Iterator[bytes]:
-    """Yield the grade book: a line a student and problem, with points where there are any."""
+def as_csv(
+    graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
+) -> Iterator[bytes]:
+    """Yield the grade book, with points where there are any."""
     steps = [f"points_{name}" for name in selection.points]
-    header = [*COLUMNS, *steps, *(POINTS if steps else ()), *WORDS]
-    yield csv_text([header], delimiter).encode()
+    yield csv_text(
+        [[*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]], delimiter
+    ).encode()
     for one in graded:
-        row = (*grade(one), *(_points(one, selection.points) if steps else ()), *_words(one))
+        row = [*grade(one), *_points(one, selection.points)]
+        row += (
+            ["", ""]
+            if isinstance(one, Unread)
+            else [" ".join(one.said), " ".join(lines_of(one.comment))]
+        )
         yield csv_text([map(as_cell, row)], delimiter).encode()
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
     """Return the points of each step, of all together, and how many there might be."""
+    if not steps:
+        return []
     if isinstance(graded, Unread) or not graded.marking.points:
-        return [""] * (len(steps) + len(POINTS))
+        return [""] * (len(steps) + len(POINT_COLUMNS))
     earned = graded.points
     by_step = [short(earned[name]) if name in earned else "" for name in steps]
     return [*by_step, short(graded.total), short(graded.marking.possible)]
 
 
-def _words(graded: Graded) -> tuple[str, ...]:
-    return (
-        ("", "")
-        if isinstance(graded, Unread)
-        else (" ".join(graded.said), " ".join(lines_of(graded.comment)))
-    )
-
-
 def grade(graded: Graded) -> list[str]:
-    """Return a student's line: one word or number for each of `COLUMNS`."""
+    """Return one word or number for each of `COLUMNS`."""
     if isinstance(graded, Unread):
         message = str(graded.error).partition("\n")[0]
         return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
@@ -78,16 +78,16 @@ def grade(graded: Graded) -> list[str]:
 
 
 def report_record(graded: Graded) -> dict[str, Any]:
-    """Return a report as a plain mapping."""
     if isinstance(graded, Unread):
         named = {"name": graded.name, "problem": graded.title}
         return named | {"verdict": UNREADABLE, "message": str(graded.error)}
-    points: dict[str, dict[str, float]] = {}
+    marking = graded.marking
+    points: dict[str, dict[str, float]] = {}  # of whole steps
     parts: dict[str, dict[str, float]] = {}  # by the names of cells
     for name, earned in graded.points.items():
         found, key = (parts, name) if graded.cells[name] else (points, graded.answers[name])
-        found[key] = {"points": earned, "of": graded.marking.points[name]}
-    return {
+        found[key] = {"points": earned, "of": marking.points[name]}
+    record: dict[str, Any] = {
         "name": graded.name,
         "problem": graded.title,
         "verdict": graded.verdict,
@@ -96,33 +96,30 @@ def report_record(graded: Graded) -> dict[str, Any]:
         "said": list(graded.said),
         "comment": graded.comment,
         "skipped": [{"key": key, "hint": hint} for key, hint in graded.skipped],
-        **_asked(graded),
-        **({"parts": parts} if parts else {}),
-        "counts": graded.counts,
-        "steps": {
-            name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
-            for name, judged in graded.steps.items()
-        },
     }
-
-
-def _asked(report: Report) -> dict[str, Any]:
-    """Return what the marking says of a whole sheet."""
-    marking, found = report.marking, dict[str, Any]()
     if marking.points:
-        found |= {"points": report.total, "of": marking.possible}
+        record |= {"points": graded.total, "of": marking.possible}
     if marking.ask:
-        found["asked"] = list(marking.ask)
-    return found | ({"not_given": report.not_given} if marking.expected else {})
+        record["asked"] = list(marking.ask)
+    if marking.expected:
+        record["not_given"] = graded.not_given
+    if parts:
+        record["parts"] = parts
+    record["counts"] = graded.counts
+    record["steps"] = {
+        name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
+        for name, judged in graded.steps.items()
+    }
+    return record
 
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
     given = None
-    rounding = judged.rounding if isinstance(judged, Compared) else ""
     if isinstance(judged, Misshapen):
         given = judged.mismatch.texts.tolist()
     elif isinstance(judged, Given):
         given = written_texts(judged).tolist()
+    rounding = judged.rounding if isinstance(judged, Compared) else ""
     return {
         "status": judged.status,
         "mistake": None if finding is None else _finding_record(finding),
@@ -134,10 +131,12 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
-    also = [{"id": other.id, "message": other.message} for other in finding.also]
-    record = {"id": finding.id, "message": finding.message, "advice": finding.advice}
-    worked = {"worked": list(finding.worked)} if finding.worked else {}
-    return {**record, **worked, **({"also": also} if also else {})}
+    record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
+    if finding.worked:
+        record["worked"] = list(finding.worked)
+    if finding.also:
+        record["also"] = [{"id": other.id, "message": other.message} for other in finding.also]
+    return record
 
 
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
@@ -162,6 +161,6 @@ def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
 
 
 def _json_number(value: float) -> float | str | None:
-    if np.isnan(value):
+    if isnan(value):
         return None
-    return every_digit(value) if np.isinf(value) else value
+    return every_digit(value) if isinf(value) else value

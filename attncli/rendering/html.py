@@ -4,28 +4,23 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
 
 from attncli.explaining.explain import Explainer
 from attncli.mechanisms.trace import Trace
 from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
-from attncli.records import replace
+from attncli.records import Record, replace
 from attncli.rendering import fields
-from attncli.rendering.markup import matrix_table, page_parts, text, whole_page
+from attncli.rendering.cell_formulas import CellFormulas
+from attncli.rendering.markup import matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
 from attncli.rendering.provenance import PageCells, Source
 from attncli.rendering.selection import Selection
-from attncli.rendering.told import Told
 from attncli.rendering.views import Panel
 from attncli.tape.cells import cell_name
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
-
-if TYPE_CHECKING:
-    from attncli.files.grading import Graded, Unread
-    from attncli.rendering.report import Remark, ReportPage
 
 LARGEST = 1500
 """A step is explained cell by cell where no matrix that takes part has more numbers than this."""
@@ -42,63 +37,37 @@ HINT = (
 LEAST_LINKS = 2
 """Fewer places need no list to jump to them."""
 
-KINDS = {"✗": "wrong", "≈": "near"}
-"""The style of a remark by its sign; that of the others is `right`."""
 
+class Answers(Record):
+    """What a report adds to the page of a problem, as markup.
 
-def reports(shown: Iterable[Graded], selection: Selection) -> Iterator[bytes]:
-    """Yield the page of the problem with a student's answers, for each student in turn."""
-    from attncli.checking.check import Report
-    from attncli.files.grading import Unread
-    from attncli.rendering.report import report_page
+    Attributes:
+        name: the student, as text.
+        above: what is said of the answers as a whole.
+        remarks: what is said of a step, by its name.
+    """
 
-    graded = list(shown)
-    found = [one for one in graded if isinstance(one, Report)]
-    between = [_summary(graded) if len(graded) > 1 else ""]
-    for one in graded:
-        if isinstance(one, Unread):
-            between[-1] += _unread(one)
-        else:
-            between.append("")
-    if not found:
-        yield whole_page("Answers", between[0], Told().data).encode()
-        return
-    said = [report_page(report, selection) for report in found]
-    yield from traces([report.trace for report in found], selection, said, between)
-
-
-def _summary(graded: Sequence[Graded]) -> str:
-    from attncli.rendering.verdicts import Tally
-
-    tally = Tally()
-    for one in graded:
-        tally.add(one)
-    lines = "".join(f"<p>{text(line)}</p>\n" for line in tally.lines())
-    return f"<section>\n{lines}</section>\n"
-
-
-def _unread(one: Unread) -> str:
-    first = str(one.error).partition("\n")[0]
-    line = f'<p class="verdict" dir="auto">? {text(one.name)}: {text(first)}</p>'
-    return f"<section>\n{line}\n</section>\n"
+    name: str
+    above: str
+    remarks: Mapping[str, str]
 
 
 def traces(
     every: Iterable[Trace],
     selection: Selection,
-    said: Sequence[ReportPage] = (),
+    answers: Sequence[Answers] = (),
     between: Sequence[str] = (),
 ) -> Iterator[bytes]:
     """Yield one page of all problems, which needs nothing else.
 
-    `said` is what is said of a student's answers to each problem; `between` is markup that stands
-    before each problem, and after the last.
+    `answers` are those of a student to each problem; `between` is markup before each problem, and
+    after the last.
     """
     shown = list(every)
     titles = [title_of(trace, selection) for trace in shown]
-    names = [page.name for page in said] if said else titles
+    names = [one.name for one in answers] if answers else titles
     headings = [name or f"Problem {number}" for number, name in enumerate(names, 1)]
-    told = Told()
+    formulas = CellFormulas()
     written: list[tuple[Trace, Mapping[Source, int]]] = []
 
     def body() -> Iterator[str]:
@@ -106,24 +75,24 @@ def traces(
             yield '<h1 class="unseen">Attention</h1>\n'
         yield between[0] if between else ""
         links = [(f"problem-{number}", heading) for number, heading in enumerate(headings, 1)]
-        yield _jump(links, "Answers" if said else "Problems")
+        yield _jump(links, "Answers" if answers else "Problems")
         count = 0
         for index, trace in enumerate(shown):
-            writer = _Writer(trace, selection, index, count, said[index] if said else None)
+            writer = _Writer(trace, selection, index, count, answers[index] if answers else None)
             yield f'<article id="problem-{index + 1}">\n'
             yield from writer.parts()
             yield f"</article>\n{between[index + 1] if between else ''}"
-            writer.explain(told)
+            writer.explain(formulas)
             count = writer.shown.last
             if selection.is_worksheet:
                 written.append((trace, writer.shown.by_source()))
 
     def data() -> Mapping[str, object]:
         if not selection.is_worksheet:
-            return told.data
+            return formulas.data
         from attncli.rendering import practice
 
-        return practice.page_data(written, told)
+        return practice.page_data(written, formulas)
 
     script = fields.SCRIPT if selection.is_worksheet else None
     title = next(filter(None, titles), "")
@@ -134,12 +103,12 @@ class _Writer:
     """Writes one problem of a document, which has `index` others and `count` cells before it."""
 
     def __init__(
-        self, trace: Trace, selection: Selection, index: int, count: int, said: ReportPage | None
+        self, trace: Trace, selection: Selection, index: int, count: int, answers: Answers | None
     ) -> None:
         self.trace = trace
         self.page = page_of(trace, replace(selection, why=True))
         self.index = index
-        self.said = said
+        self.answers = answers
         self.shown = PageCells(count)
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
         self.reveal = selection.reveal
@@ -149,7 +118,7 @@ class _Writer:
         """Yield the pieces of the article."""
         yield from self.top()
         if not self.index:
-            yield f'<p class="hint">{fields.HINT if self.page.asked else HINT}</p>\n'
+            yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
         yield _jump(self.links(), f"Steps of problem {self.index + 1}" if self.index else "Steps")
         if self.reveal:  # the script shows the button
             yield '<p class="folds"><button type="button" hidden="hidden"></button></p>\n'
@@ -174,12 +143,8 @@ class _Writer:
             yield f'<p class="notes" dir="auto">{text(line)}</p>\n'
         if self.page.asked:
             yield f'<p class="asked" dir="auto">{text(self.page.asked)}</p>\n'
-        if said := self.said:
-            verdict = f"{said.sign} {text(said.name)}: {text(said.verdict)}"
-            yield f'<p class="verdict" dir="auto">{verdict}</p>\n'
-            for line in filter(None, (said.points, *said.said, *said.missing)):
-                yield f"<p>{text(line)}</p>\n"
-            yield from (f'<p class="notes" dir="auto">“{text(x)}”</p>\n' for x in said.comment)
+        if self.answers:
+            yield self.answers.above
 
     def place(self, name: str) -> str:
         """Return the name of a place in the document: of a step, or of a group of them."""
@@ -210,8 +175,8 @@ class _Writer:
         for figure in entry.figures:
             yield from self.figure(figure)
         for name in names:
-            if self.said and name in self.said.remarks:
-                yield from _remark(self.said.remarks[name])
+            if self.answers:
+                yield self.answers.remarks.get(name, "")
         yield "</details>\n</section>\n" if self.reveal else "</section>\n"
 
     def figure(self, figure: Figure) -> Iterator[str]:
@@ -254,7 +219,7 @@ class _Writer:
 
         return matrix_table(panel.matrix, title, name, numbers, field)
 
-    def explain(self, told: Told) -> None:
+    def explain(self, formulas: CellFormulas) -> None:
         """Tell how each number that is shown was made, or that it is given."""
         known = {**self.trace.inputs, **self.trace.steps}
         shown = self.shown.by_source(LARGEST)
@@ -264,7 +229,7 @@ class _Writer:
         links = {} if self.page.asked else shown  # a field says nothing of a number
         for (name, place), number in shown.items():
             if name in small:
-                told.add(number, self.explainer.explain(small[name], place), links)
+                formulas.add(number, self.explainer.explain(small[name], place), links)
 
 
 def _heading(step: Step) -> str:
@@ -290,31 +255,6 @@ def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
     title = f'<p class="head">{text(name)}</p>' if name else ""
     parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'
-
-
-def _remark(remark: Remark) -> Iterator[str]:
-    """Yield what is said of a step that the student gave."""
-    yield f'<div class="remark {KINDS.get(remark.sign, "right")}">'
-    if remark.aside:
-        yield f"<p>({remark.aside})</p>"
-    if remark.judged.status == "correct":
-        yield "<p>✓ your numbers are right</p>"
-    elif remark.judged.status == "follows":
-        yield f"<p>→ not the right numbers, but worked out correctly from {remark.follows}</p>"
-    for comparison in remark.comparisons:
-        caption = ", ".join(filter(None, ("yours", comparison.words)))
-        table = matrix_table(comparison.yours, text(caption), caption)
-        yield f'<div class="figure"><div class="part">{table}</div></div>'
-    if finding := remark.finding:
-        yield f"<p>✗ <b>{text(finding.message)}</b> {text(finding.advice)}</p>"
-        yield from (f"<p>{text(line)}</p>" for line in finding.worked)
-        yield from (f"<p>{text(said)}</p>" for said, _ in finding.others)
-    yield from (f"<p>✗ {text(line)}</p>" for line in remark.unexplained)
-    if remark.early:
-        sign = "≈" if remark.judged.status == "wrong" else remark.sign  # ✗ is of other numbers
-        yield f"<p>{sign} {text(remark.early)}</p>"
-    yield from (f"<p>≈ {text(line)}</p>" for line in remark.last_digits)
-    yield "</div>\n"
 
 
 def _is_small(step: Step) -> bool:

@@ -1,4 +1,4 @@
-"""A file written piece by piece: a problem at a time, and a large one some lines at a time."""
+"""Files written in pieces: one problem at a time, and of a large matrix some rows at a time."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ENOUGH = 2**16
 
 
 def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
-    """Yield texts as they come, with something between two of them.
+    """Yield texts as they come, with `between` after each but the last.
 
     Halves of characters, as in names of files that are not in UTF-8, become question marks.
     """
@@ -21,7 +21,7 @@ def pieces(texts: Iterable[str], between: str) -> Iterator[bytes]:
 
 
 def in_parts(texts: Iterable[Iterable[str]], between: str) -> Iterator[bytes]:
-    """Yield texts as `pieces` does, each of which comes in parts; small parts are put together."""
+    """Yield texts as `pieces` does; each comes in parts, and small parts are joined."""
     for number, parts in enumerate(texts):
         waiting = [between] if number else []
         size = 0

@@ -1,15 +1,15 @@
-"""The practice page: what its script judges typed numbers by, and tells as a hint.
+"""The data of the practice page: by what its script judges typed numbers, and its hints.
 
 The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
-does for a sheet that holds the numbers of one step. What follows from a student's own earlier
-numbers, and what was rounded on the way, it cannot tell.
+does for a submission that holds the numbers of one step. It cannot tell what follows from a
+student's own earlier numbers, nor what was rounded on the way.
 """
 
 from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -21,13 +21,13 @@ from attncli.checking.right import Right
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
+from attncli.rendering.cell_formulas import CellFormulas
 from attncli.rendering.provenance import Source
-from attncli.rendering.told import Told
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
-KEY = 0x5A
-"""The right numbers are no secret, but not to be read in passing: each byte is changed by this."""
+MASK_BYTE = 0x5A
+"""Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
 CONSTANTS = {
     "rounded": thresholds.ROUNDED,
@@ -46,35 +46,33 @@ CONSTANTS = {
 
 
 def page_data(
-    problems: Sequence[tuple[Trace, Mapping[Source, int]]], told: Told
-) -> Mapping[str, object]:
+    problems: Sequence[tuple[Trace, Mapping[Source, int]]], formulas: CellFormulas
+) -> Mapping[str, str]:
     """Return what the page's script reads.
 
     Args:
-        problems: each with the numbers of the fields by the cells whose numbers are to be written.
-        told: how those are made, for the hints.
+        problems: each with the numbers of the fields, by the cells that are to be written.
+        formulas: how those are made, for the hints.
     """
     fields: dict[int, tuple[int, int]] = {}
     judged, count = [], 0
     for trace, shown in problems:
         steps = {name: trace[name] for name, _ in shown}
-        for name, step in steps.items():
-            for (other, place), number in shown.items():
-                if other == name:
-                    fields[number] = count, int(np.ravel_multi_index(place, step.value.shape))
-            count += 1
-        judged.append(judged_by(trace, steps))
-    return sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **told.data})
+        which = {name: number for number, name in enumerate(steps, count)}
+        for (name, place), number in sorted(shown.items(), key=lambda item: which[item[0][0]]):
+            fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
+        count += len(steps)
+        judged.append(_judged_by(trace, steps))
+    return _sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data})
 
 
-def sealed(data: Mapping[str, Any]) -> dict[str, str]:
-    """Return what the page's script reads, so that nobody reads it in passing."""
+def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
-    return {"sealed": base64.b64encode(bytes(byte ^ KEY for byte in plain)).decode()}
+    return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
 
 
-def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    """Return what the script judges the numbers of some steps by."""
+def _judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
+    """Return the numbers and settings by which the script judges some steps."""
     others = () if trace.unrounded is None else (trace.unrounded,)
     right = Right(trace, others)
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
@@ -88,10 +86,10 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
 
 
 def _of_step(step: Step, right: Right, shifts: Sequence[Right]) -> dict[str, Any]:
-    """Return the right numbers of a step as they stand on paper, and how they are judged.
+    """Return the right numbers of a step as written on paper, and how they are judged.
 
     `readings` are right calculations: the numbers of each, and those of others that are right
-    beside it; one that is `unless` a step was written counts only where it was not.
+    beside it; one that is `unless` a step was written counts only where that step was not.
     """
     readings = [_reading(step, right)]
     if step.name.startswith(SHIFTED):
@@ -121,9 +119,8 @@ def _numbers(value: Array) -> list[float | None]:
     return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
 
 
-def _lines(step: Step, along: int) -> list[list[int]]:
-    """Return the places on paper of the numbers that are parts of one whole each."""
+def _lines(step: Step, along: int) -> Any:
+    """Return the places on paper of the numbers that are parts of one whole each, as lists."""
     places = np.arange(step.array.size).reshape(step.value.shape)
     own = np.moveaxis(step.from_paper(places), along, -1)
-    lines: Iterator[Array] = iter(own.reshape(-1, own.shape[-1]))
-    return [line.tolist() for line in lines]
+    return own.reshape(-1, own.shape[-1]).tolist()

@@ -18,9 +18,8 @@ from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
 from attncli.text.numbers import every_digit
 
-PLAIN = re.compile(r"-?\w(?:[\w ./^*+()-]*[\w)])?")
-"""Text that YAML takes as it is, but for `NULLS`."""
-NULLS = ("null", "Null", "NULL")
+UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
+"""Text that YAML needs no quotes for."""
 
 HEADING = ("title", "notes")
 
@@ -32,33 +31,30 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
     ("normalize", {"temperature": 2}),
     ("round", {"decimals": 2}),
 )
-"""What may follow, with a value to begin with: of each key the first that fits the problem."""
+"""Options to suggest below a problem, with a value: of each key the first that fits it."""
 
 
-def problem_file(
-    problem: Problem, blank: bool = False, above: str = "", is_start: bool = True
-) -> bytes:
+def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
     """Return a problem as commented YAML.
 
     Args:
         problem: made of lists and text, not of arrays.
-        blank: whether a `?` stands in the place of each number of a matrix, a mask's apart.
-        above: a line that stands above it, as a comment.
-        is_start: whether options follow that may be added to it.
+        blank: True for a `?` in the place of each number of a matrix, except a mask's.
+        above: a comment for the first line; options are suggested where there is none.
     """
     keys = [key for key in KEYS if key in problem.given]
     first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
     first[:0] = [f"# {above}"] if above else []
     blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
-    if is_start and (options := [*_options(problem)]):
-        above = "# Without the # before it, each of these is an option that may be used:"
-        blocks.append([above, *options])
+    if not above and (options := [*_options(problem)]):
+        title = "# Without the # before it, each of these is an option that may be used:"
+        blocks.append([title, *options])
     texts = ("".join(f"{line}\n" for line in block) for block in blocks)
     return "\n".join(filter(None, texts)).encode()
 
 
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
-    """Yield the lines of a key: what it means, and its value."""
+    """Yield what a key means, and its value."""
     raw, form = problem.written[key], KEYS[key].form
     array = problem.matrices().get(key)
     size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
@@ -75,7 +71,6 @@ def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
 
 
 def _meaning(problem: Problem, key: str) -> str:
-    """Return what a key means, in a few words; of an open table, what the row does."""
     if key == "kind":
         return f"the mechanism: {', '.join(KINDS)}"
     if key == "score":
@@ -103,7 +98,6 @@ def _is_matrix(raw: object) -> bool:
 
 
 def _flow(raw: Any) -> str:
-    """Return a value as it stands in a line of YAML."""
     if isinstance(raw, dict):
         return f"{{{', '.join(f'{key}: {_flow(part)}' for key, part in raw.items())}}}"
     if isinstance(raw, list | tuple):
@@ -112,13 +106,13 @@ def _flow(raw: Any) -> str:
         return str(raw).lower()
     if isinstance(raw, float):
         return every_digit(raw) if isfinite(raw) else str(raw)
-    if not isinstance(raw, str) or (PLAIN.fullmatch(raw) and raw not in NULLS):
+    if not isinstance(raw, str) or UNQUOTED.fullmatch(raw):
         return str(raw)
     return json.dumps(raw, ensure_ascii=not raw.isprintable())
 
 
 def _options(problem: Problem) -> Iterator[str]:
-    """Yield options that may be added to a problem, each as a comment that tells what it does."""
+    """Yield suggested options, each as a comment with its meaning."""
     lines: dict[str, str] = {}
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:

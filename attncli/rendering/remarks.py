@@ -9,18 +9,10 @@ from itertools import takewhile
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
-from attncli.checking.judged import (
-    CORRECT,
-    LAST_DIGIT,
-    MISSING,
-    ROUNDED_EARLY,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-)
+from attncli.checking.judged import Compared, Given, Judged
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
 from attncli.tape.cells import Index, cell_name
@@ -30,17 +22,16 @@ from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of
 
 MOST_CELLS = 12
-"""How many cells are told one by one before the rest is only counted."""
+"""Maximum number of cells that are named one by one; the others are counted. Chosen."""
 
 MOST_STEPS = 4
 """Maximum number of hidden steps that are named, the last before a wrong one. Chosen."""
 
 MANY_CUT_OFF = 4
-"""Minimum count of numbers that were cut off which are told in one line. Chosen."""
+"""Minimum number of cells that were cut off to be reported in one line. Chosen."""
 
 
 def places(chosen: Array) -> list[Index]:
-    """Return where an array of truth values is true."""
     return [tuple(place) for place in np.argwhere(chosen).tolist()]
 
 
@@ -50,36 +41,38 @@ def _count(cells: Array) -> str:
 
 
 def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterator[str]:
-    """Yield sentences for the wrong numbers that are not what the finding explains.
+    """Yield sentences on the wrong numbers that the finding does not explain.
 
-    `solution` tells whether the reader sees the right numbers.
+    `solution` is True if the reader sees the right numbers.
     """
-    finding = report.findings.get(judged.step.name)
-    wrong, few = judged.codes == WRONG, too_few_digits(judged, report.marking.decimals or 0)
+    step = judged.step
+    finding = report.findings.get(step.name)
+    wrong, few = judged.codes == status.WRONG, too_few_digits(judged, report.marking.decimals or 0)
     if isinstance(judged, Compared) and judged.short is not None:
         wrong &= ~judged.short
-    no_numbers = list(unreadable(judged).items())
     if isinstance(judged, Given) and judged.written.unreadable is not None:
         wrong &= ~judged.written.unreadable
-    if wrong.any() and _is_without_cause(report, judged.step):
-        them = "it" if wrong.sum() == 1 else "them"
-        nothing = f"{_count(wrong)} wrong; no single usual mistake gives {them}."
-        hint = _what_to_compare(report, judged.step, solution)
-        if finding is None and not hint:
-            first = judged.step.on_paper(wrong)
-            hint = f"Work {cell_name(judged.step, places(first)[0])} again first."
-        yield from filter(None, [" ".join(filter(None, ("" if finding else nothing, hint)))])
+    if wrong.any() and _is_unexplained(report, step):
+        hint = _what_to_compare(report, step, solution)
+        if finding is None:
+            them = "it" if wrong.sum() == 1 else "them"
+            first = cell_name(step, places(step.on_paper(wrong))[0])
+            hint = hint or f"Work {first} again first."
+            yield f"{_count(wrong)} wrong; no single usual mistake gives {them}. {hint}"
+        elif hint:
+            yield hint
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
-    yield from (f"{cell_name(judged.step, at)}: {why}" for at, why in no_numbers[:MOST_CELLS])
+    no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable(judged).items()]
+    yield from no_numbers[:MOST_CELLS]
     if len(no_numbers) > MOST_CELLS:
         yield f"… and {len(no_numbers) - MOST_CELLS} more that are no numbers"
 
 
-def _is_without_cause(report: Report, step: Step) -> bool:
-    """Return True for a wrong step of which nobody knows what was done, but perhaps where."""
+def _is_unexplained(report: Report, step: Step) -> bool:
+    """Return True if a step is wrong and no finding says what was done, but perhaps where."""
     finding = report.findings.get(step.name)
-    return report.steps[step.name].has(WRONG) and (finding is None or not finding.what)
+    return report.steps[step.name].has(status.WRONG) and (finding is None or not finding.what)
 
 
 def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
@@ -91,13 +84,13 @@ def _what_to_compare(report: Report, step: Step, solution: bool) -> str:
     together = {
         other.step.name: _hidden_before(report, other.step)
         for other in report.steps.values()
-        if _is_without_cause(report, other.step)
+        if _is_unexplained(report, other.step)
     }
     together = {name: before for name, before in together.items() if {*before} & {*hidden}}
     common = [one for one in hidden if all(one in before for before in together.values())]
     if len(together) > 1 and common:
         if step.name != next(iter(together)):
-            return ""  # said at the first of them
+            return ""  # it is written at the first of them
         both = "both" if len(together) == 2 else "all"
         where = f"{common[-1].name}, which was not handed in"
         return f"{all_of(list(together))} {both} depend on {where}: compare it next."
@@ -139,27 +132,26 @@ def unreadable(judged: Judged) -> dict[Index, str]:
 
 
 def early_words(judged: Compared, strict: bool) -> str:
-    """Return with what rounding on the way numbers are right; strictly, that it was rounded."""
-    early, right = judged.codes == ROUNDED_EARLY, judged.codes == CORRECT
+    """Return which rounding of earlier steps makes numbers right, or that it was done; or ""."""
+    early, right = judged.codes == status.ROUNDED_EARLY, judged.codes == status.CORRECT
     if not early.any():
         return ""
     what = judged.rounding or "something on the way rounded"
     if strict:
         return f"rounded early: {what}"
-    every = (early | right | (judged.codes == MISSING)).all()
+    every = (early | right | (judged.codes == status.MISSING)).all()
     return f"right, with {what}" if every else f"{_count(early)} right, with {what}"
 
 
 def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     """Yield the cells that are off in their last digit, and how they came about.
 
-    Without the solution only the names of the cells are told.
+    Without the solution only the cells are named.
     """
-    step = judged.step
-    codes, texts = step.on_paper(judged.codes), written_texts(judged)
-    units, values = step.on_paper(judged.unit), step.on_paper(judged.written.values)
-    found = places(codes == LAST_DIGIT)
-    expected = step.on_paper(judged.expected)
+    step, off = judged.step, judged.codes == status.LAST_DIGIT
+    texts, values = written_texts(judged), step.on_paper(judged.written.values)
+    units, expected = step.on_paper(judged.unit), step.on_paper(judged.expected)
+    found = places(step.on_paper(off))
     cut_off = all(
         np.trunc(expected[at] / units[at]) * units[at] - values[at] < 1e-9
         and abs(values[at]) <= abs(expected[at])
@@ -174,7 +166,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
         yield f"{cut}{example if solution else ''}"
         return
     note = " (cut off, not rounded)" if cut_off else ""
-    yield f"{_count(codes == LAST_DIGIT)} off in the last digit{note}:"
+    yield f"{_count(off)} off in the last digit{note}:"
     if not solution:
         yield ", ".join(cell_name(step, at) for at in found)
         return
@@ -187,7 +179,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
 
 def _decimals(unit: float) -> str:
     count = round(-np.log10(unit))
-    return f"{count} decimal{'' if count == 1 else 's'}"
+    return f"{count} decimal{'s'[: count != 1]}"
 
 
 def rounded_like(value: float, unit: float) -> str:
@@ -204,5 +196,5 @@ def rounded_like(value: float, unit: float) -> str:
 
 
 def written_texts(judged: Given) -> Array:
-    """Return what was written, as it stands on paper; `_` for a cell that was left out."""
+    """Return what was written, as on paper; `_` for a cell that was left out."""
     return judged.step.on_paper(np.where(judged.written.missing, "_", judged.written.texts))

@@ -1,4 +1,4 @@
-"""The page of a report: what is said of each step that a student gave, and in which order."""
+"""What a report shows of each step that a student gave, and in which order; writers print it."""
 
 from __future__ import annotations
 
@@ -7,165 +7,180 @@ from collections.abc import Iterator, Mapping, Sequence
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.findings import Finding
-from attncli.checking.judged import (
-    CORRECT,
-    LAST_DIGIT,
-    MISSING,
-    ROUNDED_EARLY,
-    WRONG,
-    Compared,
-    Given,
-    Judged,
-)
+from attncli.checking.judged import Compared, Given, Judged
 from attncli.records import Record, replace
 from attncli.rendering.layout import Span
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
-from attncli.rendering.selection import Selection
-from attncli.rendering.verdicts import cells_of, points_by_step, skipped, verdict
+from attncli.rendering.selection import PageSelection
+from attncli.rendering.verdicts import (
+    VERDICT_SIGNS,
+    cells_of,
+    comment_lines,
+    points_by_step,
+    skipped,
+    verdict,
+)
 from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
-from attncli.text.escapes import label_text, lines_of, visible
+from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
 MARKS = {
-    LAST_DIGIT: ("≈", "near"),
-    ROUNDED_EARLY: ("≈", "near"),
-    WRONG: ("✗", "wrong"),
-    MISSING: (" ", "faint"),
+    status.LAST_DIGIT: ("≈", "near"),
+    status.ROUNDED_EARLY: ("≈", "near"),
+    status.WRONG: ("✗", "wrong"),
+    status.MISSING: (" ", "faint"),
 }
-"""The sign and the style of a written number that is not right."""
+"""The mark after a written number that is not right, and its style, by the number's status."""
 
-SIGNS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
-VERDICTS = {"correct": "✓", "incomplete": "…", "wrong": "✗", "empty": "–"}
+SIGN_OF_STATUS = {"last_digit": "≈", "rounded_early": "≈", "follows": "→"}
+"""The sign of a step by its status: ✓ for a right one, and ✗ for a wrong one."""
 
 
 class Comparison(Record):
-    """One of a step's matrices that has a number which is not right.
+    """A matrix of a step that has a number which is not right."""
 
-    Attributes:
-        words: which head or batch it is, or nothing.
-        yours: what the student wrote, with a mark at each number that is not right.
-        others: what the student's earlier numbers give, where that differs; the right numbers.
-        is_wrong: whether a number is wrong, rather than carried on, or rounded otherwise.
-    """
-
-    words: str
-    yours: Matrix
-    others: tuple[Matrix, ...]
-    is_wrong: bool
+    words: str  # which head or batch it is, or ""
+    yours: Matrix  # what the student wrote, with a mark at each number that is not right
+    others: tuple[Matrix, ...]  # what follows from earlier numbers, if it differs; what is right
+    is_wrong: bool  # whether a number is wrong, not only carried forward or rounded otherwise
 
 
 class WrongCell(Record):
-    """One wrong number: the name of its cell, what was written, what is right."""
+    """A wrong number: its cell, what was written, and the right number."""
 
     name: str
     given: str
     right: str
 
 
-class Remark(Record):
-    """What is said of a step that the student gave.
+class Sentence(Record):
+    """A sentence on a step, with the sign before it, or "", and what the student should do."""
 
-    Attributes:
-        report: what was found in all steps.
-        judged: the step and the status of its cells.
-        sign: ✗ for a wrong step, ≈ for one that is right but for a rounding, → for one that
-            follows, or ✓.
-        aside: that a wrong step does not count, or nothing.
-        follows: from what the numbers follow: slips, or only rounding.
-        finding: the mistake, where one is known.
-        unexplained: the sentences for wrong numbers that no known mistake explains.
-        early: with what rounding numbers are right, or that it is what is wrong; or nothing.
-        last_digits: sentences on the numbers that are off in their last digit.
-    """
-
-    report: Report
-    judged: Judged
     sign: str
-    aside: str
-    follows: str
+    text: str
+    advice: str = ""
+
+
+class Remark(Record):
+    """What is shown of a step that the student gave; a text is "" where there is none."""
+
+    step: Step
+    sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right
+    status: str  # of the worst cell
+    aside: str  # that a wrong step does not count
+    follows: str  # what the numbers follow from: "your numbers" or "your rounded numbers"
     comparisons: tuple[Comparison, ...]
     cells: tuple[WrongCell, ...]
-    finding: Finding | None
-    unexplained: tuple[str, ...]
-    early: str
-    last_digits: tuple[str, ...]
+    finding: Finding | None  # the mistake, where one is known
+    unexplained: tuple[str, ...]  # sentences on wrong numbers that no known mistake explains
+    early: str  # which rounding makes numbers right, or that it makes them wrong
+    last_digits: tuple[str, ...]  # sentences on numbers that are off in their last digit
+
+    @property
+    def first_wrong(self) -> str:
+        """The name of the first wrong cell; "" where none is, or the shape is wrong."""
+        return self.cells[0].name if self.cells else ""
+
+    @property
+    def outcome(self) -> str:
+        """Whether the numbers are right, or follow from earlier ones, with a sign; or ""."""
+        return {
+            "correct": "✓ your numbers are right",
+            "follows": f"→ not the right numbers, but worked out correctly from {self.follows}",
+        }.get(self.status, "")
+
+    @property
+    def sentences(self) -> Iterator[Sentence]:
+        """What is said of the step beside its outcome and its numbers, for pages of prose."""
+        if found := self.finding:
+            yield Sentence("✗", found.message, found.advice)
+            yield from (Sentence("", line) for line in found.worked)
+            yield from (Sentence("", said) for said, _ in found.others)
+        yield from (Sentence("✗", line) for line in self.unexplained)
+        if self.early:  # in a wrong step, ✗ belongs to other numbers
+            yield Sentence("≈" if self.status == "wrong" else self.sign, self.early)
+        yield from (Sentence("≈", line) for line in self.last_digits)
 
 
 class ReportPage(Record):
-    """What is shown of the report on a student, `name`, who worked the problem `title`.
+    """What is shown of the report on a student; a text is "" where there is none."""
 
-    Attributes:
-        verdict: the one line that says it all, to stand after the sign, of `VERDICTS`.
-        points: what the steps earn, or nothing.
-        comment: the lines of what the student said.
-        said: a sentence for each thing that was done otherwise, and right.
-        remarks: by the name of the step, for each that has a number.
-        missing: sentences on the cells and the steps that were left out, and on skipped keys.
-    """
-
-    name: str
-    title: str
+    name: str  # of the student
+    title: str  # of the problem
     sign: str
-    verdict: str
+    verdict: str  # the whole report in one line, which is written after its sign
     points: str
-    comment: tuple[str, ...]
-    said: tuple[str, ...]
-    remarks: Mapping[str, Remark]
-    missing: tuple[str, ...]
+    comment: tuple[str, ...]  # the lines of what the student said
+    said: tuple[str, ...]  # a sentence for each thing that was done otherwise, and right
+    remarks: Mapping[str, Remark]  # by the name of the step, for each that has a number
+    missing: tuple[str, ...]  # sentences on what was left out, and on skipped keys
+
+    @property
+    def summary(self) -> list[str]:
+        """The lines below the verdict."""
+        return [*filter(None, [self.points]), *self.said, *self.missing]
 
 
-def report_page(report: Report, selection: Selection) -> ReportPage:
-    """Return what of a report is shown."""
+def report_page(report: Report, selection: PageSelection, solution: bool = True) -> ReportPage:
+    """Return what of a report is shown; without the solution, no number that reveals it."""
     given = [judged for judged in report.steps.values() if judged.status != "missing"]
     return ReportPage(
         visible(report.name),
         visible(report.title),
-        VERDICTS[report.verdict],
+        VERDICT_SIGNS[report.verdict],
         verdict(report),
         points_by_step(report),
         comment_lines(report),
         report.said,
-        {judged.step.name: _remark(report, judged, selection) for judged in given},
+        {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
         tuple(_missing(report)),
     )
 
 
-def comment_lines(report: Report) -> tuple[str, ...]:
-    """Return the lines of what the student said, safe to show."""
-    return tuple(visible(line) for line in lines_of(report.comment) if line.strip())
+def sign_of(report: Report, judged: Judged) -> str:
+    return "✗" if report.is_wrong(judged) else SIGN_OF_STATUS.get(judged.status, "✓")
 
 
-def _remark(report: Report, judged: Judged, selection: Selection) -> Remark:
-    finding = report.findings.get(judged.step.name)
+def _remark(report: Report, judged: Judged, selection: PageSelection, solution: bool) -> Remark:
+    name, sign = judged.step.name, sign_of(report, judged)
+    finding = report.findings.get(name)
     names = list(report.steps)
-    is_after = report.first_wrong_step in names[: names.index(judged.step.name)]
-    counts = judged.step.name in report.wrong_steps
-    # Beside what went wrong in a step its last digits are nothing to speak of.
-    tells_digits = judged.has(LAST_DIGIT) and not (finding and judged.has(WRONG))
+    is_after = report.first_wrong_step in names[: names.index(name)]
+    early = ""
+    near: tuple[str, ...] = ()
+    # Numbers that a mistake gives are not praised for their rounding.
+    if isinstance(judged, Compared) and not (finding and finding.gives_all):
+        early = early_words(judged, report.strict)
+    # Where a mistake is named, last digits do not matter.
+    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT):
+        near = () if finding and judged.has(status.WRONG) else tuple(last_digits(judged, solution))
+    if finding and not solution:
+        hint = finding.what if finding.hint is None else finding.hint
+        finding = replace(finding, what=hint, worked=(), also=())
     return Remark(
-        report,
-        judged,
-        "✗" if report.is_wrong(judged) else SIGNS.get(judged.status, "✓"),
-        "not asked" if report.is_wrong(judged) and not counts else "",
+        judged.step,
+        sign,
+        judged.status,
+        "not asked" if sign == "✗" and name not in report.wrong_steps else "",
         "your numbers" if is_after else "your rounded numbers",
-        tuple(_comparisons(judged, selection, report.strict)),
-        tuple(_wrong_cells(judged, selection.digits)) if isinstance(judged, Given) else (),
+        tuple(_comparisons(judged, selection, report.strict, solution)),
+        tuple(_wrong_cells(judged, selection.digits, solution)),
         finding,
-        tuple(unexplained(report, judged)),
-        # What a mistake gives is not praised for its rounding.
-        early_words(judged, report.strict)
-        if isinstance(judged, Compared) and not (finding and finding.gives_all)
-        else "",
-        tuple(last_digits(judged)) if tells_digits and isinstance(judged, Given) else (),
+        tuple(unexplained(report, judged, solution)),
+        early,
+        near,
     )
 
 
-def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator[Comparison]:
+def _comparisons(
+    judged: Judged, selection: PageSelection, strict: bool, solution: bool
+) -> Iterator[Comparison]:
     """Yield the student's matrix and the right one for each head or batch."""
     if not isinstance(judged, Compared):
         return
@@ -177,31 +192,30 @@ def _comparisons(judged: Judged, selection: Selection, strict: bool) -> Iterator
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     for place in np.ndindex(codes.shape[:-2]):
-        part = codes[place]
-        if np.isin(part, (CORRECT, MISSING)).all():
+        part = np.atleast_2d(codes[place])
+        if np.isin(part, (status.CORRECT, status.MISSING)).all():
             continue
+        is_wrong, is_given = part == status.WRONG, part != status.MISSING
         # A matrix that looks like another one when it is written need not be shown.
-        kept = part == WRONG if (part == WRONG).any() else part != MISSING
-        shown = {"right": right}
-        if (differs[place] & kept).any() and (goes_on[place] & (part != MISSING)).any():
+        kept = is_wrong if is_wrong.any() else is_given
+        shown = {"right": right} if solution else {}
+        if solution and (differs[place] & kept).any() and (goes_on[place] & is_given).any():
             shown = {"from your numbers": from_yours, "right": right}
         others = (
             replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
             for name, v in shown.items()
         )
-        marked = _marked(np.atleast_2d(texts[place]), np.atleast_2d(part))
-        yours = replace(like, name="yours", values=np.zeros_like(np.atleast_2d(part)), cells=marked)
-        words = _slice_words(step, place)
-        is_wrong = (part == WRONG) | ((part == ROUNDED_EARLY) & strict)
-        yield Comparison(words, yours, tuple(others), bool(is_wrong.any()))
+        marked = _marked(np.atleast_2d(texts[place]), part)
+        yours = replace(like, name="yours", values=np.zeros_like(part), cells=marked)
+        counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
+        yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
 
 
 def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     """Return where what follows from the student's numbers looks unlike others when written."""
     unit = np.maximum(judged.unit, 10.0**-digits)
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
-        yours, others = (np.round(x / unit) for x in (judged.yours, numbers))
-    found: Array = yours != others
+        found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
     return found
 
 
@@ -226,12 +240,15 @@ def label_at(step: Step, axis: str, place: int) -> str:
     return labels[place] if place < len(labels) else str(place + 1)
 
 
-def _wrong_cells(judged: Given, decimals: int) -> Iterator[WrongCell]:
+def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[WrongCell]:
+    if not isinstance(judged, Given):
+        return
     step = judged.step
     texts, right = written_texts(judged), step.value
     write = style_of(right, decimals)
-    for at in places(step.on_paper(judged.codes) == WRONG):
-        yield WrongCell(cell_name(step, at), str(texts[at]), write(float(right[at])))
+    for at in places(step.on_paper(judged.codes) == status.WRONG):
+        shown = write(float(right[at])) if solution else ""
+        yield WrongCell(cell_name(step, at), str(texts[at]), shown)
 
 
 def _missing(report: Report) -> Iterator[str]:

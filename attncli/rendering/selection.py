@@ -1,11 +1,11 @@
-"""What of a trace or a report is written, whatever the format."""
+"""What of a trace or a report is written, whatever the format: a record for each kind of page."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from attncli.records import Record, replace
+from attncli.records import Record
 from attncli.text.numbers import DEFAULT_DECIMALS
 
 if TYPE_CHECKING:
@@ -13,53 +13,37 @@ if TYPE_CHECKING:
     from attncli.tape.step import Step
 
 
-class Selection(Record):
-    """What is written.
+class PageSelection(Record):
+    """What every kind of page asks."""
 
-    Attributes:
-        only: the names or symbols of the steps, or patterns such as `d_*`; all by default.
-        decimals: digits after the point; None for every digit in files for programs, and for
-            `DEFAULT_DECIMALS` on pages.
-        full: whether pages show large matrices whole.
-        quiet: whether pages leave out the title and the warnings.
-        why: whether each step says in a sentence why it is done; pages of HTML always do.
-        exact: whether closed forms stand beside the numbers.
-        standalone: whether LaTeX is a complete document.
-        reveal: whether the steps of an HTML page are folded until they are asked for.
-        points: the steps that have points in some problem, each a column of a grade book.
-        solution: whether what students are told has the right numbers.
-        heads: the heads that pages show, such as `1,3-5`; all where it is empty.
-        rows: the rows of queries that pages show, by labels or numbers; all where it is empty.
-        blank: the names or symbols of the steps that a worksheet leaves open; by default all that
-            a hand writes.
-        give: those that a worksheet shows solved nevertheless.
-        is_worksheet: whether a page has room in the place of the numbers of open steps.
-    """
-
-    only: tuple[str, ...] = ()
-    decimals: int | None = None
-    full: bool = False
-    quiet: bool = False
-    why: bool = False
-    exact: bool = False
-    standalone: bool = False
-    reveal: bool = False
-    points: tuple[str, ...] = ()
-    solution: bool = False
-    heads: str = ""
-    rows: str = ""
-    blank: tuple[str, ...] = ()
-    give: tuple[str, ...] = ()
-    is_worksheet: bool = False
-
-    def with_blanks(self, blank: tuple[str, ...], give: tuple[str, ...]) -> Selection:
-        """Return it with the steps that are left open, and those that are not."""
-        return replace(self, blank=blank, give=give)
+    decimals: int | None = None  # digits after the point; None for the default of the format
+    full: bool = False  # whether pages show large matrices whole
 
     @property
     def digits(self) -> int:
-        """The most digits after the point on a page."""
+        """The maximum number of digits after the point on a page."""
         return DEFAULT_DECIMALS if self.decimals is None else self.decimals
+
+
+class ExplanationSelection(PageSelection):
+    """What of explanations is written."""
+
+    why: bool = False  # whether each step says in a sentence why it is done
+
+
+class Selection(PageSelection):
+    """What of a trace is written."""
+
+    only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
+    quiet: bool = False  # whether pages leave out the title and the warnings
+    why: bool = False  # whether each step says why it is done; pages of HTML always do
+    exact: bool = False  # whether closed forms are written beside the numbers
+    standalone: bool = False  # whether LaTeX is a complete document
+    reveal: bool = False  # whether the steps of an HTML page are folded until they are opened
+    heads: str = ""  # the heads that pages show, such as `1,3-5`; "" for all
+    rows: str = ""  # the rows of queries that pages show, by labels or numbers; "" for all
+
+    is_worksheet = False
 
     def steps(self, trace: Trace) -> list[Step]:
         """Return the steps in the order of computation.
@@ -68,6 +52,28 @@ class Selection(Record):
             InputError: for a word that people use for several of the steps.
         """
         return steps_named(self.only, trace) if self.only else [*trace]
+
+
+class WorksheetSelection(Selection):
+    """What of a trace is written with room in the place of the numbers of some steps."""
+
+    blank: tuple[str, ...] = ()  # names or symbols of these steps; () for all that are worked out
+    give: tuple[str, ...] = ()  # those that are shown solved nevertheless
+
+    is_worksheet = True
+
+
+class ReportSelection(PageSelection):
+    """What of reports is written."""
+
+    quiet: bool = False  # whether only the verdict is
+    solution: bool = False  # whether what students read may hold the right numbers
+    points: tuple[str, ...] = ()  # the steps that have points, each a column of a grade book
+    only: tuple[str, ...] = ()  # the steps that a page of HTML shows; () for all
+
+    @property
+    def of_trace(self) -> Selection:
+        return Selection(self.decimals, self.full, self.only, self.quiet)
 
 
 def steps_named(words: Sequence[str], trace: Trace) -> list[Step]:

@@ -1,4 +1,4 @@
-"""What there is to say of the variants of a problem: what they hide, and how alike they are."""
+"""A summary of the variants of a problem: what they hide, and how alike they are."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 
 
-class Row(Record):
-    """What is said of one variant: its number, its student, its file and what it hides."""
+class VariantRow(Record):
+    """What is kept of a `Variant`, whose attributes these are, with its student and its file."""
 
     number: int
     student: str
@@ -31,8 +31,12 @@ class Row(Record):
     form: Form
 
     @property
+    def name(self) -> str:
+        return visible(self.student) if self.student else str(self.number)
+
+    @property
     def words(self) -> str:
-        """What it hides, in words; nothing where it is fair."""
+        """What it hides, in words; "" where it is fair."""
         found = [f"hides {id_} in {at}" for id_, at in self.hidden]
         found += [f"shows {id_} in {at} by one number alone" for id_, at in self.faint]
         found += [f"does not tell {one} from {other}" for one, other in self.alike]
@@ -41,32 +45,33 @@ class Row(Record):
         return "; ".join(found)
 
 
-class Summary(Record):
-    """What is said of all variants.
+def row_of(variant: Variant, student: str, file: str) -> VariantRow:
+    about = (variant.hidden, variant.faint, variant.alike, variant.flaws, variant.shown)
+    return VariantRow(variant.number, student, file, *about, variant.work, variant.form)
 
-    Attributes:
-        seed: from which they were drawn.
-        rows: one a variant, of one problem.
-    """
+
+class Summary(Record):
+    """All variants of a problem that were drawn from a seed."""
 
     seed: int
-    rows: Sequence[Row]
+    rows: Sequence[VariantRow]
 
     @property
     def form(self) -> Form:
-        """What all variants have in common."""
         return self.rows[0].form
 
     @property
-    def unfair(self) -> list[Row]:
+    def unfair(self) -> list[VariantRow]:
         """The variants that hide what others show."""
         return [row for row in self.rows if row.words]
 
-
-def row_of(variant: Variant, student: str, file: str) -> Row:
-    """Return what is said of a variant."""
-    about = (variant.hidden, variant.faint, variant.alike, variant.flaws, variant.shown)
-    return Row(variant.number, student, file, *about, variant.work, variant.form)
+    @property
+    def made_in_some(self) -> dict[str, int]:
+        """How many variants show a mistake, of those that cannot be made in some of the others."""
+        hidden = {id_ for row in self.rows for id_, _ in row.hidden}
+        counts = Counter(id_ for row in self.rows for id_ in row.shown)
+        known = {id_: counts[id_] for id_ in self.form.shown if id_ not in hidden}
+        return {id_: count for id_, count in known.items() if count < len(self.rows)}
 
 
 def table(summary: Summary) -> Iterator[Line]:
@@ -80,103 +85,75 @@ def table(summary: Summary) -> Iterator[Line]:
     yield []
     yield [("work          least  middle    most   given", "label")]
     for name in Work.fields:
-        ends = (f"{number:>8}" for number in (*spread(rows, name), getattr(form.work, name)))
-        yield [(f"{name:<12}", "label"), ("".join(ends).removeprefix(" "), "")]
+        numbers = [getattr(row.work, name) for row in rows]
+        given = getattr(form.work, name)
+        ends = (min(numbers), round(median(numbers)), max(numbers), given)
+        yield [(f"{name:<12}", "label"), ("".join(f"{n:>8}" for n in ends).removeprefix(" "), "")]
     yield []
     if summary.unfair:
         yield [("Not as fair as others; another seed, or more values, may help:", "wrong")]
-        yield from _listed({_name(row): row.words for row in summary.unfair})
+        yield from _listed({row.name: row.words for row in summary.unfair})
     else:
         few = "Every mistake that can be shown is seen in every variant in which it can be made"
         yield [(f"{few}.", "right")]
-    if some := _made_in_some(summary):
-        yield [("Mistakes that cannot be made in every variant:", "title")]
-        yield from _listed({id_: f"in {made} of {count}" for id_, made in some.items()})
-    if form.unseen:
-        yield [("Mistakes that no variant could be made to show:", "title")]
-        yield from _listed(form.unseen)
-    if form.partly:
-        yield [
-            (
-                "Mistakes that show, but not wherever, or however, they are made in these steps:",
-                "title",
-            )
-        ]
-        yield from _listed({id_: all_of(steps) for id_, steps in form.partly.items()})
-    if form.never_apart:
-        yield [
-            ("Mistakes that give the same numbers wherever they are made, in some step:", "title")
-        ]
-        yield from _listed({one: ", ".join(others) for one, others in _beside(form).items()})
+    same: dict[str, list[str]] = {}
+    for one, other in form.never_apart:
+        same.setdefault(one, []).append(other)
+    some = {id_: f"in {made} of {count}" for id_, made in summary.made_in_some.items()}
+    partly = {id_: all_of(steps) for id_, steps in form.partly.items()}
+    never_apart = {id_: ", ".join(others) for id_, others in same.items()}
+    lists = {
+        "cannot be made in every variant": some,
+        "no variant could be made to show": form.unseen,
+        "show, but not wherever, or however, they are made in these steps": partly,
+        "give the same numbers wherever they are made, in some step": never_apart,
+    }
+    for which, found in lists.items():
+        if found:
+            yield [(f"Mistakes that {which}:", "title")]
+            yield from _listed(found)
     if form.fewest:
         flaws = f"{form.fewest} flaw{'s'[: form.fewest != 1]} at least"
         which = "saturated weights, large numbers or warnings"
         yield [(f"Every draw has {flaws}, {which}; other --values may help.", "near")]
 
 
+def _listed(pairs: Mapping[str, str]) -> Iterator[Line]:
+    width = max(map(len, pairs))
+    for name, words in pairs.items():
+        yield [(f"  {name.ljust(width)}  ", "label"), (words, "")]
+
+
 def record(summary: Summary) -> bytes:
     """Return the same as JSON."""
     form = summary.form
-    rows = [
-        {
-            "number": row.number,
-            "student": row.student or None,
-            "file": row.file or None,
-            "hidden": [{"mistake": id_, "step": at} for id_, at in row.hidden],
-            "faint": [{"mistake": id_, "step": at} for id_, at in row.faint],
-            "alike": row.alike,
-            "flaws": row.flaws,
-            "work": _as_dict(row.work),
-        }
-        for row in summary.rows
-    ]
     found: dict[str, Any] = {
         "seed": summary.seed,
         "asked": form.asked,
         "decimals": form.decimals,
         "fair": not summary.unfair,
-        "made_in_some": _made_in_some(summary),
+        "made_in_some": summary.made_in_some,
         "unseen": form.unseen,
         "partly": form.partly,
         "never_apart": form.never_apart,
         "flaws_in_all": form.fewest,
         "given": _as_dict(form.work),
-        "variants": rows,
+        "variants": [
+            {
+                "number": row.number,
+                "student": row.student or None,
+                "file": row.file or None,
+                "hidden": [{"mistake": id_, "step": at} for id_, at in row.hidden],
+                "faint": [{"mistake": id_, "step": at} for id_, at in row.faint],
+                "alike": row.alike,
+                "flaws": row.flaws,
+                "work": _as_dict(row.work),
+            }
+            for row in summary.rows
+        ],
     }
     return f"{json.dumps(found, ensure_ascii=False)}\n".encode()
 
 
-def spread(rows: Sequence[Row], name: str) -> tuple[int, int, int]:
-    """Return the least, the middle and the most of a part of the work."""
-    numbers = [getattr(row.work, name) for row in rows]
-    return min(numbers), round(median(numbers)), max(numbers)
-
-
 def _as_dict(work: Work) -> dict[str, int]:
     return {name: getattr(work, name) for name in Work.fields}
-
-
-def _made_in_some(summary: Summary) -> dict[str, int]:
-    """Return the mistakes that some variants show and in others cannot be made, and in how many."""
-    hidden = {id_ for row in summary.rows for id_, _ in row.hidden}
-    counts = Counter(id_ for row in summary.rows for id_ in row.shown)
-    counts.update(dict.fromkeys(summary.form.shown, 0))
-    less = {id_: n for id_, n in counts.items() if n < len(summary.rows) and id_ not in hidden}
-    return {id_: less[id_] for id_ in summary.form.shown if id_ in less}
-
-
-def _beside(form: Form) -> dict[str, list[str]]:
-    found: dict[str, list[str]] = {}
-    for one, other in form.never_apart:
-        found.setdefault(one, []).append(other)
-    return found
-
-
-def _name(row: Row) -> str:
-    return visible(row.student) if row.student else str(row.number)
-
-
-def _listed(pairs: Mapping[str, str]) -> Iterator[Line]:
-    width = max(map(len, pairs))
-    for name, words in pairs.items():
-        yield [(f"  {name.ljust(width)}  ", "label"), (words, "")]

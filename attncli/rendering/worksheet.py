@@ -10,14 +10,14 @@ from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.aliases import key_of, keys_of
 from attncli.problem.problem import Problem
-from attncli.rendering.selection import Selection, steps_named
+from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 from attncli.text.suggestions import did_you_mean
 
 MOST_OPEN = 10_000
-"""Nobody writes more numbers by hand, and a page of fields for more would be slow."""
+"""Maximum number of numbers to write: a page with more fields would be slow. Chosen."""
 
 
 def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
@@ -25,16 +25,16 @@ def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
 
     Raises:
         InputError: for a word that means no step, a step that is to be open and solved, nothing
-            that is open, or more numbers than anybody writes.
+            that is open, or more numbers than `MOST_OPEN`.
     """
-    if not selection.is_worksheet:
+    if not isinstance(selection, WorksheetSelection):
         return {}
     blank = _named(selection.blank, trace)
     give = _named(selection.give, trace)
     if both := [name for name in blank if name in give]:
         hint = "leave it out of --blank or of --give"
         raise fail(f"{all_of(both)} cannot be blank and given at once", hint=hint)
-    chosen = blank or {step.name: step for step in trace if is_worked(step)}
+    chosen = blank or {step.name: step for step in trace if _is_worked(step)}
     found = {name: step for name, step in chosen.items() if name not in give}
     if not found:
         hint = f"use --blank; the steps are {', '.join(trace.steps)}"
@@ -46,8 +46,8 @@ def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
     return found
 
 
-def is_worked(step: Step) -> bool:
-    """Whether a hand works the numbers of a step; those of an input, renamed or cut, are there."""
+def _is_worked(step: Step) -> bool:
+    """Return False for an input, also one that is renamed or cut into heads."""
     made = step.operation
     if isinstance(made, SplitHeads):
         made = made.operand
@@ -55,12 +55,11 @@ def is_worked(step: Step) -> bool:
 
 
 def instruction(trace: Trace) -> str:
-    """Return what is to be done with a worksheet: with how many digits, for how many points."""
+    """Return what to do with a worksheet: with how many digits, for how many points."""
     marking = trace.problem.marking
-    decimals = marking.decimals
     said = "Write the numbers that are missing"
-    if decimals:
-        said += f", with {decimals} decimal{'s'[: decimals != 1]} where they have more"
+    if count := marking.decimals:
+        said += f", with {count} decimal{'s'[: count != 1]} where they have more"
     if marking.ask:
         said += f"; what counts is {all_of(marking.ask)}"
     points = [f"{name} {number:g}" for name, number in marking.points.items()]
@@ -68,13 +67,14 @@ def instruction(trace: Trace) -> str:
 
 
 def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
-    found: dict[str, Step] = {}
+    """Return the steps that words mean, in the order of computation."""
+    found: set[str] = set()
     for word in words:
         named = steps_named((key_of(word),), trace)
         if not named:
             message = f"there is no step {visible(word)} in this calculation"
             raise fail(message, hint=did_you_mean(word, trace.steps))
-        found.update((step.name, step) for step in named)
+        found.update(step.name for step in named)
     return {step.name: step for step in trace if step.name in found}
 
 
@@ -89,10 +89,10 @@ def worksheet(
     """Return the page of a problem with room in the place of numbers, or the sheet to fill in.
 
     Args:
-        problem: one problem, or several, which stand one after the other.
+        problem: one problem, or several, which are written one after the other.
         format: "html", the practice page, which judges what is typed; "latex" or "markdown", to
             print; "yaml" or "csv", the answer sheet for `check`.
-        blank: the name of the step that is open, or names; by default all that a hand writes.
+        blank: the name of the step that is open, or names; by default all that are worked out.
         give: the name or names of those that are shown solved nevertheless.
         decimals: digits after the point of the numbers that are shown.
         standalone: whether LaTeX is a complete document.
@@ -116,6 +116,7 @@ def worksheet(
     traces = [one if isinstance(one, Trace) else compute(one) for one in several]
     write = FORMATS[format_named(format, "worksheets", binary=False)].worksheets
     assert write is not None  # as the name is of a format that has it
-    selection = Selection(decimals=decimals, standalone=standalone, full=True, is_worksheet=True)
-    pieces = write(traces, selection.with_blanks(keys_of(blank), keys_of(give)))
-    return b"".join(pieces).decode()
+    selection = WorksheetSelection(
+        *(decimals, True), standalone=standalone, blank=keys_of(blank), give=keys_of(give)
+    )
+    return b"".join(write(traces, selection)).decode()

@@ -1,8 +1,8 @@
 """The tape read backwards: the derivatives of a loss as steps, by the chain rule.
 
 Reverse accumulation (Linnainmaa 1970; Rumelhart, Hinton and Williams 1986): the steps are read
-from the last to the first. What a step hands back to each value that it is made of is told by its
-operation (`Operation.derivative`); a value that was used in several places gets the sum.
+from the last to the first. The operation of a step (`Operation.derivative`) gives the
+vector–Jacobian product for each of its operands; a value used in several places gets the sum.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of, evaluate, everywhere, sources, walk
 
 FORWARD, BACKWARD = "forward pass", "backward pass"
-"""What the steps of each are shown under."""
+"""Headings under which the steps of each pass are shown."""
 
 SUM = "It was used in several places, so what comes back from each is added up."
 
@@ -27,8 +27,8 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     """Record the derivative of a loss with regard to each step and input that it depends on.
 
     Each is called `d_` and the name of what it belongs to, and has its axes. Steps are read from
-    the last one to the first; an input follows the first step that is made of it. Where a hand
-    writes a part of a formula in a line of its own (`Operation.line`), so does this.
+    the last one to the first; an input follows the first step that is made of it. A part of a
+    formula that is written in a line of its own on paper (`Operation.line`) becomes a step.
 
     Args:
         tape: has the steps of the forward pass.
@@ -46,14 +46,14 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
 
 
 NOISE = 4.0
-"""By so many times the distance between floats a step of the forward pass may be off."""
+"""Error bound of a step of the forward pass, in units of the distance between floats (chosen)."""
 
 
 class WithoutNoise:
-    """Gives the arrays of backward steps, 0 where that is all that floats can tell.
+    """Gives the arrays of backward steps, with 0 in place of numbers that are rounding errors.
 
-    Derivatives often cancel: those of a row of scores add up to 0. What is left of that is no
-    number that a hand would have. How far each number may be off is carried from step to step.
+    Derivatives often cancel: those of a row of scores add up to 0. What floats leave of that is
+    noise that nobody gets on paper. The error bound of each number is carried from step to step.
     """
 
     def __init__(self) -> None:
@@ -126,7 +126,7 @@ class _Reader:
         return self.tape.record(f"d_{name}", added(parts), why=why, like=value)
 
     def through(self, step: Step, upstream: Step) -> None:
-        """Keep what a step hands back to what it is made of."""
+        """Keep the derivatives of what a step is made of."""
         made = step.operation
         if isinstance(made, Step):
             self.add(made, upstream)
@@ -144,7 +144,7 @@ class _Reader:
                 self._through(operand, operand, fitted(found, operand), step)
 
     def lines(self, expression: Expression, step: Step, is_inner: bool) -> Expression:
-        """Return an expression with those parts of it recorded that a hand writes by themselves.
+        """Return an expression, after recording its parts that are written in lines of their own.
 
         The whole is recorded only where it is part of what follows.
         """

@@ -1,7 +1,7 @@
-"""Decimal arithmetic for operations: what a hand gets before it rounds.
+"""Decimal arithmetic for operations: what somebody gets on paper before rounding.
 
-A hand that adds 0.9 · 0.15 and 0.1 · 0.2 has 0.155, and rounds to 0.16; floats have
-0.15499999999999997. So where steps are rounded, each is worked with decimal elements.
+On paper, 0.9 · 0.15 + 0.1 · 0.2 is 0.155 and rounds to 0.16; floats have 0.15499999999999997.
+So where steps are rounded, each is worked with decimal elements.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import array_of, evaluate
 
 LARGEST = 500_000
-"""A step of more multiplications than about this is no hand's, and is worked with floats."""
+"""Approximate maximum number of multiplications of a step worked in decimal digits (chosen).
+
+Larger steps are not worked on paper, and are worked with floats."""
 
 CONTEXT = Context(prec=50, traps=[])
 
@@ -71,11 +73,11 @@ class Digits(Element):
         return Digits(max(self.decimal, Decimal(0)))
 
     def called(self, symbol: str) -> Digits:
-        """The same number."""
+        """Return the number itself: decimal digits remember no name."""
         return self
 
     def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
-        """The result, whatever was seen."""
+        """Return the result: decimal digits remember no reason."""
         return result
 
 

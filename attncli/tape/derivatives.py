@@ -99,7 +99,7 @@ class Passed(Operation):
 
     @property
     def blocked(self) -> float:
-        """What stands where the forward pass blocked."""
+        """The value at cells that the forward pass blocked."""
         return -np.inf if self.infinite else 0.0
 
     def apply(self, *arrays: Array) -> Array:

@@ -45,7 +45,6 @@ class MatMul(Operation):
 
     @property
     def why(self) -> str:
-        """By what is summed over, and by what the result's columns are."""
         if self.left.trailing[-1] in TOKENS:
             return MIXED
         if self.right.trailing[-1] in TOKENS:
@@ -162,14 +161,14 @@ class Add(Operation):
 
 def added(parts: Sequence[Expression]) -> Expression:
     """Return the sum of one or more matrices; of many, one as deep as a tree, not as a chain."""
-    if len(parts) <= FEW:
+    if len(parts) <= FEW_PARTS:
         return reduce(Add, parts)
     middle = len(parts) // 2
     return Add(added(parts[:middle]), added(parts[middle:]))
 
 
-FEW = 8
-"""So many parts of a sum are added one after the other, as a formula is read."""
+FEW_PARTS = 8
+"""Number of parts of a sum up to which they are added from left to right, as a formula is read."""
 
 
 class Divide(Operation):
@@ -234,7 +233,6 @@ class Scale(Operation):
         return result / self.over if self.over != 1 else result
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """The same factor."""
         yield self.operand, replace(self, operand=upstream)
 
     def notation(self, columns: bool) -> Formula:
@@ -265,7 +263,7 @@ class Tanh(Operation):
         return Call("tanh", (notation_of(self.operand, columns),))
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """What the tangent is taken of, where that is a product or a sum."""
+        """The layout of the argument, where that is a product or a sum, between `tanh(` and `)`."""
         if isinstance(self.operand, Operation) and (inside := self.operand.layout(columns)):
             return ("tanh(", *inside, ")")
         return ()

@@ -14,7 +14,7 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources
 
 Values: TypeAlias = Array | Interval
-"""What a step may hold in a replay, in the layout of its array."""
+"""The values of a step in a replay, in the layout of its array."""
 
 V = TypeVar("V", bound=Values)
 
@@ -23,7 +23,7 @@ Change: TypeAlias = Mapping[str, Expression]
 
 
 class Replay(Generic[V]):
-    """A calculation worked again on numbers of somebody else.
+    """A calculation worked again on other numbers, such as those of a student.
 
     The value of a step, `replay(step)`, is
 

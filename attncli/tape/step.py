@@ -40,7 +40,7 @@ T = TypeVar("T")
 LEADING = ("batch", "head")
 
 Places: TypeAlias = int | str | slice | EllipsisType | Array
-"""What may stand for one axis between the brackets of a step: a label, or an index of NumPy."""
+"""An index of a step along one axis: a label, or an index of NumPy."""
 
 Part = tuple[slice, slice]
 """Some rows and columns of an array."""
@@ -56,14 +56,14 @@ class Operation(Record, eq=False):
     """One small matrix operation: a frozen record of its operands, and a pure function of arrays.
 
     The fields annotated as `Expression` or `Step` are the operands, those annotated as `float` the
-    numbers of its own. `apply` assumes no dtype where a hand assumes none: given elements that
-    carry text or exact numbers it yields the worked formula.
+    numbers of its own. `apply` assumes no dtype where the formula assumes none: given elements
+    that carry text or exact numbers, it yields the worked formula.
     """
 
     blocks: ClassVar[bool] = False  # whether it makes −∞ on purpose
-    unfolds: ClassVar[bool] = False  # whether a hand writes it out again where it is used
+    unfolds: ClassVar[bool] = False  # whether it is written out again where it is used
     pointwise: ClassVar[bool] = False  # whether a number needs only the numbers at its own place
-    line: ClassVar[str] = ""  # the name under which a hand writes it in a line of its own
+    line: ClassVar[str] = ""  # the name of the line of its own in which it is written on paper
 
     operand_fields: ClassVar[tuple[str, ...]] = ()
     float_fields: ClassVar[tuple[str, ...]] = ()
@@ -80,7 +80,7 @@ class Operation(Record, eq=False):
 
     @property
     def leading(self) -> tuple[str, ...]:
-        """Which of the axes batch and head the result has: those of any operand."""
+        """The axes batch and head that the result has: those of any operand."""
         found = {operand.leading for operand in self.operands}
         if len(found) == 1:
             return found.pop()
@@ -94,7 +94,7 @@ class Operation(Record, eq=False):
 
     @property
     def note(self) -> Formula | None:
-        """What the formula's letters stand for here, such as `√d_k = √3 = 1.7321`; or nothing."""
+        """The values of the formula's letters, such as `√d_k = √3 = 1.7321`; or None."""
         return None
 
     @property
@@ -151,7 +151,7 @@ class Operation(Record, eq=False):
         return False
 
     def layout(self, columns: bool) -> tuple[Expression | str, ...]:
-        """Return the operands and signs that a hand lays out beside the result; () for none.
+        """Return the operands and signs that are laid out beside the result; () for none.
 
         With `columns` a token is a column, so the factors of a product change places.
         """
@@ -196,7 +196,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return self.leading + self.swapped(self.trailing)
 
     def swapped(self, items: tuple[T, ...]) -> tuple[T, ...]:
-        """Return something for each trailing axis with the first two changed about on paper."""
+        """Return one item per trailing axis, the first two exchanged where tokens are columns."""
         if not self.columns or len(items) < 2:
             return items
         row, column, *rest = items
@@ -212,7 +212,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return np.array(self.value, dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """What a function of NumPy makes of `value`: `2 * step` and `np.exp(step)` are arrays."""
+        """Apply a function of NumPy to `value`: `2 * step` and `np.exp(step)` are arrays."""
         if any(isinstance(array, Step) for array in options.get("out", ())):
             return NotImplemented  # a step does not change
         arrays = [part.value if isinstance(part, Step) else part for part in inputs]
@@ -277,7 +277,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
         return self._turned(value).reshape(self.array.shape)
 
     def _turned(self, value: Array) -> Array:
-        """Return rows and columns changed about where a token is a column."""
+        """Return the value transposed where a token is a column."""
         if self.columns and len(self.trailing) >= 2:
             return np.swapaxes(value, len(self.leading), len(self.leading) + 1)
         return value
@@ -308,7 +308,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 
     @property
     def note(self) -> Formula | None:
-        """What the letters of its formula stand for; or nothing."""
+        """The values of the letters of its formula; or None."""
         return self.operation.note if isinstance(self.operation, Operation) else None
 
     @property
@@ -329,7 +329,7 @@ class Step(Record, np.lib.mixins.NDArrayOperatorsMixin, eq=False):
 Expression: TypeAlias = Step | Operation
 
 Derivatives: TypeAlias = Iterator[tuple[Expression, Expression]]
-"""Operands (or what these are made of, where a hand passes over them) and derivatives."""
+"""Operands (or what they are made of, where they are not written on paper) and derivatives."""
 
 
 def notation_of(expression: Expression, columns: bool = False) -> Formula:
@@ -348,7 +348,7 @@ def transposed_of(expression: Expression, columns: bool = False) -> Formula:
 
 def _name_of(step: Step, columns: bool, transposed: bool) -> Formula:
     # A matrix that stands as written in either convention (a parameter of a score function)
-    # meets the others turned round in the column convention.
+    # meets the others transposed in the column convention.
     if len(step.trailing) >= 2 and step.columns != columns:
         transposed = not transposed
     return Transpose(named(step.name)) if transposed else named(step.name)

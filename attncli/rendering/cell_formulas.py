@@ -1,8 +1,8 @@
-"""What a page tells of its cells: how each was made, as formulas whose numbers are links.
+"""How the cells of a page were made, as formulas whose numbers are links.
 
-The cells of a matrix are made in the same way, so that their formulas differ in nothing but the
-numbers and the labels. What they share is kept once, as markup with empty elements of the class
-`s`; what fills them, in order, is kept for each cell.
+The formulas of a matrix's cells differ only in numbers and labels. What they share, their shape, is
+kept once, as markup with empty elements of the class `s`; for each cell only the texts that fill
+these elements are kept, in order.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from attncli.rendering.provenance import Source
 from attncli.text.escapes import label_text
 
 
-class Told:
+class CellFormulas:
     """The explanations of a page's cells.
 
     Attributes:
         shapes: the markup of explanations, each with its place in the list.
-        cells: of a cell by its number in the page: the numbers of its sources as runs, the place
-            of its shape, its name, and what fills the rest of the shape. A number that is that of
-            a cell of the page follows the text that shows it.
+        cells: by the number of the cell in the page: the numbers of its sources as runs, the place
+            of its shape, its name, and what fills the rest of the shape. After the text of a number
+            follows the number of the cell that it is, if the page shows that cell.
     """
 
     def __init__(self) -> None:
@@ -36,7 +36,7 @@ class Told:
         self.printed: dict[tuple[str, tree.Pattern], Printed] = {}
 
     def add(self, number: int, found: Explanation, shown: Mapping[Source, int]) -> None:
-        """Tell how a cell was made; `shown` gives the numbers of the page's cells."""
+        """Add how a cell was made; `shown` gives the numbers of the page's cells."""
         printer = _Shape(shown, self.printed)
         shape = "".join(_lines(printer, found))
         which = self.shapes.setdefault(shape, len(self.shapes))
@@ -46,7 +46,6 @@ class Told:
 
     @property
     def data(self) -> Mapping[str, object]:
-        """What the page's script reads."""
         return {"shapes": list(self.shapes), "cells": self.cells}
 
 
@@ -80,7 +79,7 @@ class _Place(Record):
 
 
 class _Shape(MathML):
-    """Prints formulas without their numbers and words, which are kept in `fills`."""
+    """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
     def __init__(
         self,
@@ -106,7 +105,7 @@ class _Shape(MathML):
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
-            # A sign that stands first is taken for one of a single operand, without this.
+            # Without this, MathML takes a sign that comes first for that of a negative number.
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
@@ -134,7 +133,7 @@ class _Shape(MathML):
 
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
         if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
-            return self._number(formula, "({})")  # the same shape as without a sign
+            return self._number(formula, "({})")  # the shape of a positive number
         if isinstance(formula, tree.Slot):
             form = "{}" if binds_enough(NEGATIVE, binds, first) else "({})"
             self.fills.append(_Place(formula.index, form))
@@ -164,7 +163,7 @@ class _Shape(MathML):
 
 
 def runs(numbers: Sequence[int]) -> str:
-    """Return rising numbers as runs.
+    """Return increasing numbers as runs.
 
     >>> runs([1, 2, 3, 7])
     '1-3 7'

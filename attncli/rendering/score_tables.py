@@ -11,7 +11,7 @@ from attncli.rendering.layout import Line
 from attncli.text.widths import cell_width
 
 
-def catalogue() -> Iterator[Line]:
+def score_tables() -> Iterator[Line]:
     """Yield the lines of `attn scores`."""
     yield [("score: how alike a query q and a key k are", "title")]
     lines = _columns([(name, row.formula, row.source) for name, row in SCORES.items()])

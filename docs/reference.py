@@ -1,0 +1,138 @@
+"""Write `reference.md`, which lists commands, keys, steps, formats: `python docs/reference.py`."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from unittest import mock
+
+import attncli
+from attncli.cli.commands import SUMMARIES
+from attncli.cli.main import run
+from attncli.cli.manual import STATUSES, VARIABLES
+from attncli.problem.keys import KEYS
+from attncli.problem.kinds import KINDS
+from attncli.rendering.formats import FORMATS, Kind, formats_of
+from attncli.tape.words import ALIASES
+
+PAGE = Path(__file__).with_suffix(".md")
+SAMPLES = PAGE.parents[1] / "sample_inputs"
+
+START = """# Reference
+
+Every command with its flags, every key of a problem file, every step and every format. This page is
+written by `docs/reference.py` from the tables of the program.
+"""
+
+STEPS_OF = {
+    "self": "softcap_bias",
+    "self with a mask": "mask_causal",
+    "self, several heads": "heads_cut",
+    "pooling": "pooling_relation",
+    "co_attention": "co_attention",
+    "recurrent": "recurrent",
+    "the backward pass": "gradient",
+}
+"""The samples whose steps are listed, by what they show."""
+
+WRITERS: dict[Kind, str] = {
+    "traces": "compute",
+    "reports": "check",
+    "explanations": "explain",
+    "worksheets": "worksheet",
+}
+"""The command that shows what each writer of a format writes."""
+
+
+def text() -> str:
+    """Return the whole page."""
+    parts = (commands, keys, scores, steps, formats, statuses)
+    return START + "".join(f"\n{line}\n" for part in parts for line in part())
+
+
+def commands() -> Iterator[str]:
+    """Yield the help of each command."""
+    yield "## Commands"
+    for name in SUMMARIES:
+        yield f"### attn {name}"
+        yield f"```text\n{printed(name, '--help').rstrip()}\n```"
+
+
+def keys() -> Iterator[str]:
+    """Yield a row for each key: its meaning, the kinds that have it, its shape and its default."""
+    yield "## Keys of a problem file"
+    rows = []
+    for name, key in KEYS.items():
+        shapes = {kind: row.shapes.get(name) for kind, row in KINDS.items() if name in row.keys}
+        shape = next((f"({', '.join(shape)})" for shape in shapes.values() if shape), "")
+        kinds = "every kind" if len(shapes) == len(KINDS) else ", ".join(shapes)
+        default = key.default if isinstance(key.default, str | int) and key.default != "" else ""
+        rows.append((f"`{name}`", key.meaning, shape.replace("*", "·"), kinds, str(default)))
+    yield table(("key", "meaning", "shape", "kinds", "default"), rows)
+    yield table(("kind", "meaning"), [(f"`{name}`", row.meaning) for name, row in KINDS.items()])
+
+
+def scores() -> Iterator[str]:
+    """Yield the score functions, masks and normalisers."""
+    yield "## Score functions, masks, normalisers"
+    yield f"```text\n{printed('scores').rstrip()}\n```"
+
+
+def steps() -> Iterator[str]:
+    """Yield the steps of some samples with their formulas, in the order of calculation."""
+    yield "## Steps"
+    yield (
+        "The names of the steps are arguments of `--only` and `attn explain`, keys of answers,\n"
+        "and names in every format. A step that changes nothing is left out. The table lists the\n"
+        "steps of some samples, with `h_1` and the like as examples of those called by their time:"
+    )
+    rows: dict[str, tuple[str, ...]] = {}
+    for title, sample in STEPS_OF.items():
+        for step in attncli.compute(attncli.load(SAMPLES / f"{sample}.yaml")):
+            if not step.name.endswith(("_2", "_3")):  # the later times of a recurrent problem
+                rows.setdefault(step.name, (f"`{step.name}`", step.formula, title))
+    yield table(("step", "formula", "kind"), list(rows.values()))
+    yield "Case, blanks and underscores do not matter in these other names of steps:"
+    yield table(
+        ("step", "other names"), [(f"`{name}`", ", ".join(ALIASES[name])) for name in ALIASES]
+    )
+
+
+def formats() -> Iterator[str]:
+    """Yield a row for each format: the suffixes that mean it, and the commands that write it."""
+    yield "## Formats"
+    rows = []
+    for name, row in FORMATS.items():
+        written = [command for column, command in WRITERS.items() if name in formats_of(column)]
+        suffixes = ", ".join(f"`{suffix}`" for suffix in row.suffixes)
+        rows.append((f"`{name}`", row.meaning, suffixes, ", ".join(written)))
+    yield table(("format", "what is written", "suffixes", "commands"), rows)
+
+
+def statuses() -> Iterator[str]:
+    """Yield the exit statuses and the environment variables."""
+    yield "## Exit statuses"
+    yield table(("status", "meaning"), [(str(n), text) for n, text in STATUSES.items()])
+    yield "## Environment variables"
+    yield table(("variable", "meaning"), [(f"`{n}`", text) for n, text in VARIABLES.items()])
+
+
+def table(heading: tuple[str, ...], rows: Sequence[tuple[str, ...]]) -> str:
+    """Return a table of Markdown."""
+    lines = [heading, ("---",) * len(heading), *rows]
+    return "\n".join(f"| {' | '.join(c.replace('|', chr(92) + '|') for c in x)} |" for x in lines)
+
+
+def printed(*arguments: str) -> str:
+    """Return what a command prints."""
+    out = io.TextIOWrapper(io.BytesIO(), encoding="utf-8")
+    with contextlib.redirect_stdout(out), mock.patch.dict("os.environ", {"COLUMNS": "80"}):
+        run(arguments)
+    out.seek(0)
+    return out.read()
+
+
+if __name__ == "__main__":
+    PAGE.write_text(text(), encoding="utf-8")
