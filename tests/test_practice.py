@@ -235,7 +235,7 @@ def survey(count: int, seed: int) -> tuple[Counter[str], list[str]]:
             continue
         trace = attncli.compute(problem)
         for name, texts, sorts in sheets:
-            data = attncli.rendering.practice.judged_by(trace, {name: trace[name]})
+            data = attncli.rendering.practice._judged_by(trace, {name: trace[name]})
             sheet = {
                 "step": data["steps"][name],
                 "texts": texts,
