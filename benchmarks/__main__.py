@@ -17,6 +17,7 @@ PARTS = {
     "engine.py": (["--quick"], []),
     "files.py": (["--quick"], []),
     "classes.py": (["30"], ["300"]),
+    "pages.py": ([], []),
     "streams.py": (["3", "500", "300"], ["5", "2000", "3000"]),
 }
 """What is run, with its arguments: quick, and whole."""

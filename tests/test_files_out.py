@@ -24,7 +24,7 @@ from attncli.rendering import pieces, record
 from attncli.rendering.formats import FORMATS, Kind, format_named, formats_of
 from attncli.rendering.selection import Selection
 from attncli.text.filenames import alike, safe
-from attncli.text.numbers import every_digit, floats, rounded, style_of, texts
+from attncli.text.numbers import every_digit, floats, number_text, rounded, style_of, texts
 from attncli.tiles import tile_loop, tiled
 from tests.conftest import SAMPLE_FILES, SAMPLES, TYPICAL_SAMPLES, Attn
 
@@ -461,7 +461,7 @@ def test_numbers_are_rounded_by_their_exact_value(
     ],
 )
 def test_a_power_of_ten_has_ties_of_its_own(number: float, expected: str) -> None:
-    assert style_of(np.array([number]), 3)(number) == expected
+    assert style_of(np.array([number]), 3)(number) == number_text(number, 3) == expected
 
 
 @given(

@@ -49,7 +49,7 @@ def test_the_values_of_weighted_sums_are_found(path: Path) -> None:
         page = page_of(trace, Selection(full=True))
         sums = []
         for entry in page.entries:
-            for one in [one for figure in entry.figures for one in figure.sums]:
+            for one in [one for figure in entry.figures for one in figure.sums()]:
                 name = subscripted(one.letter, one.word)
                 assert find_cells(name, trace.steps, trace.inputs).step in entry.steps
                 sums.append(one)

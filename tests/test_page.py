@@ -17,8 +17,8 @@ import attncli
 from attncli.checking.check import check
 from attncli.files.submissions import load_answers
 from attncli.notation.text import text
-from attncli.rendering.blocks import Matrix, cell_text
 from attncli.rendering.formats import FORMATS, formats_of
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Figure, Page, page_of
 from attncli.rendering.report import report_page
 from attncli.rendering.selection import ReportSelection, Selection
@@ -82,7 +82,7 @@ READERS: dict[str, Callable[[str], Iterator[Row]]] = {
 
 def rows(panel: Panel) -> list[Row]:
     n, m = panel.matrix.values.shape
-    return [row_of([cell_text(panel.matrix, i, j) for j in range(m)]) for i in range(n)]
+    return [row_of([panel.matrix.text(i, j) for j in range(m)]) for i in range(n)]
 
 
 def results(figure: Figure) -> list[list[Row]]:
@@ -172,7 +172,7 @@ def test_a_parameter_in_columns_is_turned_round_like_its_name() -> None:
 
 def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
     """In 50 columns the names X, W_q and Q push the product over the edge."""
-    from attncli.rendering.blocks import plain
+    from attncli.rendering.layout import plain
     from attncli.rendering.table import lines
 
     trace = attncli.compute(attncli.load(str(SAMPLES / "heads_cut.yaml")))
@@ -204,7 +204,10 @@ def test_commands_accept_the_formats_of_their_column(attn: Attn) -> None:
 @pytest.mark.parametrize(
     ("form", "absent"),
     [
-        ("json", ("page", "views", "blocks", "table", "markdown", "latex", "html", "report")),
+        (
+            "json",
+            ("page", "views", "layout", "matrix", "table", "markdown", "latex", "html", "report"),
+        ),
         ("markdown", ("table", "latex", "html", "markup", "report", "record")),
         ("html", ("table", "latex", "markdown", "report", "record")),
         ("table", ("markdown", "latex", "html", "markup", "report", "documents", "record")),

@@ -24,9 +24,9 @@ from attncli.checking.judged import LAST_DIGIT, WRONG, Compared
 from attncli.checking.submission import submission_of
 from attncli.files.grading import Unread
 from attncli.records import replace
-from attncli.rendering.blocks import plain_text
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
+from attncli.rendering.layout import plain_text
 from attncli.rendering.remarks import last_digits
 from attncli.rendering.report_table import pages
 from attncli.rendering.selection import ReportSelection

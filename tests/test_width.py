@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.rendering.blocks import plain_text
+from attncli.rendering.layout import plain_text
 from attncli.rendering.selection import Selection
 from attncli.rendering.table import lines
 from attncli.text.widths import cell_width

@@ -1,4 +1,4 @@
-"""What elements that explain themselves are told, where a plain function of numbers is silent.
+"""Elements of arrays that remember how they were made, and hooks that tell them why.
 
 An operation on floats returns a 0 and forgets why. Given an array of objects (worked formulas),
 these functions let each element remember what decided it; floats pass through as they are.

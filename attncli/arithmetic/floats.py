@@ -20,7 +20,7 @@ SPLITTER = {8: 134217729.0, 4: 4097.0}
 
 
 FEW = 256
-"""So many numbers are done faster one by one than by operations on arrays."""
+"""Up to this number of elements, Python is faster than operations on arrays."""
 
 
 def all_finite(array: Array) -> bool:
@@ -30,7 +30,7 @@ def all_finite(array: Array) -> bool:
 
 
 MANY = 2**18
-"""So many numbers are summed at a time: 2 MiB, about what a processor's cache holds."""
+"""Maximum number of elements that are summed at a time: 2 MiB, about a processor's cache."""
 
 
 @cache

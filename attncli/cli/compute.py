@@ -24,7 +24,7 @@ from attncli.records import EMPTY
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
-    from attncli.rendering.blocks import Line
+    from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
 INPUTS_HELP = "YAML, JSON, CSV or NPZ files; - is standard input."

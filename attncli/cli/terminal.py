@@ -16,7 +16,7 @@ from attncli.records import Record
 if TYPE_CHECKING:
     from rich.style import Style
 
-    from attncli.rendering.blocks import Line
+    from attncli.rendering.layout import Line
 
 BLACK_TEXT_FROM = 110
 """Brightness of a background, of 255, from which on black text is easier to read than white."""
@@ -89,7 +89,7 @@ def write_lines(pages: Iterable[Iterable[Line]], display: Display) -> None:
         ReaderWentAwayError: if the reader of standard output is gone.
     """
     from attncli.cli.pager import paged
-    from attncli.rendering.blocks import plain, plain_text
+    from attncli.rendering.layout import plain, plain_text
 
     is_plain = not is_coloured(display.color)
     write = plain_text if is_plain else partial(_coloured, _styles(display.theme))

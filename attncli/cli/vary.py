@@ -193,7 +193,7 @@ def _print_summary(
     summary: "Summary", format_: str | None, out: str | None, display: Display
 ) -> None:
     """Print the table of the variants, on standard error if standard output has the variants."""
-    from attncli.rendering.blocks import plain_text
+    from attncli.rendering.layout import plain_text
     from attncli.rendering.variants import record, table
 
     if format_ == "json":

@@ -7,7 +7,8 @@ them; no operation or method has code of its own here.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import count
 from typing import TypeAlias
 
 import numpy as np
@@ -15,19 +16,42 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.errors import fail
 from attncli.explaining.formulas import FormulaOf, name_of
-from attncli.explaining.terms import Chosen, Constant, Leaf, Named, Term, found, replaced
+from attncli.explaining.terms import (
+    Chosen,
+    Constant,
+    Leaf,
+    Named,
+    Term,
+    evaluated,
+    found,
+    replaced,
+    structure,
+)
 from attncli.explaining.worked import Worked, shortest
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import pieces, text
-from attncli.notation.tree import Formula, Listed, Name, Number, Phrase, Relation, Words
+from attncli.notation.tree import (
+    Filled,
+    Formula,
+    Listed,
+    Name,
+    Number,
+    Pattern,
+    Phrase,
+    Plus,
+    Relation,
+    Slot,
+    Times,
+    Words,
+)
 from attncli.records import Record
-from attncli.tape.cells import Index, at_of, cell, cell_name, place_of
+from attncli.tape.cells import Index, at_of, cell, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Operation, Step
 from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
-from attncli.text.numbers import DEFAULT_DECIMALS, TOO_LONG, style_of
+from attncli.text.numbers import DEFAULT_DECIMALS, number_text
 
 MOST_NAMES = 4
 """A sum of the names of more cells than this is shown with its middle left out."""
@@ -114,7 +138,7 @@ class Explanation(Record):
         kept: list[Formula] = []
         for name in CHAIN:
             node = self.nodes.get(name)
-            if node is not None and not (kept and text(node) == text(kept[-1])):
+            if node is not None and not (kept and _is_same(node, kept[-1])):
                 kept.append(node)
         return Relation(tuple(kept), "≈" if "unrounded" in self.nodes else "=")
 
@@ -135,6 +159,18 @@ class Explanation(Record):
 
 
 CHAIN = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
+
+
+def _is_same(one: Formula, other: Formula) -> bool:
+    """Return whether two parts of a chain are the same text."""
+    if isinstance(one, Filled) and isinstance(other, Filled) and one.pattern is other.pattern:
+        pairs = zip(one.numbers, other.numbers, strict=True)
+        return all(a.text == b.text for a, b in pairs)
+    if isinstance(one, Filled) or isinstance(other, Filled):
+        return False
+    # The text of a sum or a product is never that of a cell or a number.
+    are_several = [isinstance(part, Plus | Times) for part in (one, other)]
+    return are_several[0] == are_several[1] and text(one) == text(other)
 
 
 def explain(
@@ -240,13 +276,16 @@ class Explainer:
         self.full = full
         self.columns = trace.problem.columns
         self.worked = Worked()
+        self.patterns: dict[object, tuple[Pattern, list[int]]] = {}
+        self.numbers: dict[tuple[Term, int], Number] = {}
 
     def explain(self, step: Step, place: Index, own: bool = True) -> Explanation:
         """Explain the cell at a place on paper; its number is the step's own, or the one found."""
         term = self.worked.term(step, at_of(step, place))
         value = shortest(step.array[at_of(step, place)]) if own else term.value
         result = number_text(value, self.decimals)
-        sources = tuple(self._sources(step, term))
+        told = [*found(term, (Leaf, Named, Chosen))]
+        sources = tuple(self._sources(step, term, told))
         ends = {"name": cell(step, place), "result": Number(result)}
         if step.operation is None or step.is_given:
             return Explanation(ends | {"numbers": ends["result"]}, sources, given=True, value=value)
@@ -255,11 +294,11 @@ class Explainer:
         parts = {
             "formula": self._names(term),
             "numbers": self._numbers(term, unrounded or result),
-            "unfolded": self._unfolded(term, unrounded or result),
+            "unfolded": self._unfolded(term, unrounded or result) if _has_short(told) else None,
             "unrounded": Number(unrounded) if unrounded else None,
         }
         nodes = ends | {name: node for name, node in parts.items() if node is not None}
-        return Explanation(nodes, sources, tuple(self._reasons(term)), value=value)
+        return Explanation(nodes, sources, tuple(self._reasons(told)), value=value)
 
     def _names(self, term: Term) -> Formula | None:
         """Return the formula of a cell, with the names of cells."""
@@ -271,57 +310,81 @@ class Explainer:
     def _unfolded(self, term: Term, result: str) -> Formula | None:
         """Return the numbers with those steps put in that a hand writes as one; or nothing."""
         unfolded = self._unfold(term)
-        if unfolded is term or not self._prints(unfolded, MOST_DIGITS, result):
+        leaves: list[Term] = []
+        structure(unfolded, leaves)
+        numbers = [self._number(leaf, MOST_DIGITS) for leaf in leaves]
+        if unfolded is term or not self._prints(unfolded, numbers, result):
             return None
         return self._numbers(unfolded, result)
 
     def _numbers(self, term: Term, result: str) -> Formula:
         """Return the formula with numbers put in, with digits enough to give the result."""
-        digits = next(
-            (d for d in range(self.decimals, MOST_DIGITS) if self._prints(term, d, result)),
-            MOST_DIGITS,
-        )
-        most = np.inf if self.full else LIMIT
-        return FormulaOf(lambda part: _number(part, digits), most, columns=self.columns)(term)
+        leaves: list[Term] = []
+        key = structure(term, leaves)
+        for digits in range(self.decimals, MOST_DIGITS + 1):
+            numbers = [self._number(leaf, digits) for leaf in leaves]
+            if digits == MOST_DIGITS or self._prints(term, numbers, result):
+                break
+        if key not in self.patterns:
+            self.patterns[key] = self._pattern(term)
+        pattern, shown = self.patterns[key]
+        filled = Filled(pattern, tuple(numbers[i] for i in shown))
+        is_one = not shown or isinstance(pattern.formula, Slot)
+        return filled.formula if is_one else filled
 
-    def _prints(self, term: Term, digits: int, result: str) -> bool:
-        """Whether numbers of so many digits give what is printed as the result."""
-        shown = replaced(term, lambda part: Constant(as_float(number_text(part.value, digits))))
+    def _pattern(self, term: Term) -> tuple[Pattern, list[int]]:
+        """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
+        places = count()
+        numbered = replaced(term, lambda part: Named(part, str(next(places))))
+        shown: list[int] = []
+
+        def slot(part: Leaf | Named) -> Formula:
+            assert isinstance(part, Named)  # as all are now
+            shown.append(int(part.symbol))
+            return Slot(len(shown) - 1)
+
+        most = np.inf if self.full else LIMIT
+        return Pattern(FormulaOf(slot, most, columns=self.columns)(numbered)), shown
+
+    def _prints(self, term: Term, numbers: Sequence[Number], result: str) -> bool:
+        """Whether numbers as written give what is printed as the result."""
+        shown = evaluated(term, (as_float(number.text) for number in numbers))
         _, _, exponent = result.partition("e")
         unit = 10.0 ** (int(exponent or 0) - self.decimals)
         wanted = as_float(result)
-        return shown.value == wanted or abs(shown.value - wanted) <= unit / 2
+        return shown == wanted or abs(shown - wanted) <= unit / 2
 
     def _unfold(self, term: Term) -> Term:
         """Return a term with the leaves replaced whose steps are short ways to write."""
 
         def rule(part: Term) -> Term:
-            made = part.step.operation if isinstance(part, Leaf) else None
-            if isinstance(part, Leaf) and isinstance(made, Operation) and made.unfolds:
+            if isinstance(part, Leaf) and _is_short(part):
                 return self._unfold(self.worked.term(part.step, part.at))
             return part
 
         return replaced(term, rule)
 
-    def _sources(self, step: Step, term: Term) -> Iterator[Source]:
-        cells = ((x.step.name, place_of(x.step, x.at)) for x in found(term, Leaf, reasons=True))
-        for name, place in dict.fromkeys(cells):
+    def _sources(self, step: Step, term: Term, told: Sequence[Term]) -> Iterator[Source]:
+        if any(isinstance(part, Chosen) for part in told):
+            told = [*found(term, Leaf, reasons=True)]
+        cells = dict.fromkeys(part.cell for part in told if isinstance(part, Leaf))
+        for name, place in cells:
             if name != step.name:
                 yield Source(name, place)
 
-    def _reasons(self, term: Term) -> Iterator[Formula]:
+    def _reasons(self, told: Sequence[Term]) -> Iterator[Formula]:
         """Yield what decided choices, and what letters stand for."""
-        for letter in found(term, Named):
+        for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
             numbers = self._numbers(letter.operands[0], result)
             yield Relation((Name(letter.symbol), numbers, Number(result)))
-        for chosen in found(term, Chosen):
-            if chosen.words:
+        for chosen in told:
+            if isinstance(chosen, Chosen) and chosen.words:
                 yield self._reason(chosen)
 
     def _reason(self, chosen: Chosen) -> Formula:
         """Return the words of a choice with numbers in their places."""
-        seen = [self._number(term) for term in chosen.seen]
+        seen = [self._number(term, self.decimals) for term in chosen.seen]
         largest = max(chosen.seen, key=lambda term: term.value)
         several = sum(term.value == largest.value for term in chosen.seen) > 1
         name = self._names(chosen.seen[0])
@@ -329,26 +392,28 @@ class Explainer:
             "{which}": Words("the first largest" if several else "the largest"),
             "{seen}": Relation((name, seen[0])) if name is not None else seen[0],
             "{all}": Listed(tuple(seen)),
-            "{largest}": self._number(largest),
+            "{largest}": self._number(largest, self.decimals),
         }
         pieces = [p.strip() for p in re.split(r"(\{\w+\})", chosen.words) if p.strip()]
         return Phrase(tuple(places.get(piece, Words(piece)) for piece in pieces))
 
-    def _number(self, term: Term) -> Formula:
-        return _number(term, self.decimals)
+    def _number(self, term: Term, digits: int) -> Number:
+        """Return the number of a term; a leaf is part of many cells, and is written once."""
+        key = term, digits
+        if key not in self.numbers:
+            source = term.cell if isinstance(term, Leaf) else None
+            self.numbers[key] = Number(number_text(term.value, digits), source)
+        return self.numbers[key]
 
 
-def _number(term: Term, digits: int) -> Number:
-    """Return the number of a term, with the cell that it is where it is one."""
-    source = (term.step.name, place_of(term.step, term.at)) if isinstance(term, Leaf) else None
-    return Number(number_text(term.value, digits), source)
+def _is_short(leaf: Leaf) -> bool:
+    """Return whether a leaf is the cell of a step that is a short way to write others."""
+    made = leaf.step.operation
+    return isinstance(made, Operation) and made.unfolds
 
 
-def number_text(value: float, decimals: int) -> str:
-    """Return one number as tables write it."""
-    if value.is_integer() and abs(value) < TOO_LONG:
-        return str(int(value))
-    return style_of(np.array([value]), decimals)(value)
+def _has_short(parts: Sequence[Term]) -> bool:
+    return any(isinstance(part, Leaf) and _is_short(part) for part in parts)
 
 
 def as_float(text: str) -> float:

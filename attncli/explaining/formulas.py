@@ -9,7 +9,7 @@ from attncli.explaining.terms import Chosen, Constant, Leaf, Made, Named, Term, 
 from attncli.notation import tree
 from attncli.notation.written import NumberAsWritten
 from attncli.records import Record
-from attncli.tape.cells import cell, place_of, row
+from attncli.tape.cells import cell, row
 from attncli.text.numbers import every_digit
 
 
@@ -83,7 +83,7 @@ def name_of(part: Leaf | Named) -> tree.Formula:
     """Return the name of the cell that a leaf is, or the letter of a term."""
     if isinstance(part, Named):
         return tree.Name(part.symbol)
-    return cell(part.step, place_of(part.step, part.at))
+    return cell(part.step, part.cell[1])
 
 
 def _constant(number: float) -> tree.Formula:

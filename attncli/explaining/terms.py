@@ -13,6 +13,7 @@ from typing import Any
 
 from attncli.arithmetic.elements import Element
 from attncli.arithmetic.operators import OPERATORS
+from attncli.tape.cells import Index, place_of
 from attncli.tape.step import Step
 
 
@@ -90,12 +91,20 @@ class Term(Element):
 class Leaf(Term):
     """A cell of a step or of an input: `at` is its place in the step's array."""
 
-    __slots__ = ("at", "step")
+    __slots__ = ("at", "known", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
         self.value = value
+        self.known: tuple[str, Index] | None = None
+
+    @property
+    def cell(self) -> tuple[str, Index]:
+        """The name of the step and the place on paper; it is part of many terms, and kept."""
+        if self.known is None:
+            self.known = self.step.name, place_of(self.step, self.at)
+        return self.known
 
 
 class Constant(Term):
@@ -109,19 +118,14 @@ class Constant(Term):
 
 
 class Made(Term):
-    """The result of + - * / ^ on two terms, or of a function of one; ∞ or nan where it fails."""
+    """What one of + - * / ^ makes of two terms, or a function of one."""
 
     __slots__ = ("op", "operands")
 
     def __init__(self, op: str, *operands: Term) -> None:
         self.op = op
         self.operands = operands
-        try:
-            self.value = WORK[op](*[operand.value for operand in operands])
-        except OverflowError:
-            self.value = math.inf
-        except (ZeroDivisionError, ValueError):
-            self.value = math.nan
+        self.value = worked_out(op, [operand.value for operand in operands])
 
 
 class Named(Term):
@@ -145,6 +149,16 @@ class Chosen(Term):
         self.seen = seen
         self.words = words
         self.value = operand.value
+
+
+def worked_out(op: str, numbers: Sequence[float]) -> float:
+    """Return what an operation makes of numbers; ∞ or nan where it fails."""
+    try:
+        return WORK[op](*numbers)
+    except OverflowError:
+        return math.inf
+    except (ZeroDivisionError, ValueError):
+        return math.nan
 
 
 def term_of(value: Any) -> Term:
@@ -171,7 +185,9 @@ def summands(term: Term) -> list[tuple[bool, Term]]:
     return parts
 
 
-def found(term: Term, kind: type[Term], reasons: bool = False) -> Iterator[Any]:
+def found(
+    term: Term, kind: type[Term] | tuple[type[Term], ...], reasons: bool = False
+) -> Iterator[Any]:
     """Yield the nodes of a kind, from left to right; with `reasons` also what choices saw."""
     stack = [term]
     while stack:
@@ -204,6 +220,39 @@ def replaced(term: Term, rule: Callable[[Term], Term]) -> Term:
     for (minus, _), part in zip(signed[1:], rest, strict=True):
         total = Made("-" if minus else "+", total, part)
     return total
+
+
+def structure(term: Term, leaves: list[Term]) -> object:
+    """Return what is alike in terms that differ in their leaves alone, which are added to a list.
+
+    What has a letter is a leaf, too, and a choice gives way to what was chosen.
+    """
+    if isinstance(term, Made):
+        if is_sum(term):
+            return "+", *[(minus, structure(part, leaves)) for minus, part in summands(term)]
+        return term.op, *[structure(operand, leaves) for operand in term.operands]
+    if isinstance(term, Chosen):
+        return structure(term.operands[0], leaves)
+    if isinstance(term, Constant):
+        return getattr(term.number, "formula", term.number)
+    leaves.append(term)
+    return None
+
+
+def evaluated(term: Term, numbers: Iterator[float]) -> float:
+    """Return the value of a term with other numbers for its leaves, as `structure` finds them."""
+    if isinstance(term, Made):
+        if not is_sum(term):
+            return worked_out(term.op, [evaluated(part, numbers) for part in term.operands])
+        (_, first), *others = summands(term)
+        total = evaluated(first, numbers)
+        for minus, part in others:
+            number = evaluated(part, numbers)
+            total = total - number if minus else total + number
+        return total
+    if isinstance(term, Chosen):
+        return evaluated(term.operands[0], numbers)
+    return term.value if isinstance(term, Constant) else next(numbers)
 
 
 def _value(other: Any) -> float:

@@ -40,8 +40,9 @@ class Worked:
         if step.array.size > self.large and step.array.ndim == 4:
             return self._alone(step.operation, at)
         if step not in self.done:
-            self.done[step] = evaluate(step.operation, self.leaves, Constant)
-        return term_of(np.broadcast_to(self.done[step], step.array.shape)[at])
+            terms = evaluate(step.operation, self.leaves, Constant)
+            self.done[step] = np.broadcast_to(terms, step.array.shape)
+        return term_of(self.done[step][at])
 
     def _alone(self, operation: Expression, at: Index) -> Term:
         """Return how one number of many was made, without working out the others."""

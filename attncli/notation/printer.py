@@ -119,6 +119,12 @@ class Printer:
     def value(self, node: tree.Value, first: bool) -> str:
         return self(node.inner, first)
 
+    def slot(self, node: tree.Slot, first: bool) -> str:
+        return self(tree.Dots())
+
+    def filled(self, node: tree.Filled, first: bool) -> str:
+        return self(node.formula, first)
+
     def fence(self, node: tree.Fence, first: bool) -> str:
         return self.group(self(node.inner))
 

@@ -166,6 +166,34 @@ class Value(Formula):
     inner: Formula
 
 
+class Slot(Formula):
+    """A place in a pattern where the numbers of different cells differ."""
+
+    index: int
+
+
+class Pattern(Record, eq=False):
+    """A formula with slots, which cells that are made in the same way share."""
+
+    formula: Formula
+
+
+class Filled(Formula):
+    """A pattern with the numbers of one cell, of which the i-th stands in `Slot(i)`."""
+
+    pattern: Pattern
+    numbers: tuple[Number, ...]
+
+    @property
+    def formula(self) -> Formula:
+        """The formula with the numbers put in."""
+
+        def number_in(part: Formula) -> Formula | None:
+            return self.numbers[part.index] if isinstance(part, Slot) else None
+
+        return substituted(self.pattern.formula, number_in)
+
+
 class Relation(Formula):
     """Parts with = between them, or another sign before the last."""
 

@@ -8,11 +8,13 @@ these elements are kept, in order.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from attncli.explaining.explain import Explanation
 from attncli.notation import tree
 from attncli.notation.mathml import MathML
 from attncli.notation.printer import binds_enough
+from attncli.records import Record
 from attncli.rendering.markup import text
 from attncli.rendering.provenance import Source
 from attncli.text.escapes import label_text
@@ -31,10 +33,11 @@ class CellFormulas:
     def __init__(self) -> None:
         self.shapes: dict[str, int] = {}
         self.cells: dict[int, Sequence[object]] = {}
+        self.printed: dict[tuple[str, tree.Pattern], Printed] = {}
 
     def add(self, number: int, found: Explanation, shown: Mapping[Source, int]) -> None:
         """Add how a cell was made; `shown` gives the numbers of the page's cells."""
-        printer = _Shape(shown)
+        printer = _Shape(shown, self.printed)
         shape = "".join(_lines(printer, found))
         which = self.shapes.setdefault(shape, len(self.shapes))
         cells = [(source.step, source.index) for source in found.sources]
@@ -48,10 +51,11 @@ class CellFormulas:
 
 def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
     """Yield the name with the first formula, then each other part of the chain, and the reason."""
-    _, *parts = found.chain.parts
+    chain = found.chain
+    _, *parts = chain.parts
     name = '<span class="name s"></span> '
     for place, part in enumerate(parts):
-        sign = found.chain.last if place == len(parts) - 1 else "="
+        sign = chain.last if place == len(parts) - 1 else "="
         formulas = " ".join(f"<math>{piece}</math>" for piece in printer.pieces(sign, part))
         given = " (given)" if found.given and not found.reasons else ""
         yield f"<p>{'' if place else name}{formulas}{given}</p>"
@@ -60,21 +64,44 @@ def _lines(printer: _Shape, found: Explanation) -> Iterator[str]:
         yield f'<p class="reason">as {reasons}</p>'
 
 
+Printed: TypeAlias = "tuple[list[str], list[object]]"
+"""The pieces of a pattern as markup, and what fills them: texts, and the places of numbers."""
+
+NEGATIVE = tree.Number("-1")
+"""Stands for a negative number, to see where one needs parentheses."""
+
+
+class _Place(Record):
+    """Where a number of a cell stands, and how a negative one is written there."""
+
+    index: int
+    form: str
+
+
 class _Shape(MathML):
     """Prints formulas without their numbers and labels, which are kept in `fills`."""
 
     def __init__(
-        self, shown: Mapping[Source, int], fills: list[object] | None = None, small: bool = False
+        self,
+        shown: Mapping[Source, int],
+        printed: dict[tuple[str, tree.Pattern], Printed],
+        small: bool = False,
     ) -> None:
         super().__init__(small)
         self.shown = shown
-        self.fills: list[object] = [] if fills is None else fills
+        self.printed = printed
+        self.fills: list[object] = []
 
     def smaller(self) -> _Shape:
-        return _Shape(self.shown, self.fills, small=True)
+        smaller = _Shape(self.shown, self.printed, small=True)
+        smaller.fills = self.fills
+        return smaller
 
     def pieces(self, sign: str, formula: tree.Formula) -> Iterator[str]:
         """Yield a formula after a sign, in pieces: a line may break before each term of a sum."""
+        if isinstance(formula, tree.Filled):
+            yield from self._filled(sign, formula)
+            return
         before = self.sign(sign)
         signed = self.signed(formula) if isinstance(formula, tree.Plus) else [("", self(formula))]
         for place, (shown, term) in enumerate(signed):
@@ -82,19 +109,45 @@ class _Shape(MathML):
             between = shown.replace("<mo>", '<mo form="infix">') if place else before + shown
             yield self.joined([between, term])
 
+    def _filled(self, sign: str, node: tree.Filled) -> list[str]:
+        """Return the pieces of a pattern, which is printed once, and fill in the numbers."""
+        key = sign, node.pattern
+        if key not in self.printed:
+            printer = _Shape(self.shown, self.printed)
+            self.printed[key] = [*printer.pieces(sign, node.pattern.formula)], printer.fills
+        pieces, fills = self.printed[key]
+        for fill in fills:
+            if isinstance(fill, _Place):
+                number = node.numbers[fill.index]
+                self._fill(number, fill.form if number.text.startswith("-") else "{}")
+            else:
+                self.fills.append(fill)
+        return pieces
+
+    def slot(self, node: tree.Slot, first: bool) -> str:
+        self.fills.append(_Place(node.index, "{}"))
+        return '<mn class="s"></mn>'
+
     def number(self, node: tree.Number, first: bool) -> str:
         return self._number(node, "{}")
 
     def inside(self, formula: tree.Formula, binds: int, first: bool = False) -> str:
         if isinstance(formula, tree.Number) and not binds_enough(formula, binds, first):
             return self._number(formula, "({})")  # the shape of a positive number
+        if isinstance(formula, tree.Slot):
+            form = "{}" if binds_enough(NEGATIVE, binds, first) else "({})"
+            self.fills.append(_Place(formula.index, form))
+            return '<mn class="s"></mn>'
         return super().inside(formula, binds, first)
 
     def _number(self, node: tree.Number, form: str) -> str:
+        self._fill(node, form)
+        return '<mn class="s"></mn>'
+
+    def _fill(self, node: tree.Number, form: str) -> None:
         self.fills.append(form.format(node.text.replace("-", "−")))
         if node.source is not None and node.source in self.shown:
             self.fills.append(self.shown[node.source])
-        return '<mn class="s"></mn>'
 
     def words(self, node: tree.Words, first: bool) -> str:
         return f"<mtext>{text(node.text)}</mtext>"

@@ -7,18 +7,18 @@ from itertools import product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
-from attncli.explaining.explain import Explainer, Explanation, cells, number_text, written
+from attncli.explaining.explain import Explainer, Explanation, cells, written
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Line, heading_line, plain, wrapped
+from attncli.rendering.layout import Line, heading_line, plain, wrapped
 from attncli.rendering.selection import ExplanationSelection, Selection
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.find import Cells
 from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
-from attncli.text.numbers import every_digit
+from attncli.text.numbers import every_digit, number_text
 from attncli.text.widths import cell_width
 
 if TYPE_CHECKING:

@@ -1,4 +1,4 @@
-"""Weights as pictures on a terminal: two columns a cell, heads beside each other."""
+"""Weights as pictures on a terminal: two columns per cell, heads beside each other."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ import numpy as np
 
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
-from attncli.rendering.blocks import (
+from attncli.rendering.layout import (
     CELL_WIDTH,
     Block,
     Layout,
     Line,
-    Matrix,
     Span,
     heading_line,
     shade_style,
     titled,
 )
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Figure, page_of
 from attncli.rendering.selection import Selection
 from attncli.text.escapes import label_text
@@ -68,7 +68,7 @@ def _block(figure: Figure, has_colours: bool, layout: Layout) -> Block:
     }
     drawn = replace(matrix, gap="", cells=inks, column_labels=_heads(matrix))
     block = layout.row([drawn])
-    return titled(figure.name, block, ()) if figure.name else block
+    return titled(figure.name, block) if figure.name else block
 
 
 def _heads(matrix: Matrix) -> list[str]:

@@ -12,9 +12,10 @@ from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
 from attncli.rendering.cell_formulas import CellFormulas
-from attncli.rendering.markup import matrix_table, text, whole_page
-from attncli.rendering.page import Entry, Figure, page_of
-from attncli.rendering.provenance import Source
+from attncli.rendering.markup import matrix_table, page_parts, text
+from attncli.rendering.page import Entry, Figure, page_of, title_of
+from attncli.rendering.pieces import in_parts
+from attncli.rendering.provenance import PageCells, Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.tape.cells import cell_name
@@ -63,29 +64,39 @@ def traces(
     after the last.
     """
     shown = list(every)
+    titles = [title_of(trace, selection) for trace in shown]
+    names = [one.name for one in answers] if answers else titles
+    headings = [name or f"Problem {number}" for number, name in enumerate(names, 1)]
     formulas = CellFormulas()
-    between = between or [""] * (len(shown) + 1)
-    body, links = [between[0]], []
     written: list[tuple[Trace, Mapping[Source, int]]] = []
-    title, count = "", 0
-    for index, trace in enumerate(shown):
-        writer = _Writer(trace, selection, index, count, answers[index] if answers else None)
-        name = f"problem-{index + 1}"
-        parts = "".join(writer.parts())
-        body.append(f'<article id="{name}">\n{parts}</article>\n{between[index + 1]}')
-        links.append((name, writer.heading))
-        writer.explain(formulas)
-        written.append((trace, writer.shown))
-        title, count = title or writer.page.title, count + len(writer.shown)
-    body.insert(1, _jump(links, "Answers" if answers else "Problems"))
-    if not title:  # a page has a heading for those who cannot see it, too
-        body.insert(0, '<h1 class="unseen">Attention</h1>\n')
-    data, script = formulas.data, None
-    if selection.is_worksheet:
+
+    def body() -> Iterator[str]:
+        if not any(titles):  # a page has a heading for those who cannot see it, too
+            yield '<h1 class="unseen">Attention</h1>\n'
+        yield between[0] if between else ""
+        links = [(f"problem-{number}", heading) for number, heading in enumerate(headings, 1)]
+        yield _jump(links, "Answers" if answers else "Problems")
+        count = 0
+        for index, trace in enumerate(shown):
+            writer = _Writer(trace, selection, index, count, answers[index] if answers else None)
+            yield f'<article id="problem-{index + 1}">\n'
+            yield from writer.parts()
+            yield f"</article>\n{between[index + 1] if between else ''}"
+            writer.explain(formulas)
+            count = writer.shown.last
+            if selection.is_worksheet:
+                written.append((trace, writer.shown.by_source()))
+
+    def data() -> Mapping[str, object]:
+        if not selection.is_worksheet:
+            return formulas.data
         from attncli.rendering import practice
 
-        data, script = practice.page_data(written, formulas), fields.SCRIPT
-    yield whole_page(title, "".join(body), data, script).encode()
+        return practice.page_data(written, formulas)
+
+    script = fields.SCRIPT if selection.is_worksheet else None
+    title = next(filter(None, titles), "")
+    yield from in_parts([page_parts(title, body(), data, script)], "")
 
 
 class _Writer:
@@ -97,19 +108,11 @@ class _Writer:
         self.trace = trace
         self.page = page_of(trace, replace(selection, why=True))
         self.index = index
-        self.count = count
         self.answers = answers
-        self.shown: dict[Source, int] = {}
+        self.shown = PageCells(count)
         self.explainer = Explainer(trace, self.page.decimals, selection.full)
         self.reveal = selection.reveal
         self.level = 2
-
-    @property
-    def heading(self) -> str:
-        """What the article is called in a list: the student, the title, or its number."""
-        return (
-            self.answers.name if self.answers else self.page.title
-        ) or f"Problem {self.index + 1}"
 
     def parts(self) -> Iterator[str]:
         """Yield the pieces of the article."""
@@ -191,8 +194,8 @@ class _Writer:
         panels = (*figure.panels, *figure.results)
         tall = any(panel.matrix.column_labels for panel in panels)
         yield _row(pieces, figure.name, tall)
-        if figure.sums:
-            texts = (" ".join(weighted.texts(_cell)) for weighted in figure.sums)
+        if sums := figure.sums():
+            texts = (" ".join(weighted.texts(_cell)) for weighted in sums)
             lines = "".join(f"<li>{line}</li>" for line in texts)
             yield f'<ul class="mixture">{lines}</ul>\n'
 
@@ -200,34 +203,31 @@ class _Writer:
         words = f", {text(panel.words)}" if panel.words else ""
         title = f"{mathml(panel.name, small=True)}{words}" if caption else ""
         name = ", ".join(filter(None, (as_text(panel.name), panel.words)))
-        return matrix_table(
-            *(panel.matrix, title, name),
-            lambda r, c: self.number(panel, r, c),
-            lambda r, c: self.field(panel, r, c),
-        )
+        ids = self.shown.ids(panel)
+        if self.page.asked and not panel.answer:  # on a worksheet, only what is open has numbers
+            ids[:] = 0
+        rows, columns = panel.matrix.rows, panel.matrix.columns
+        if not panel.matrix.is_numeric:
+            ids[[[panel.matrix.is_empty(row, column) for column in columns] for row in rows]] = 0
+        numbers = self.shown.numbered(ids)
 
-    def field(self, panel: Panel, row: int, column: int) -> str:
-        """Return the field for a number that is to be written."""
-        assert isinstance(panel.part, Step)  # operands are not open
-        found = panel.origin(row, column)
-        name = cell_name(panel.part, found[1]) if found else ""
-        return fields.field(self.number(panel, row, column), name)
+        def field(row: int, column: int) -> str:
+            assert isinstance(panel.part, Step)  # operands are not open
+            at = rows.index(row), columns.index(column)
+            name = cell_name(panel.part, self.shown.place(panel.part, int(ids[at])))
+            return fields.field(int(numbers[at]), name)
 
-    def number(self, panel: Panel, row: int, column: int) -> int | None:
-        """Return which cell of the document this is, so that it can be lit and explained."""
-        cell = panel.origin(row, column)
-        if cell is None or (self.page.asked and not panel.answer):  # on a worksheet, what is open
-            return None
-        return self.shown.setdefault(cell, self.count + len(self.shown) + 1)
+        return matrix_table(panel.matrix, title, name, numbers, field)
 
     def explain(self, formulas: CellFormulas) -> None:
         """Tell how each number that is shown was made, or that it is given."""
-        counts = Counter(name for name, _ in self.shown)
         known = {**self.trace.inputs, **self.trace.steps}
+        shown = self.shown.by_source(LARGEST)
+        counts = Counter(name for name, _ in shown)
         few = [known[name] for name in counts if name in known and counts[name] <= MOST]
         small = {step.name: step for step in few if _is_small(step)}
-        links = {} if self.page.asked else self.shown  # a field says nothing of a number
-        for (name, place), number in self.shown.items():
+        links = {} if self.page.asked else shown  # a field says nothing of a number
+        for (name, place), number in shown.items():
             if name in small:
                 formulas.add(number, self.explainer.explain(small[name], place), links)
 

@@ -15,8 +15,8 @@ from pathlib import Path
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
-from attncli.rendering import tex
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering import tex_matrix
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
@@ -168,7 +168,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from _named(panel)
     line = "attnhead" if entry.figures else "attnline"
     for step in entry.steps:
-        yield rf"\{line}{{{tex.heading(step, escaped)}}}"
+        yield rf"\{line}{{{tex_matrix.heading(step, escaped)}}}"
     if entry.reasons:
         yield _paragraphs(entry.reasons)
     for figure in entry.figures:
@@ -191,17 +191,17 @@ def _figure(figure: Figure) -> Iterator[str]:
     else:
         for panel in panels:
             yield from _named(panel)
-    if figure.sums:
+    if sums := figure.sums():
         # A line may break at every sign.
-        sums = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in figure.sums)
-        yield _ragged([f"${' '.join(texts)}$" for texts in sums])
+        lines = (w.texts(_cell, _product, "-", (r"\vdots", SYMBOLS["…"])) for w in sums)
+        yield _ragged([f"${' '.join(texts)}$" for texts in lines])
 
 
 def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
     """Yield matrices and signs that stand side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
-        yield _matrix(part, top) if isinstance(part, Panel) else tex.sign(part)
+        yield _matrix(part, top) if isinstance(part, Panel) else tex_matrix.sign(part)
 
 
 def _named(panel: Panel) -> Iterator[str]:
@@ -236,10 +236,10 @@ def _array(matrix: Matrix, top: bool) -> str:
         strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
         column = r" \\ ".join(f"{strut}{label}" for label in labels)
         before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-        return before + tex.bracketed(matrix, lines)
+        return before + tex_matrix.bracketed(matrix, lines)
     # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
     heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
-    style = tex.column_style(matrix)
+    style = tex_matrix.column_style(matrix)
     lead, before = ("r", "& ") if any(labels) else ("", "")
     if lead:
         lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
@@ -261,7 +261,7 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
     """Return what stands in a cell; a weight with its size in percent, which shades it."""
     if matrix.has_room(row, column):
         return r"\attnroom"
-    shown = number(cell_text(matrix, row, column))
+    shown = number(matrix.text(row, column))
     shade = None if row is None or column is None else matrix.shade(row, column)
     percent = round(100 * shade) if shade else 0
     return rf"\attnshade{{{percent}}}{{{shown}}}" if percent else shown

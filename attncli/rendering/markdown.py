@@ -13,9 +13,9 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.rendering import tex
-from attncli.rendering.blocks import ROOM as ROOM_WIDTH
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering import tex_matrix
+from attncli.rendering.matrix import ROOM as ROOM_WIDTH
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
@@ -91,7 +91,7 @@ def _entry(entry: Entry, level: str) -> Iterator[str]:
     yield f"{level} {', '.join(escaped(step.name) for step in entry.steps)}"
     for panel in entry.inputs:
         yield from _named(panel)
-    yield _block([tex.heading(step, ascii_text) for step in entry.steps])
+    yield _block([tex_matrix.heading(step, ascii_text) for step in entry.steps])
     yield from map(escaped, entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
@@ -107,7 +107,10 @@ def _figure(figure: Figure) -> Iterator[str]:
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
     if figure.operands and width <= WIDEST:
-        parts = (_array(p.matrix) if isinstance(p, Panel) else tex.sign(p) for p in figure.operands)
+        parts = (
+            _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p)
+            for p in figure.operands
+        )
         line = "".join(parts)
         yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
         if as_table:
@@ -121,8 +124,8 @@ def _figure(figure: Figure) -> Iterator[str]:
     else:
         for panel in figure.results:
             yield from _named(panel)
-    if figure.sums:
-        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in figure.sums)
+    if sums_of_values := figure.sums():
+        yield "\\\n".join(escaped(" ".join(weighted.texts())) for weighted in sums_of_values)
 
 
 def _to_write(figure: Figure) -> Iterator[str]:
@@ -130,7 +133,9 @@ def _to_write(figure: Figure) -> Iterator[str]:
 
     Each that is open has a mark above it, which no reader shows, and by which it is found again.
     """
-    parts = (_array(p.matrix) if isinstance(p, Panel) else tex.sign(p) for p in figure.operands)
+    parts = (
+        _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p) for p in figure.operands
+    )
     if figure.operands:
         yield _block([f"{''.join(parts)} ="])
     for panel in figure.results:
@@ -164,11 +169,11 @@ def _named(panel: Panel) -> Iterator[str]:
 def _array(matrix: Matrix) -> str:
     """Return a matrix as mathematics, without its labels."""
     rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
-    return tex.bracketed(matrix, [" & ".join(row) for row in rows])
+    return tex_matrix.bracketed(matrix, [" & ".join(row) for row in rows])
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return ROOM if matrix.has_room(row, column) else number(cell_text(matrix, row, column))
+    return ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
@@ -178,7 +183,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
     if beside is not None:
         heads.append(escaped(text(beside.name)))
         for line, row in zip(lines, matrix.rows, strict=True):
-            line.append(cell_text(beside.matrix, row, 0))
+            line.append(beside.matrix.text(row, 0))
     if matrix.is_open:
         heads = [f"{WIDE}{head}{WIDE}" for head in heads]
     rules = [" --: "] * len(heads)
@@ -191,7 +196,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
 
 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return " " * ROOM_WIDTH if matrix.has_room(row, column) else cell_text(matrix, row, column)
+    return " " * ROOM_WIDTH if matrix.has_room(row, column) else matrix.text(row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:

@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from html import escape
+from math import isinf
 from pathlib import Path
 
-import numpy as np
-
+from attncli.arithmetic.elements import Array
 from attncli.records import Record
-from attncli.rendering.blocks import Matrix, cell_text
+from attncli.rendering.matrix import Matrix, Place
 from attncli.text.escapes import visible
 
 MARKS = ("wrong", "near")
@@ -51,29 +51,44 @@ class Script(Record):
 def whole_page(
     title: str, body: str, told: Mapping[str, object], made_by: Script | None = None
 ) -> str:
-    """Return a whole page from its title, which is text, and its body, which is markup.
+    """Return a whole page from its title, which is text, and its body, which is markup."""
+    return "".join(page_parts(title, [body], lambda: told, made_by))
 
-    `told` is what the script of the page reads: how numbered cells were made, by default. Where
-    nothing is told, there is no script.
+
+def page_parts(
+    title: str,
+    body: Iterable[str],
+    read_by_script: Callable[[], Mapping[str, object]],
+    made_by: Script | None = None,
+) -> Iterator[str]:
+    """Yield a page in parts.
+
+    Args:
+        title: as text.
+        body: markup.
+        read_by_script: called after the body, returns what the script of the page reads. Where
+            that is empty, there is no script.
+        made_by: the script; by default, one that shows how numbered cells were made.
     """
     made_by = made_by or Script()
-    data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
-    for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
-        data = data.replace(sign, f"\\u{ord(sign):04x}")
     rules = [line for name in made_by.styles for line in _file(name).splitlines()]
     style = "\n".join(line.strip() for line in rules if line.strip())
-    script = "".join(map(_file, made_by.files))
-    explained = (
-        f'{made_by.box}<script id="made" type="application/json">{data}</script>\n'
-        f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n"
-    )
-    return (
+    yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1"/>\n'
         f"<title>{text(title) or 'Attention'}</title>\n"
-        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n{body}</main>\n"
-        f"{explained if told else ''}</body>\n</html>\n"
+        f"<style>\n{style}\n</style>\n</head>\n<body>\n<main>\n"
     )
+    yield from body
+    yield "</main>\n"
+    if told := read_by_script():
+        data = json.dumps(told, ensure_ascii=False, separators=(",", ":"))
+        for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
+            data = data.replace(sign, f"\\u{ord(sign):04x}")
+        yield f'{made_by.box}<script id="made" type="application/json">{data}</script>\n'
+        script = "".join(map(_file, made_by.files))
+        yield f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n"
+    yield "</body>\n</html>\n"
 
 
 def _file(name: str) -> str:
@@ -95,7 +110,7 @@ def matrix_table(
     matrix: Matrix,
     caption: str,
     name: str,
-    number: Callable[[int, int], int | None] = lambda row, column: None,
+    numbers: Array | None = None,
     field: Callable[[int, int], str] = lambda row, column: "",
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
@@ -104,28 +119,29 @@ def matrix_table(
         matrix: what to show; weights (`shaded`) have a background by their size.
         caption: as markup, or nothing.
         name: the caption as text, for those who do not see it.
-        number: which cell of the page stands at a row and column; None for one of no account.
+        numbers: the numbers in the page of the cells in `rows` and `columns`; 0 for none.
         field: what stands at a row and column where a number is to be written, as markup.
     """
     # A grid owns rows and nothing else, so that its caption stands before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""
     lines = []
     lead = bool(matrix.row_labels)
+    columns = matrix.columns
     if matrix.column_labels:
-        heads = "".join(_head(matrix.column_labels, c, "col", "…") for c in matrix.columns)
+        heads = "".join(_head(matrix.column_labels, c, "col", "…") for c in columns)
         # The corner over row labels is a cell, as an empty header would say nothing.
         lines.append(f"<thead><tr>{'<td></td>' if lead else ''}{heads}</tr></thead>")
     lines.append("<tbody>")
-    columns = list(zip(matrix.columns, _edges(matrix), strict=True))
-    for row in matrix.rows:
+    edges = [*_edges(matrix)]
+    for place, row in enumerate(matrix.rows):
         first = _head(matrix.row_labels, row, "row", "⋮") if lead else ""
-        cells = "".join(
-            _open_cell(edges, field(row, column))
-            if row is not None and column is not None and matrix.has_room(row, column)
-            else _cell(matrix, row, column, edges, number)
-            for column, edges in columns
-        )
-        lines.append(f"<tr>{first}{cells}</tr>")
+        shown = [0] * len(columns) if numbers is None else numbers[place].tolist()
+        texts = matrix.texts(row, columns)
+        cells = [
+            _cell(matrix, row, column, text, names, number, field)
+            for column, text, names, number in zip(columns, texts, edges, shown, strict=True)
+        ]
+        lines.append(f"<tr>{first}{''.join(cells)}</tr>")
     lines.append("</tbody>")
     kind = "" if matrix.column_labels else " flat"
     table = f'<table aria-label="{text(name)}">{"".join(lines)}</table>'
@@ -140,38 +156,40 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
     return f'<th scope="{scope}"{way}>{text(label)}</th>'
 
 
-def _edges(matrix: Matrix) -> Iterator[list[str]]:
+def _edges(matrix: Matrix) -> Iterator[str]:
     """Yield for each column the classes of cells at the brackets and beside the bars."""
-    last = len(matrix.columns) - 1
-    for index, column in enumerate(matrix.columns):
-        names = {"first": index == 0, "last": index == last, "bar": column in matrix.bars}
-        yield [name for name, holds in names.items() if holds]
-
-
-def _open_cell(edges: Sequence[str], field: str) -> str:
-    return f'<td class="{" ".join((*edges, "open"))}">{field}</td>'
+    columns = matrix.columns
+    for index, column in enumerate(columns):
+        places = {"first": index == 0, "last": index == len(columns) - 1}
+        names = places | {"bar": column in matrix.bars}
+        yield " ".join(name for name, holds in names.items() if holds)
 
 
 def _cell(
     matrix: Matrix,
-    row: int | None,
-    column: int | None,
-    edges: Sequence[str],
-    number: Callable[[int, int], int | None],
+    row: Place,
+    column: Place,
+    shown: str,
+    edges: str,
+    number: int,
+    field: Callable[[int, int], str],
 ) -> str:
-    shown = escape(cell_text(matrix, row, column)).replace("-", "−")
-    classes, attributes = list(edges), ""
-    if row is None or column is None or matrix.is_blank(row, column):
-        classes.append("off")
+    """Return one cell; `edges` are its classes by its place, `number` is its number in the page."""
+    kinds, style = edges, ""
+    if row is None or column is None or (not matrix.is_numeric and matrix.is_blank(row, column)):
+        kinds += " off"
+        number = 0
+    elif matrix.is_open:
+        return f'<td class="{f"{edges} open".strip()}">{field(row, column)}</td>'
     else:
-        if np.isinf(matrix.values[row, column]):
-            classes.append("off")
-        if shade := matrix.shade(row, column):
-            classes.append("w")
-            attributes += f' style="--w:{shade:.2f}"'.replace("0.", ".")
-        if (row, column) in matrix.cells and matrix.cells[row, column][1] in MARKS:
-            classes.append(matrix.cells[row, column][1])
-        if (which := number(row, column)) is not None:
-            attributes += f' data-c="{which}"'
-    kind = f' class="{" ".join(classes)}"' if classes else ""
-    return f"<td{kind}{attributes}>{shown}</td>"
+        if isinf(matrix.values[row, column]):
+            kinds += " off"
+        if matrix.shaded and (shade := matrix.shade(row, column)):
+            kinds += " w"
+            style = f' style="--w:{shade:.2f}"'.replace("0.", ".")
+        if (mark := matrix.cells.get((row, column), ("", ""))[1]) in MARKS:
+            kinds += f" {mark}"
+    kind = f' class="{kinds.strip()}"' if kinds else ""
+    which = f' data-c="{number}"' if number else ""
+    written = shown if matrix.is_numeric else escape(shown)
+    return f"<td{kind}{style}{which}>{written.replace('-', '−')}</td>"

@@ -27,20 +27,20 @@ MOST_DECIMALS = 17
 """Digits that tell every float from its neighbours."""
 
 
-class Figure(Record):
+class Figure(Record, eq=False):
     """Operands and results that stand together.
 
     Attributes:
         name: which head, batch or query it is, or nothing.
         operands: panels and signs, such as × and +; () for none.
         results: the step's matrix, and its sums where they stand beside it.
-        sums: each output as a sum of the values that its weights stand for.
+        sums: returns each output as a sum of the values that its weights stand for.
     """
 
     name: str
     operands: tuple[Panel | str, ...]
     results: tuple[Panel, ...]
-    sums: tuple[WeightedSum, ...] = ()
+    sums: Callable[[], Sequence[WeightedSum]] = tuple
 
     @property
     def panels(self) -> list[Panel]:
@@ -107,17 +107,27 @@ def page_of(
     rows = find_places(selection.rows, "query", trace.steps, "--rows") if selection.rows else []
     views = Views(trace, decimals, selection.full, limit, heads, rows, open_names)
     entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
-    problem, whole = trace.problem, not selection.quiet and not selection.only
     closing = []
     is_told = not selection.quiet and not open_names  # else it would tell of what is to be found
     if trace.unrounded is not None and is_told and trace.last in steps:
         closing.append(closing_line(trace))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
-    title = visible(problem.title) if whole else ""
-    notes = "\n".join(map(visible, problem.notes.splitlines())) if whole else ""
+    title = title_of(trace, selection)
+    notes = (
+        "\n".join(map(visible, trace.problem.notes.splitlines())) if _is_whole(selection) else ""
+    )
     warnings = () if not is_told else tuple(map(visible, trace.warnings))
     return Page(title, notes, entries, tuple(closing), warnings, decimals, asked)
+
+
+def title_of(trace: Trace, selection: Selection) -> str:
+    """Return the title of a page; nothing where it shows only some steps."""
+    return visible(trace.problem.title) if _is_whole(selection) else ""
+
+
+def _is_whole(selection: Selection) -> bool:
+    return not selection.quiet and not selection.only
 
 
 def _to_write(trace: Trace, selection: Selection) -> tuple[Container[str], str]:
@@ -183,8 +193,8 @@ class _Walk:
                 p if isinstance(p, str) else self.views.of_operand(p, place, step) for p in parts
             ]
             results = (self.views.of_step(one, place) for one in (step, *totals))
-            sums = self.views.weighted_sums(step, place)
-            yield Figure(name, tuple(operands), tuple(results), tuple(sums))
+            sums = partial(self.views.weighted_sums, step, place)
+            yield Figure(name, tuple(operands), tuple(results), sums)
 
     def _sources(self, step: Step, figures: Figures) -> list[Step]:
         """Return the inputs that a step is made of and that do not stand in its figures."""
@@ -223,7 +233,7 @@ def _is_summed(step: Step, following: Step | None = None) -> bool:
 
 
 def enough_decimals(trace: Trace, least: int) -> int:
-    """Return so many decimals that every number that was rounded by hand is shown whole.
+    """Return a number of decimals with which every number that was rounded is shown whole.
 
     A reader works on with what is shown, so it must be what the next step used.
     """

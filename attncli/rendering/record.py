@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain
+from itertools import chain, groupby
 from math import isinf
 from typing import Any
 
@@ -30,14 +30,6 @@ class Large(Record, eq=False):
     array: Array
     decimals: int | None
 
-    def as_json(self) -> Iterator[bytes]:
-        """Yield its text as JSON, some rows at a time."""
-        yield from _nested(self.array, self.decimals)
-
-    def as_yaml(self, indent: str) -> Iterator[str]:
-        """Yield its lines as YAML has them below a key, or below `- `, some rows at a time."""
-        yield from _items(self.array, self.decimals, indent, indent)
-
 
 def _matrix(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
@@ -48,12 +40,12 @@ def _matrix(
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one object a problem, one a line; large matrices come some rows at a time."""
+    """Yield one object per problem, one per line; large matrices come some rows at a time."""
     return json_lines(record(trace, selection, _matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
-    """Yield values as JSON, one a line."""
+    """Yield values as JSON, one per line."""
     for one in records:
         try:
             parts: Iterable[bytes] = (_json(one) + b"\n",)
@@ -84,7 +76,7 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 def _parts(value: Any) -> Iterator[bytes]:
     """Yield the JSON of mappings that hold large matrices."""
     if isinstance(value, Large):
-        yield from value.as_json()
+        yield from _nested(value.array, value.decimals)
     elif isinstance(value, dict) and value:
         for number, (key, item) in enumerate(value.items()):
             yield (b", " if number else b"{") + _json(key) + b": "
@@ -110,45 +102,57 @@ def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one document a problem; each row of a matrix on its own line."""
+    """Yield one document per problem; each row of a matrix on its own line."""
 
-    def parts(trace: Trace) -> Iterator[str]:
-        large: list[Large] = []
+    def document(trace: Trace) -> Iterator[str]:
         found = record(trace, selection, partial(_matrix, infinite=float))
-        text = _dumped(found, large, is_unicode=True)
-        if OBEYED.search(text):
-            large = []
-            text = _dumped(found, large, is_unicode=False)
-        at = 0
-        for line in STAND_IN.finditer(text):
-            yield f"{text[at : line.end('key')]}\n"
-            yield from large[int(line["number"])].as_yaml(line["indent"])
-            at = line.end()
-        yield text[at:]
+        text = _dumped(found, is_unicode=True)
+        is_unicode = not OBEYED.search(text)
+        if is_unicode and not _is_large(found):
+            yield text
+        else:
+            yield from _lines(found, "", is_unicode)
 
-    return in_parts(map(parts, traces), "---\n")
+    return in_parts(map(document, traces), "---\n")
 
 
-STAND_IN = re.compile(r"^(?P<indent> *)(?P<key>\S+:) !large '(?P<number>\d+)'\n", re.MULTILINE)
-"""The line of a large matrix; in the text of a value there are quotes around it, or two of each."""
+def _is_large(value: Any) -> bool:
+    """Return whether a value is or holds a large matrix."""
+    is_mapping = isinstance(value, dict)
+    return any(map(_is_large, value.values())) if is_mapping else isinstance(value, Large)
 
 
-def _dumped(value: Any, large: list[Large], is_unicode: bool) -> str:
-    """Return YAML with the numbers of large matrices, which are added to a list, in their place."""
+def _lines(mapping: Mapping[str, Any], indent: str, is_unicode: bool) -> Iterator[str]:
+    """Yield the YAML of a mapping that holds large matrices; other values are written at once."""
+    for is_large, pairs in groupby(mapping.items(), lambda pair: _is_large(pair[1])):
+        if not is_large:
+            text = _dumped(dict(pairs), is_unicode)
+            yield "".join(
+                (line.strip("\n") and indent + line) or line for line in text.splitlines(True)
+            )
+            continue
+        for key, value in pairs:
+            yield indent + _dumped({key: None}, is_unicode).replace(" null", "")
+            if isinstance(value, Large):
+                yield from _items(value.array, value.decimals, indent, indent)
+            else:
+                yield from _lines(value, f"{indent}  ", is_unicode)
+
+
+def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> str:
+    """Return the lines of a mapping as YAML, with null for large matrices."""
     import yaml
 
-    def stand_in(dumper: Any, matrix: Large) -> Any:
-        large.append(matrix)
-        return dumper.represent_scalar("!large", str(len(large) - 1), style="'")
+    class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
+        """Writes a number that knows how it was written as a float."""
 
-    dumper: Any = type("Dumper", (getattr(yaml, "CSafeDumper", yaml.SafeDumper),), {})
-    dumper.add_representer(Large, stand_in)
-    # A number that knows how it was written is a float.
-    dumper.add_multi_representer(float, dumper.represent_float)
+    Dumper.add_multi_representer(float, Dumper.represent_float)
+    Dumper.add_representer(Large, lambda dumper, matrix: dumper.represent_none(None))
+    is_flat = not any(isinstance(value, dict | list | tuple | Large) for value in mapping.values())
     text: str = yaml.dump(
-        value,
-        Dumper=dumper,
-        default_flow_style=None,
+        dict(mapping),
+        Dumper=Dumper,
+        default_flow_style=False if is_flat else None,
         sort_keys=False,
         allow_unicode=is_unicode,
         width=10**9,
@@ -173,7 +177,7 @@ def _items(array: Array, decimals: int | None, start: str, indent: str) -> Itera
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one array a step and a matrix, and `options`, which tells matrices from steps.
+    """Yield one array per step and matrix, and `options`, which tells matrices from steps.
 
     A problem in float16 has steps in float16.
 

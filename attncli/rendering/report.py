@@ -12,7 +12,8 @@ from attncli.checking.check import Report
 from attncli.checking.findings import Finding
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Matrix, Span
+from attncli.rendering.layout import Span
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
 from attncli.rendering.selection import PageSelection
 from attncli.rendering.verdicts import (

@@ -7,7 +7,7 @@ from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
-from attncli.rendering.blocks import Layout, Line, heading_line, plain, wrapped
+from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
 from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from attncli.attention.masks import MASKS
 from attncli.attention.normalizers import NORMALIZERS
 from attncli.attention.scores import SCORES, ScoreFunction
-from attncli.rendering.blocks import Line
+from attncli.rendering.layout import Line
 from attncli.text.widths import cell_width
 
 

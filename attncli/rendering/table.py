@@ -8,16 +8,18 @@ from itertools import groupby
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.records import replace
-from attncli.rendering.blocks import (
+from attncli.rendering.layout import (
     BETWEEN,
     Block,
     Layout,
     Line,
-    Matrix,
     heading_line,
+    line_width,
     plain,
+    stacked,
     titled,
 )
+from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Figures, Page, page_of
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, WeightedSum, shape_text
@@ -25,8 +27,9 @@ from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.widths import cell_width
 
-FEW = 4
-"""Of so many heads operands stand beside the results, where there is room, and sums below."""
+MOST_BESIDE = 4
+"""Maximum number of heads whose operands stand beside the results, where there is room, and whose
+sums stand below."""
 
 FOLDED = ("title", "faint")
 """The styles of lines that are sentences or formulas."""
@@ -47,7 +50,6 @@ def lines(trace: Trace, selection: Selection, width: int | None = None) -> Itera
 class _Writer:
     def __init__(self, layout: Layout) -> None:
         self.layout = layout
-        self._bodies: dict[Figures, tuple[list[Block], bool]] = {}
 
     def page(self, page: Page) -> Iterator[Line]:
         top: list[Line] = [[(page.title, "title")]] if page.title else []
@@ -68,8 +70,7 @@ class _Writer:
         yield from map(heading_line, entry.steps, entry.shapes)
         yield from ([(reason, "faint")] for reason in entry.reasons)
         if entry.inputs:
-            inputs = [_named(panel, panel.words) for panel in entry.inputs]
-            yield from self.layout.together(inputs)
+            yield from self.layout.together([_named(panel, panel.words) for panel in entry.inputs])
             yield []
         if entry.figures[1:]:
             yield from self.side_by_side(entry.figures)
@@ -78,30 +79,11 @@ class _Writer:
         if figure.name:
             yield [(figure.name, "name")]
         yield from self.figure(figure)
-        if figure.sums:
+        sums = figure.sums()
+        if sums:
             yield []
-        for weighted in figure.sums:
+        for weighted in sums:
             yield from self.weighted_sum(weighted)
-
-    def side_by_side(self, figures: Figures) -> list[Line]:
-        """Return the figures of heads or batches, as many beside each other as have room."""
-        blocks = []
-        for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
-            sums = () if figures[FEW:] else figure.sums
-            below = [line for weighted in sums for line in self.weighted_sum(weighted)]
-            blocks.append(titled(figure.name, body, below))
-        return self.layout.packed(blocks)
-
-    def bare(self, figure: Figure) -> Block:
-        """Return a result without its operands, with its sums beside it."""
-        result, *sums = figure.results
-        named = _named(result) if sums else result.matrix
-        beside = [part for panel in sums for part in (BETWEEN, _bare(_named(panel)))]
-        row = self.layout.row([named, *beside])
-        if self.layout.fits(row):
-            return row
-        lines = [line for panel in figure.results for line in self.layout.alone(_named(panel))]
-        return Block(lines, max(sum(cell_width(text) for text, _ in line) for line in lines))
 
     def renamed(self, entry: Entry) -> Iterator[Line]:
         """Yield one line for `Q = X, K = X, V = X`, under X itself where it was not shown."""
@@ -115,7 +97,45 @@ class _Writer:
             yield []
         yield [(",  ".join(step.formula for step in entry.steps), "title")]
 
-    def figure(self, figure: Figure) -> list[Line]:
+    def suffices(self, figures: Figures) -> bool:
+        """Whether operands, if there are any, have room beside their result."""
+        return not figures[0].operands or self.bodies(figures)[1]
+
+    def side_by_side(self, figures: Figures) -> Block:
+        """Return the figures of heads or batches, as many beside each other as have room."""
+        blocks = []
+        for figure, body in zip(figures, self.bodies(figures)[0], strict=True):
+            sums = () if figures[MOST_BESIDE:] else figure.sums()
+            below = [line for weighted in sums for line in self.weighted_sum(weighted)]
+            blocks.append(titled(figure.name, body, below))
+        return self.layout.packed(blocks)
+
+    def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
+        """Return the block of each figure, and whether operands stand beside the results.
+
+        Beside many results they take lines, and the head of a step that was shown before tells
+        nothing new.
+        """
+        rows = [self.row(figure) for figure in figures] if figures[0].operands else []
+        fit = bool(rows) and all(map(self.layout.fits, rows))
+        if fit and not figures[MOST_BESIDE:]:
+            return rows, True
+        bare = [self.bare(figure) for figure in figures]
+        if fit and self.layout.packed(rows).height <= self.layout.packed(bare).height:
+            return rows, True
+        return bare, False
+
+    def bare(self, figure: Figure) -> Block:
+        """Return a result without its operands, with its sums beside it."""
+        result, *sums = figure.results
+        named = _named(result) if sums else result.matrix
+        beside = [part for panel in sums for part in (BETWEEN, _bare(_named(panel)))]
+        row = self.layout.row([named, *beside])
+        if self.layout.fits(row):
+            return row
+        return stacked([self.layout.alone(_named(panel)) for panel in figure.results])
+
+    def figure(self, figure: Figure) -> Block:
         """Return operands and result, or a step and its sums, beside each other if they fit."""
         result, *sums = (_named(panel) for panel in figure.results)
         if sums:
@@ -123,39 +143,15 @@ class _Writer:
         if not figure.operands:
             return self.layout.alone(figure.results[0].matrix)
         row = self.row(figure)
-        return row.lines if self.layout.fits(row) else self.layout.alone(result)
+        return row if self.layout.fits(row) else self.layout.alone(result)
 
-    def with_sums(self, matrix: Matrix, sums: Matrix) -> list[Line]:
+    def with_sums(self, matrix: Matrix, sums: Matrix) -> Block:
         """Return a matrix with the sums of its rows beside it, or with its sums below."""
         if sums.values.shape[1] == 1:
             row = self.layout.row([matrix, BETWEEN, _bare(sums)])
             if self.layout.fits(row):
-                return row.lines
-        return [*self.layout.alone(matrix), *self.layout.alone(sums)]
-
-    def suffices(self, figures: Figures) -> bool:
-        """Whether operands, if there are any, have room beside their result."""
-        return not figures[0].operands or self.bodies(figures)[1]
-
-    def bodies(self, figures: Figures) -> tuple[list[Block], bool]:
-        """Return what stands of each figure, and whether operands stand beside the results.
-
-        Beside many results they take lines, and the head of a step that was shown before tells
-        nothing new. It is asked for when the page is made, and when it is written.
-        """
-        if figures not in self._bodies:
-            self._bodies[figures] = self._chosen(figures)
-        return self._bodies[figures]
-
-    def _chosen(self, figures: Figures) -> tuple[list[Block], bool]:
-        rows = [self.row(figure) for figure in figures] if figures[0].operands else []
-        fit = bool(rows) and all(map(self.layout.fits, rows))
-        if fit and not figures[FEW:]:
-            return rows, True
-        bare = [self.bare(figure) for figure in figures]
-        if fit and len(self.layout.packed(rows)) <= len(self.layout.packed(bare)):
-            return rows, True
-        return bare, False
+                return row
+        return stacked([self.layout.alone(matrix), self.layout.alone(sums)])
 
     def row(self, figure: Figure) -> Block:
         """Return operands and result side by side."""
@@ -190,8 +186,7 @@ def _folded(line: Line, width: int | None) -> Iterator[Line]:
 
     The lines of matrices are laid out to fit already.
     """
-    size = sum(cell_width(part) for part, _ in line)
-    if width is None or size <= width or not line or line[0][1] not in FOLDED:
+    if width is None or not line or line[0][1] not in FOLDED or line_width(line) <= width:
         yield line
         return
     piece: Line = []

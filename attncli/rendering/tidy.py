@@ -1,4 +1,4 @@
-"""Traces as tidy CSV: one number a row, in the same columns for every problem and step."""
+"""Traces as tidy CSV: one number per row, in the same columns for every problem and step."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ from statistics import median
 from typing import Any
 
 from attncli.records import Record
-from attncli.rendering.blocks import Line
+from attncli.rendering.layout import Line
 from attncli.teaching.variants import Variant, VariantForm
 from attncli.teaching.work import Work
 from attncli.text.escapes import visible

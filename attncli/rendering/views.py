@@ -13,15 +13,14 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.blocks import Matrix
-from attncli.rendering.provenance import Provenance
+from attncli.rendering.matrix import Matrix
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.operations import MatMul
 from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
 from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
-from attncli.text.numbers import style_of
+from attncli.text.numbers import NumberStyle, style_of
 
 
 class Panel(Record, eq=False):
@@ -30,7 +29,7 @@ class Panel(Record, eq=False):
     Attributes:
         part: the step, or the operand of one, whose numbers stand there.
         name: what it is, such as Kᵀ.
-        origin: from row and column to the step or input that the number is a cell of.
+        on_page: cuts the matrix out of an array in the layout of the part's own.
         words: which head or batch it is, where that is not said otherwise.
         answer: of a matrix that is open on a worksheet, its name as a key of answers.
     """
@@ -38,7 +37,7 @@ class Panel(Record, eq=False):
     part: Expression
     matrix: Matrix
     name: Formula
-    origin: Provenance
+    on_page: Callable[[Array], Array]
     words: str = ""
     answer: str = ""
 
@@ -250,14 +249,17 @@ class Views:
             bars=range(size, array.shape[1] * size, size) if joined and not turned else (),
             shaded=isinstance(part, Step) and part.name.startswith("weights"),
         )
-        if isinstance(part, Step) and isinstance(part.operation, Operation):
-            matrix = replace(matrix, is_blank=part.operation.is_blank)
+        made = part.operation if isinstance(part, Step) else None
+        if isinstance(made, Operation) and type(made).is_blank is not Operation.is_blank:
+            matrix = replace(matrix, is_blank=made.is_blank)
         self.elided |= matrix.is_cut
-        origin = Provenance(part, on_page, matrix.rows, matrix.columns)
-        return Panel(part, matrix, notation_of(part, turned), origin, words)
+        return Panel(part, matrix, notation_of(part, turned), on_page, words)
 
-    def weighted_sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
-        """Yield each output as a sum of the values that its weights multiply."""
+    def weighted_sums(self, step: Step, place: Index) -> list[WeightedSum]:
+        """Return each output as a sum of the values that its weights multiply."""
+        return [*self._sums(step, place)]
+
+    def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         made = step.operation
         if not mixes_values(step) or self.is_open(step) or self.is_open(step.operation or step):
             return
@@ -276,9 +278,7 @@ class Views:
             parts = self._terms(matrix[row], made.left.trailing[-1], write)
             yield WeightedSum(letter, word, tuple(parts))
 
-    def _terms(
-        self, row: Array, axis: str, write: Callable[[float], str]
-    ) -> Iterator[WeightedTerm]:
+    def _terms(self, row: Array, axis: str, write: NumberStyle) -> Iterator[WeightedTerm]:
         places = np.flatnonzero(row).tolist()
         for index in kept(len(places), self.full):
             if index is None:

@@ -9,7 +9,7 @@ from attncli.checking.weakness import MAX_NUMBERS, better_step, largest_slips, u
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
-from attncli.rendering.blocks import Line
+from attncli.rendering.layout import Line
 from attncli.text.sentences import all_of
 
 

@@ -7,16 +7,13 @@ EDGE = 3
 
 
 LIMIT = 12
-"""An axis with more places than this is shown with its middle left out."""
+"""Maximum length of an axis that is shown whole; of a longer one the middle is left out."""
 
 
 def kept(length: int, full: bool, limit: int = LIMIT) -> list[int | None]:
     """Return the places of an axis to show, None for those left out in the middle.
 
-    Args:
-        length: how many places the axis has.
-        full: whether all of them are shown, however many.
-        limit: so many are shown whole in any case.
+    All are shown with `full`, and on an axis of at most `limit` places.
     """
     if full or length <= limit:
         return list(range(length))
@@ -24,7 +21,7 @@ def kept(length: int, full: bool, limit: int = LIMIT) -> list[int | None]:
 
 
 LONG = 40
-"""A name with more characters is cut where it would widen a table."""
+"""Maximum length of a name, in characters, in a table; a longer one is cut."""
 
 
 def shortened(name: str) -> str:

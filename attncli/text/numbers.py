@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from functools import partial
-from math import isinf
+from collections.abc import Iterator, Sequence
+from math import isfinite, isinf
 from typing import Any
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.records import Record
 
 TOO_LONG = 1e9
-"""From here on a table writes 1.2346e+09, as the digits before the point stop being readable."""
+"""From this size on a table writes 1.2346e+09: more digits before the point are hard to read."""
 
 DEFAULT_DECIMALS = 4
 
 PART = 2**16
-"""So many numbers of a large matrix are looked at at a time, to take no memory of its size."""
+"""Count of numbers of a large matrix that are looked at together, to save memory."""
 
 
 def fixed(value: float, decimals: int, form: str = "f") -> str:
@@ -44,33 +44,73 @@ def rounded(array: Array, decimals: int) -> Array:
     return np.fromiter(map(float, texts), np.float64, array.size).reshape(array.shape)
 
 
-def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> Callable[[float], str]:
+class NumberStyle(Record):
+    """How the numbers of one table are written: with so many decimals, as 1.5 or as 1.5e+00."""
+
+    decimals: int = DEFAULT_DECIMALS
+    form: str = "f"
+
+    def __call__(self, value: float) -> str:
+        """Return a number; exactly 0, as a mask or sparsemax gives, without decimals."""
+        if isinf(value):
+            return "-∞" if value < 0 else "∞"
+        return "0" if value == 0 else fixed(value, self.decimals, self.form)
+
+    def texts(self, values: Sequence[float]) -> list[str]:
+        """Return several numbers, in less time than one by one."""
+        if self.form != "f":
+            return list(map(self, values))
+        form, unit = f"z.{self.decimals}f", 2.0**-self.decimals
+        half = unit / 2
+        return [
+            format(x, form) if x and abs(x) % unit != half and isfinite(x) else self(x)
+            for x in values
+        ]
+
+    def widths(self, columns: Array) -> list[int]:
+        """Return the length of the longest number in each column of an array (rows, columns)."""
+        if self.form != "f":
+            return [max(map(len, self.texts(column))) for column in columns.T.tolist()]
+        # The longest number is the largest, the smallest, or −∞.
+        finite = np.where(np.isfinite(columns), columns, 0.0)
+        ends = [self.texts(end.tolist()) for end in (finite.max(axis=0), finite.min(axis=0))]
+        infinite = np.where((columns == -np.inf).any(axis=0), 2, 1).tolist()
+        return [max(len(a), len(b), size) for a, b, size in zip(*ends, infinite, strict=True)]
+
+
+def style_of(values: Array, decimals: int = DEFAULT_DECIMALS) -> NumberStyle:
     """Return how to write the numbers of one table so that they line up when set flush right.
 
     Whole numbers stay whole; others get as many decimals as they need, at most `decimals`.
     """
     largest = max((float(np.abs(part).max(initial=0.0)) for part in _finite(values)), default=0.0)
-    if largest >= TOO_LONG or 0 < largest < 0.5 * 10.0**-decimals:
-        return partial(_cell, decimals=decimals, form="e")
+    if _needs_exponent(largest, decimals):
+        return NumberStyle(decimals, "e")
 
     def suffice(digits: int) -> bool:
         return all(np.array_equal(np.round(part, digits), part) for part in _finite(values))
 
-    return partial(_cell, decimals=next(filter(suffice, range(decimals)), decimals), form="f")
+    return NumberStyle(next(filter(suffice, range(decimals)), decimals))
+
+
+def number_text(value: float, decimals: int) -> str:
+    """Return a number as `style_of` writes it in a table of its own."""
+    if _needs_exponent(abs(value), decimals) and isfinite(value):
+        return NumberStyle(decimals, "e")(value)
+    if isfinite(value):
+        scales = ((digits, 10.0**digits) for digits in range(decimals))
+        decimals = next((d for d, by in scales if round(value * by) / by == value), decimals)
+    return NumberStyle(decimals)(value)
+
+
+def _needs_exponent(largest: float, decimals: int) -> bool:
+    return largest >= TOO_LONG or 0 < largest < 0.5 * 10.0**-decimals
 
 
 def _finite(values: Array) -> Iterator[Array]:
     """Yield the numbers of an array that are finite, some at a time."""
     for part in np.nditer(values, ["external_loop", "buffered", "zerosize_ok"], buffersize=PART):
         yield part[np.isfinite(part)]
-
-
-def _cell(value: float, decimals: int, form: str) -> str:
-    """Return a number as a table shows it."""
-    if np.isinf(value):
-        return "-∞" if value < 0 else "∞"
-    # Exactly 0, as a mask or sparsemax gives; 0.0000 is a small number.
-    return "0" if value == 0 else fixed(float(value), decimals, form)
 
 
 def every_digit(value: float) -> str:

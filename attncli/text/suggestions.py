@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 SHORT = 2
-"""So few letters are like many words: dk is no slip for K."""
+"""Maximum length of a word that must be very like a known one: dk is no slip for K."""
 FAIR, GOOD = 0.6, 0.8
-"""How much of two words is the same, where one may be meant by the other."""
+"""Minimum similarity (of `difflib`) of a word to one that may be meant: of most, of short ones."""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from attncli.notation.tex import TEX_SIGNS, letters, tex
-from attncli.rendering.blocks import Matrix
+from attncli.rendering.matrix import Matrix
 from attncli.tape.step import Step
 
 

@@ -1,0 +1,352 @@
+"""Matrices as blocks of text that stand side by side, as on paper.
+
+A line is a list of spans, each a text with the name of a style; the command line turns styles
+into colours, or drops them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import chain, islice, repeat
+
+import numpy as np
+
+from attncli.notation.text import text as as_text
+from attncli.records import Record
+from attncli.rendering.matrix import GAP, Matrix, Place
+from attncli.rendering.pieces import in_parts
+from attncli.tape.step import Step
+from attncli.text.elision import LIMIT
+from attncli.text.escapes import label_text
+from attncli.text.widths import cell_width, label_width
+
+Span = tuple[str, str]
+Line = list[Span]
+
+BETWEEN, APART = " ", "  "
+"""What parts blocks that belong together, and those that do not."""
+
+CELL_WIDTH = 8
+"""About how many columns a number takes, with those before it."""
+
+PAPER_WIDTH = 100
+"""Where a line of blocks ends when there is no terminal; a matrix wider than that stays whole."""
+
+
+class Block(Record, eq=False):
+    """A rectangle of text, whose lines are drawn when they are printed.
+
+    Attributes:
+        width: columns of the terminal.
+        height: number of lines.
+        top: number of lines above the first row of a matrix, for its name and labels.
+        draw: yields the lines.
+    """
+
+    width: int
+    height: int
+    top: int
+    draw: Callable[[], Iterator[Line]]
+
+    def __iter__(self) -> Iterator[Line]:
+        return self.draw()
+
+
+class Layout(Record):
+    """How matrices are laid out as text: `indent` columns of the terminal's `width` stay free."""
+
+    width: int | None = None
+    indent: int = 0
+
+    @property
+    def room(self) -> int:
+        """How many columns a line of blocks may take."""
+        return (self.width or PAPER_WIDTH) - self.indent
+
+    @property
+    def limit(self) -> int:
+        """Maximum length of an axis that is shown whole: what fills a wide terminal."""
+        return max(LIMIT, (self.width or 0) // CELL_WIDTH)
+
+    def fits(self, block: Block) -> bool:
+        """Return whether there is room for a block."""
+        return block.width <= self.room
+
+    def packed(self, blocks: Sequence[Block]) -> Block:
+        """Return blocks as many beside each other as there is room for, a blank line between."""
+        rows: list[list[Block]] = []
+        used = self.room + 1
+        for block in blocks:
+            used += len(APART) + 2 + block.width
+            if used > self.room:
+                rows.append([])
+                used = block.width
+            rows[-1].append(block)
+        parts = ([part for block in row for part in (APART, block)][1:] for row in rows)
+        return stacked([beside(some) for some in parts], apart=True)
+
+    def prose(self, line: Line) -> list[Line]:
+        """Return a line of sentences in as many as it needs; off a terminal that is one."""
+        return wrapped(line, self.width)
+
+    def row(self, parts: Sequence[Matrix | str]) -> Block:
+        """Return matrices and signs side by side."""
+        return beside([p if isinstance(p, str) else _block(p) for p in parts])
+
+    def together(self, matrices: Sequence[Matrix]) -> Block:
+        """Return matrices side by side if they fit, else one below the other."""
+        row = self.row([part for matrix in matrices for part in (matrix, BETWEEN)][:-1])
+        return row if self.fits(row) else stacked([self.alone(matrix) for matrix in matrices])
+
+    def alone(self, matrix: Matrix) -> Block:
+        """Return a matrix, some columns below the others where it is too wide."""
+        grid = _Grid(matrix)
+        columns = range(len(grid.columns))
+        if self.width is None or grid.width(columns) <= self.room:
+            return _block(matrix)
+        parts, start = [], 0
+        while start < len(columns):
+            end = start + 1
+            while end < len(columns) and grid.width(columns[start : end + 1]) <= self.room:
+                end += 1
+            numbers = [c + 1 for c in grid.columns[start:end] if c is not None]
+            parts.append(grid.block(columns[start:end], _range(numbers)))
+            start = end
+        return stacked(parts)
+
+
+def heading_line(step: Step, shapes: str = "") -> Line:
+    """Return the formula, what its letters stand for, and the shapes."""
+    asides = filter(None, (as_text(step.note) if step.note else "", shapes))
+    return [(step.formula, "title"), *((f"   {aside}", "faint") for aside in asides)]
+
+
+def wrapped(line: Line, width: int | None) -> list[Line]:
+    """Return a line of prose in as many as a terminal needs; without a width it stays as it is.
+
+    It is parted at blanks; what goes on below is indented as the line itself is.
+
+    >>> line = [("  the mask ", "name"), ("is left out", "")]
+    >>> [plain_text(part) for part in wrapped(line, 12)]
+    ['  the mask', '  is left', '  out']
+    """
+    if width is None or line_width(line) <= width:
+        return [line]
+    whole = plain_text(line)
+    margin = whole[: len(whole) - len(whole.lstrip())]
+    start: Line = [(margin, "")] if margin else []
+    lines: list[Line] = [[*start]]
+    used, blanks = cell_width(margin), ""
+    is_first = True
+    for text, style in line:
+        for word in re.findall(r"\s+|\S+", text):
+            if word.isspace():
+                blanks = "" if is_first else blanks + word
+                continue
+            if not is_first and used + cell_width(blanks + word) > width:
+                lines.append([*start])
+                used, blanks = cell_width(margin), ""
+            lines[-1].append((blanks + word, style))
+            used, blanks, is_first = used + cell_width(blanks + word), "", False
+    return lines
+
+
+def line_width(line: Line) -> int:
+    """Return how many columns a line takes."""
+    return sum(cell_width(text) for text, _ in line)
+
+
+def plain_text(line: Line) -> str:
+    """Return a line without its styles."""
+    return "".join(text for text, _ in line).rstrip()
+
+
+def plain(
+    pages: Iterable[Iterable[Line]], write: Callable[[Line], str] = plain_text
+) -> Iterator[bytes]:
+    """Yield pages of lines, without their styles or as `write` has them, a blank line between."""
+    return in_parts((_ended(map(write, page)) for page in pages), "\n")
+
+
+def _ended(lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines with their ends; an empty page has one line."""
+    every = iter(lines)
+    yield next(every, "") + "\n"
+    for line in every:
+        yield f"{line}\n"
+
+
+def beside(parts: Sequence[Block | str]) -> Block:
+    """Return blocks and signs side by side: first rows level, signs at the middle."""
+    blocks = [part for part in parts if isinstance(part, Block)]
+    top = max(block.top for block in blocks)
+    rows = max(block.height - block.top for block in blocks)
+
+    def columns() -> Iterator[Iterator[Line]]:
+        for part in parts:
+            if isinstance(part, str):
+                yield _placed(iter([[(f" {part} ", "")]]), len(part) + 2, 0, top + (rows - 1) // 2)
+            else:  # the name stands at the very top, labels and numbers are level with the others
+                yield _placed(part.draw(), part.width, min(part.top, 1), top - part.top)
+
+    def draw() -> Iterator[Line]:
+        for spans in islice(zip(*columns(), strict=False), top + rows):
+            yield list(chain.from_iterable(spans))
+
+    width = sum(len(part) + 2 if isinstance(part, str) else part.width for part in parts)
+    return Block(width, top + rows, top, draw)
+
+
+def _placed(lines: Iterator[Line], width: int, first: int, gap: int) -> Iterator[Line]:
+    """Yield the first lines of a column, a gap, then the other lines, and blanks without an end."""
+    blank: Line = [(" " * width, "")]
+    return chain(islice(lines, first), repeat(blank, gap), lines, repeat(blank))
+
+
+def stacked(blocks: Sequence[Block], apart: bool = False) -> Block:
+    """Return blocks below each other, with a blank line between where they stand `apart`."""
+
+    def draw() -> Iterator[Line]:
+        for number, block in enumerate(blocks):
+            if apart and number:
+                yield []
+            yield from block
+
+    height = sum(block.height for block in blocks) + apart * (len(blocks) - 1)
+    return Block(max(block.width for block in blocks), height, 0, draw)
+
+
+def titled(name: str, block: Block, below: Sequence[Line] = ()) -> Block:
+    """Return a block with a name over it, at the left, and with more lines below it."""
+    title: Line = [(name, "name")]
+    rest: Sequence[Line] = [[], *below] if below else []
+    width = max(block.width, *map(line_width, [title, *rest]))
+
+    def draw() -> Iterator[Line]:
+        for line in chain([title], block, rest):
+            yield [*line, (" " * (width - line_width(line)), "")]
+
+    return Block(width, 1 + block.height + len(rest), block.top + 1, draw)
+
+
+def _range(numbers: Sequence[int]) -> str:
+    if len(numbers) < 2:
+        return f"column {numbers[0]}" if numbers else ""
+    return f"columns {numbers[0]} to {numbers[-1]}"
+
+
+def _block(matrix: Matrix) -> Block:
+    grid = _Grid(matrix)
+    return grid.block(range(len(grid.columns)))
+
+
+class _Grid:
+    """Draws a matrix, or some of its columns, between brackets, with its name and labels."""
+
+    def __init__(self, matrix: Matrix) -> None:
+        self.matrix = matrix
+        self.rows = matrix.rows
+        self.columns = matrix.columns
+        heads = [label_text(label) for label in matrix.column_labels]
+        self.tops = ["…" if c is None else heads[c] if heads else "" for c in self.columns]
+        widths = zip(self.tops, matrix.widths(cell_width), strict=True)
+        self.widths = [max(label_width(top), width) for top, width in widths]
+        self.separators = [" │ " if c in matrix.bars else matrix.gap for c in self.columns]
+        self.labels = [label_text(label) for label in matrix.row_labels]
+        self.left = max(map(label_width, self.labels), default=0)
+        self.lead = self.left + 1 if self.left else 0
+
+    def width(self, places: range, name: str | None = None) -> int:
+        """Return how many columns of the terminal some columns take, with their name above."""
+        numbers = sum(self.widths[place] for place in places)
+        gaps = sum(len(self.separators[place]) for place in places[1:])
+        title = self.matrix.name if name is None else name
+        return max(self.lead + 2 + numbers + gaps, cell_width(title))
+
+    def block(self, places: range, note: str = "") -> Block:
+        """Return the block of some columns, with a note beside the name."""
+        name = ", ".join(filter(None, (self.matrix.name, note)))
+        top = bool(name) + bool(self.matrix.column_labels)
+        draw = lambda: self._lines(places, name)  # noqa: E731 - it is drawn later, and often
+        return Block(self.width(places, name), top + len(self.rows), top, draw)
+
+    def _lines(self, places: range, name: str) -> Iterator[Line]:
+        width, used = self.width(places, name), self.width(places, "")
+        rest: Line = [(" " * (width - used), "")]
+        if name:
+            yield _centred(name, "name", width, self.lead)
+        if self.matrix.column_labels:
+            line: Line = [(" " * (self.lead + 1), "")]
+            for number, place in enumerate(places):
+                before = len(self.separators[place]) if number else 0
+                head = self.tops[place]
+                blanks = before + self.widths[place] - label_width(head)
+                line += [(" " * blanks, ""), (head, "label")]
+            yield [*line, (" ", ""), *rest]
+        count = len(self.rows)
+        brackets = ["⎡⎤", *["⎢⎥"] * (count - 2), "⎣⎦"] if count > 1 else ["[]"]
+        for row, bracket in zip(self.rows, brackets, strict=True):
+            label = "" if not self.labels else "⋮" if row is None else self.labels[row]
+            line = [(" " * (self.left - label_width(label)), ""), (label, "label")]
+            line.append((" " * (self.lead - self.left) + bracket[0], ""))
+            yield [*line, *self._numbers(row, places), (bracket[1], ""), *rest]
+
+    def _numbers(self, row: Place, places: range) -> Iterator[Span]:
+        """Yield the cells of a row; those that have no style of their own as one text."""
+        matrix = self.matrix
+        columns = [self.columns[place] for place in places]
+        texts = matrix.texts(row, columns)
+        styles = _styles(matrix, row, columns)
+        if matrix.is_numeric and not any(styles):
+            widths = (self.widths[place] for place in places)
+            gaps = ["", *(self.separators[place] for place in places[1:])]
+            cells = zip(gaps, texts, widths, strict=True)
+            yield "".join([gap + text.rjust(width) for gap, text, width in cells]), ""
+            return
+        before = ""
+        for number, (place, text, style) in enumerate(zip(places, texts, styles, strict=True)):
+            separator = self.separators[place] if number else ""
+            if separator == GAP:  # half of it belongs to the cell on either side
+                yield " ", _ground(before)
+                yield " ", _ground(style)
+            else:
+                yield separator, ""
+            yield " " * (self.widths[place] - cell_width(text)) + text, style
+            before = style
+
+
+def _styles(matrix: Matrix, row: Place, columns: Sequence[Place]) -> list[str]:
+    """Return the styles of some cells of a row."""
+    if row is None:
+        return ["faint"] * len(columns)
+    if matrix.is_numeric and not matrix.shaded and np.isfinite(matrix.values[row]).all():
+        return ["faint" if column is None else "" for column in columns]
+    return ["faint" if column is None else _style(matrix, row, column) for column in columns]
+
+
+def _style(matrix: Matrix, row: int, column: int) -> str:
+    if matrix.is_blank(row, column):
+        return "faint"
+    if (row, column) in matrix.cells:
+        return matrix.cells[row, column][1]
+    if np.isinf(matrix.values[row, column]) or (matrix.shaded and not matrix.values[row, column]):
+        return "faint"  # what is blocked, and its weight
+    shade = matrix.shade(row, column)
+    return "" if shade is None else shade_style(shade)
+
+
+def shade_style(size: float) -> str:
+    """Return the style of a background as strong as a number, from 0 to 1, is large."""
+    return f"shade{min(9, int(abs(size) * 10))}"
+
+
+def _ground(style: str) -> str:
+    """Return the style of what is empty beside a cell: its shade, if it has one."""
+    return style if style.startswith("shade") else ""
+
+
+def _centred(text: str, style: str, width: int, lead: int) -> Line:
+    size = cell_width(text)
+    before = max(0, min(lead + (width - lead - size) // 2, width - size))
+    return [(" " * before, ""), (text, style), (" " * (width - size - before), "")]
