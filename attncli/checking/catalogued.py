@@ -154,7 +154,8 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     numbers; but no mistake gives the digits of several by chance.
     """
     judge, step = wrong.judge, wrong.judged.step
-    found = judge.midpoints.changed(step, made.change)
+    kept = judge.operands.kept
+    found = kept(("numbers", made), step, lambda: judge.midpoints.changed(step, made.change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
@@ -167,7 +168,8 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        ranges = fitted(judge.ranges.changed(step, made.change), step)
+        intervals = kept(("intervals", made), step, lambda: judge.ranges.changed(step, made.change))
+        ranges = fitted(intervals, step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):

@@ -8,7 +8,8 @@ the submission.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from copy import copy
+from itertools import tee
 
 import numpy as np
 
@@ -75,18 +76,30 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    tried = (
-        _first(operands, given, schedules, reading)
-        for reading in common_readings(operands, step)
-        for schedules in _schedules(operands, step, reading.worked)
-    )
     best: Explanation | None = None
-    for is_whole, found in chain.from_iterable(tried):
-        best = found if is_whole else best or found
-        if is_whole:
-            break
+    (trials,) = operands.kept("trials", step, lambda: tee(_trials(operands, step), 1))
+    for trial in copy(trials):  # worked out once, as far as any submission needs them
+        for is_whole, found in _explained_by(operands, given, trial):
+            if is_whole:
+                yield found
+                return
+            best = best or found
     if best:
         yield best
+
+
+def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
+    """Yield schedules that are tried on the way to a step, the likelier first."""
+    for reading in common_readings(operands, step):
+        size = sum(one.array.size for one in (*reading.worked, step))
+        count = max(1, MAX_NUMBERS // size)
+        for schedules in _schedules(operands, step, reading.worked):
+            for part in schedules.chunks(count):
+                trial = Trial(operands, part, step, reading)
+                yield trial
+                if trial.has_ties:
+                    for even in part.to_even.chunks(count):
+                        yield Trial(operands, even, step, reading)
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
@@ -161,8 +174,12 @@ def _may_cut(operands: Operands, given: Given) -> bool:
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
     wrong = _unexplained(given, WRONG)
-    change = with_constants([None, *constants], operands.trace, any_of)
-    found = bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
+
+    def coarsest() -> Interval:
+        change = with_constants([None, *constants], operands.trace, any_of)
+        return bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
+
+    found = operands.kept("coarsest", given.step, coarsest)
     if axis_of_shares(given.step) is not None:  # the largest may take what the sum is short of
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
@@ -170,31 +187,25 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
     return bool(within.sum() >= _fewest(len(within)))
 
 
-def _first(
-    operands: Operands, given: Given, schedules: Schedules, reading: Reading
+def _explained_by(
+    operands: Operands, given: Given, trial: Trial
 ) -> Iterator[tuple[bool, Explanation]]:
     """Yield what the first of some schedules gives that give all numbers, or nearly all.
 
     True comes with it if it gives all of them.
     """
-    step = given.step
-    size = sum(one.array.size for one in (*reading.worked, step))
-    for part in schedules.chunks(max(1, MAX_NUMBERS // size)):
-        trial = Trial(operands, part, step, reading)
-        found, valid = trial.numbers, trial.is_valid
-        may_cut = part.cuts | (part.keep & _may_cut(operands, given))
-        fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
-        for index in _likeliest(given, fits):
-            tried = found[: index + 1][valid[: index + 1]]
-            gives = np.zeros(given.codes.shape, bool)
-            gives[_written(given)] = fits[index]
-            if part.is_usual or _is_evident(given, operands.unrounded(step), tried, gives):
-                cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
-                words = part.each[index].words(list(operands.trace.steps))
-                yield bool(fits[index].all()), Explanation(cells, found[index], words)
-                break
-        if trial.has_ties:
-            yield from _first(operands, given, part.to_even, reading)
+    part, found, valid = trial.schedules, trial.numbers, trial.is_valid
+    may_cut = part.cuts | (part.keep & _may_cut(operands, given))
+    fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
+    for index in _likeliest(given, fits):
+        tried = found[: index + 1][valid[: index + 1]]
+        gives = np.zeros(given.codes.shape, bool)
+        gives[_written(given)] = fits[index]
+        if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
+            cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
+            words = part.each[index].words(list(operands.trace.steps))
+            yield bool(fits[index].all()), Explanation(cells, found[index], words)
+            return
 
 
 def _written(given: Given) -> Array:

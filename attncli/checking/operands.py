@@ -6,7 +6,7 @@ only follows from it. A step that is not shown is computed from those before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -28,10 +28,14 @@ from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
 MIN_HOLLOW = 3
 """Minimum count of equal numbers that are not equal by chance."""
+
+MAX_KEPT_SIZE = 100
+"""Maximum size of a step of which calculations are kept; all of them take a few megabytes."""
 
 
 class Operands:
@@ -123,6 +127,18 @@ class Operands:
             instead=self._together,
             of_input=lambda step: self._in_floats(step.array),
         )
+
+    def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
+        """Return a result for a step, kept for a class where no numbers of a student are in it.
+
+        Args:
+            name: what the result is.
+            step: the step.
+            make: works the result out, from the right numbers and `roundings`.
+        """
+        if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
+            return make()
+        return self.right.kept((name, step.name, self.roundings, frozenset(self._together)), make)
 
     def coarsest(self, step: Step, roundings: Sequence[Rounding], change: Change) -> Values:
         """Return the intervals of a step where all that leads to it may be rounded coarsely.

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from functools import cached_property
+from typing import Any, TypeVar
 
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import is_within, reach
@@ -11,6 +12,8 @@ from attncli.checking.judged import Given
 from attncli.checking.thresholds import ROUNDED
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
+
+T = TypeVar("T")
 
 
 class Right(Record, eq=False):
@@ -28,6 +31,22 @@ class Right(Record, eq=False):
     def _ends(self) -> dict[str, Interval]:
         """The ends of the right numbers of each step, with the error of floats."""
         return {step.name: reach(0.0, step.array) for step in self.trace}
+
+    @cached_property
+    def _kept(self) -> dict[Hashable, Any]:
+        return {}
+
+    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """Return what is made at the first call with a key.
+
+        A class hands in the same steps. What follows from the problem alone, such as the numbers
+        of each mistake, is worked out once; for a class that hands in only the output, this makes
+        judging a wrong one three times as fast.
+        """
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: T = self._kept[key]
+        return found
 
     def is_given(self, given: Given) -> bool:
         """Return True if all numbers of a step are right."""

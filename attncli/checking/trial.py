@@ -21,6 +21,7 @@ class Trial:
     Arrays have a place per schedule along the axis of the batch.
 
     Attributes:
+        schedules: the schedules.
         numbers: what the step becomes, (schedules, …) with the shape of the step.
         is_valid: which schedules can be carried out, (schedules,): nobody divides by a sum, or goes
             on from a line of weights, that was rounded to nothing but zeros.
@@ -30,7 +31,7 @@ class Trial:
     def __init__(
         self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
     ) -> None:
-        self._schedules, self._step = schedules, step
+        self.schedules, self._step = schedules, step
         self._count, self._batch = len(schedules.each), step.array.shape[0]
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
@@ -49,7 +50,7 @@ class Trial:
 
     def _work_apart(self, operands: Operands, reading: Reading) -> None:
         """Try one schedule after the other: a sum along the first axis would add them up."""
-        each = [Trial(operands, one, self._step, reading) for one in self._schedules.chunks(1)]
+        each = [Trial(operands, one, self._step, reading) for one in self.schedules.chunks(1)]
         self.numbers = np.concatenate([one.numbers for one in each])
         self.is_valid = np.concatenate([one.is_valid for one in each])
         self.has_ties = any(one.has_ties for one in each)
@@ -83,20 +84,20 @@ class Trial:
 
     def _rounded(self, source: Step, numbers: Array) -> Array:
         """Return the numbers of a step as each schedule rounds them."""
-        by_rounding = self._schedules.by_step.get(source.name, {})
+        by_rounding = self.schedules.by_step.get(source.name, {})
         made = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None
         for rounding, schedules in by_rounding.items():
             batch = len(made) // self._count
             places = np.repeat(schedules, batch)
             exact = made[places]
-            if self._schedules.is_usual and rounding.mode == UP:
+            if self.schedules.is_usual and rounding.mode == UP:
                 self.has_ties |= bool(rounding.ties(exact).any())
             made[places] = rounding(exact)
             if along is not None:
                 lost = (made[places] == 0).all(axis=along) & (exact != 0).any(axis=along)
                 self.is_valid[schedules] &= ~lost.reshape(schedules.sum(), -1).any(axis=-1)
-                adjusts = np.repeat(schedules & self._schedules.adjusts, batch)
+                adjusts = np.repeat(schedules & self.schedules.adjusts, batch)
                 if adjusts.any():
                     shares = exact[adjusts[places]]
                     total = (shares != 0).any(axis=along, keepdims=True).astype(float)
