@@ -120,11 +120,12 @@ def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     A half may be rounded up in one cell and down in the next, as a program's floats have it.
     """
     # Through the many steps of a backward pass, such intervals may grow as wide as anything.
-    if given.step.backward or not _may_be_rounded(operands, given):
+    step = given.step
+    if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
     for rounding in operands.roundings:
-        found = bounded(operands.replay(operands.written, rounding.either).result(given.step))
-        is_narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
+        found = bounded(operands.replay(operands.written, rounding.either).result(step))
+        is_narrow = found.high - found.low <= MAX_HALVES * largest(step.array)
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"

@@ -21,6 +21,10 @@ CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
+MIN_HOLLOW = 3
+"""Minimum count of equal numbers that are not equal by chance."""
+
+
 class Judged(Record, eq=False):
     """One step of a student's answers. Arrays have the layout of the step's array.
 
@@ -97,6 +101,15 @@ class Given(Judged):
         written, right = self.written, self.step.array
         same = is_same(written.values, right, written.share) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
+
+    @cached_property
+    def is_hollow(self) -> bool:
+        """True for a wrong step that holds the same number everywhere, 0 or 1, as if nothing."""
+        if not self.has(WRONG):
+            return False
+        numbers = self.written.values[~self.written.blank]
+        is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
+        return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
         """Return which of the student's numbers may stand for what is expected."""

@@ -31,9 +31,6 @@ from attncli.tape.walk import sources
 T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
-MIN_HOLLOW = 3
-"""Minimum count of equal numbers that are not equal by chance."""
-
 MAX_KEPT_SIZE = 100
 """Maximum size of a step of which calculations are kept; all of them take a few megabytes."""
 
@@ -182,7 +179,7 @@ class Operands:
         handed in, and nothing follows from a wrong step of nothing but 0 or 1.
         """
         judged = self.judged.get(step.name)
-        return judged if isinstance(judged, Given) and not is_hollow(judged) else None
+        return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
     def is_whole(self, step: Step) -> bool:
         """Return True if later steps go on from what was written in every cell of a step."""
@@ -191,7 +188,12 @@ class Operands:
 
     def is_first(self, step: Step) -> bool:
         """Return True if nothing that comes before a step was given."""
-        return not any(map(self.shown, self._before(step)))
+        for name, judged in self.judged.items():
+            if name == step.name:
+                return True
+            if self.shown(judged.step):
+                return False
+        return True
 
     def ancestors(self, step: Step) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
@@ -337,15 +339,6 @@ def wide_as(array: Any, made: Any) -> Any:
     """Return an array repeated along its first axis for each of several calculations."""
     times = made.shape[0] // array.shape[0] or 1
     return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
-
-
-def is_hollow(judged: Given) -> bool:
-    """Return True for a wrong step that holds the same number everywhere, 0 or 1, as if nothing."""
-    if not judged.has(WRONG):
-        return False
-    numbers = judged.written.values[~judged.written.blank]
-    is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
-    return is_even and float(numbers[0]) in (0.0, 1.0)
 
 
 def bounded(found: Values) -> Interval:
