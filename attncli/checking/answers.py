@@ -266,6 +266,9 @@ def _on_paper(
 ) -> Array | ShapeMismatch:
     """Return the texts of a step as it stands on paper, or the mismatch."""
     shape = step.value.shape
+    if len(matrices) == 1 and not matrices[0].at:  # as nearly always
+        found = texts_in_place(step, matrices[0], shape)
+        return _mismatch(step, matrices[0], shape, submission) if found is None else found
     taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
     for one in matrices:
         if taken[one.at].any():

@@ -81,12 +81,13 @@ class Judge:
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
+        codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share == FLOAT_ERROR and self.right.is_given(given):
-            return given
-        codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
-        return self._compared(replace(given, codes=codes))
+        if written.share != FLOAT_ERROR or not self.right.is_given(given):
+            codes[~written.missing] = status.WRONG
+            return self._compared(given)
+        return given
 
     def _compared(self, given: Given) -> Judged:
         """Return a step with each cell's status, that of the first hypothesis that explains it."""

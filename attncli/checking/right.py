@@ -52,7 +52,7 @@ class Right(Record, eq=False):
         """Return True if all numbers of a step are right."""
         ends, half = self._ends[given.step.name], ROUNDED * given.unit
         inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
-        return bool(inside.all())
+        return bool(inside.all() or (inside | given.written.missing).all())
 
     def changed(self, change: Callable[[Trace], Trace]) -> Right:
         """Return every calculation changed, as by another right way of working."""
