@@ -36,9 +36,6 @@ MOST_REPORTS = 64
 """Maximum number of reports that are kept: the same mistake makes the same numbers. In a class of
 which a quarter hands in what others do, this saves a quarter of the time."""
 
-MOST_NUMBERS = 5_000
-"""Maximum number of numbers of a problem for which reports are kept."""
-
 
 class Report(Record, Shown, eq=False):
     """What was found in one student's answers.
@@ -210,7 +207,6 @@ class AnswerKey:
         others = (compute(problem, rounded=False),) if problem.round else ()
         self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
         self._reports: dict[str, Report] = {}
-        self._is_small = sum(step.array.size for step in self.trace) <= MOST_NUMBERS
         self._same = equal_steps(self.trace)
         with located(problem.source):
             self.marking, self._meant = with_step_names(problem.marking, self.trace)
@@ -224,7 +220,7 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        said = _contents(sheet) if self._is_small else ""
+        said = _contents(sheet) if self._right[()].is_small else ""
         report = self._reports.pop(said, None) or self._judged(sheet)
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for

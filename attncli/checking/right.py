@@ -15,6 +15,9 @@ from attncli.records import Record
 
 T = TypeVar("T")
 
+MAX_KEPT_NUMBERS = 5_000
+"""Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
+
 
 class Right(Record, eq=False):
     """The right calculations of a problem.
@@ -33,6 +36,11 @@ class Right(Record, eq=False):
         return {step.name: reach(0.0, step.array) for step in self.trace}
 
     @cached_property
+    def is_small(self) -> bool:
+        """True if the calculations are so small that results for them may be kept in memory."""
+        return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
+
+    @cached_property
     def _kept(self) -> dict[Hashable, Any]:
         return {}
 
@@ -43,6 +51,8 @@ class Right(Record, eq=False):
         of each mistake, is worked out once; for a class that hands in only the output, this makes
         judging a wrong one three times as fast.
         """
+        if not self.is_small:
+            return make()
         if key not in self._kept:
             self._kept[key] = make()
         found: T = self._kept[key]

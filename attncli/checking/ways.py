@@ -147,7 +147,8 @@ def _in_form(
         return
     for said, change in forms(before, way.given):
         if is_evident or not way.wrong.isdisjoint(change):
-            right = way.right.changed(partial(remade, change=change))
+            remake = partial(way.right.changed, partial(remade, change=change))
+            right = way.right.kept((said, frozenset(change)), remake)
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
                 yield replace(way, right=right, said=(*way.said, said))
