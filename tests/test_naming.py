@@ -14,7 +14,7 @@ from attncli.checking.catalogued import mistakes_before
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.findings import Finding
 from attncli.checking.judging import Judge
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
 from attncli.checking.slips import short
 from attncli.checking.submission import submission_of
 from attncli.rendering.verdicts import Tally
@@ -188,7 +188,7 @@ def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: s
 def test_what_was_done_in_the_step_itself_comes_first() -> None:
     """At equal fit, before what was done in a step that was left out."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(Right(trace), {})
+    judge = Judge(Reference(trace), {})
     places = [found.place.name for found in mistakes_before(judge, trace["weights"])]
     own = places.count("weights")
     assert 0 < own < len(places)
@@ -438,7 +438,7 @@ def test_one_answer_is_counted_as_one() -> None:
 def test_every_sentence_is_filled_in() -> None:
     """What is in braces is given by the change or by the step."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(Right(trace), {})
+    judge = Judge(Reference(trace), {})
     for step in trace:
         for made in mistakes_before(judge, step):
             found = made.finding(step)

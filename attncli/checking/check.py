@@ -12,12 +12,12 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import read_submission
-from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
+from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.findings import Finding
 from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -205,7 +205,7 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
-        self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
+        self._right: dict[tuple[str, ...], Reference] = {(): Reference(self.trace, others)}
         self._reports: dict[str, Report] = {}
         self._same = equal_steps(self.trace)
         with located(problem.source):
@@ -242,7 +242,7 @@ class AnswerKey:
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
         return Report(
             sheet.name,
-            way.right.trace,
+            way.reference.trace,
             steps,
             {name: finding for name, finding in found.items() if finding is not None},
             said=way.said,
@@ -256,7 +256,7 @@ class AnswerKey:
             skipped=reading.skipped,
         )
 
-    def _right_with(self, names: tuple[str, ...]) -> Right:
+    def _right_with(self, names: tuple[str, ...]) -> Reference:
         """Return the right calculations with some steps that change nothing; a class names few."""
         if names not in self._right:
             if len(self._right) > MOST_NAMED:

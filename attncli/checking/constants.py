@@ -12,7 +12,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import Exp
-from attncli.checking.rounding import CUT, UP, Rounding
+from attncli.checking.rounding_rules import CUT, UP, RoundingRule
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -82,7 +82,7 @@ def rounded_values(value: float) -> list[float]:
     for decimals in CONSTANT_DECIMALS[::-1]:
         digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
         for mode in (UP, CUT):
-            short = round(float(Rounding(decimals, mode=mode)(np.asarray(value))), decimals)
+            short = round(float(RoundingRule(decimals, mode=mode)(np.asarray(value))), decimals)
             if digits >= MIN_DIGITS and abs(short - value) > 1e-9:
                 found[short] = None
     return list(found)

@@ -9,7 +9,7 @@ from functools import lru_cache
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.rounding import Rounding
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import FINE_UNIT
 from attncli.notation.last_place import significant
 
@@ -68,7 +68,7 @@ def _digits_of(text: str) -> tuple[int, int]:
     return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
 
 
-def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
+def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
     """Return how a student rounds, the commonest number of decimals first.
 
     Only numbers with a point tell; a whole number may be exact. Where all have as many significant
@@ -81,10 +81,10 @@ def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
         if count:
             decimals[places] += 1
             digits.append(count)
-    found = [Rounding(count) for count, _ in decimals.most_common(MAX_OWN)]
+    found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
     most = max(digits, default=0)
     is_even = len(digits) >= ENOUGH and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):
-        by_digits = Rounding(most, is_significant=True)
+        by_digits = RoundingRule(most, is_significant=True)
         return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
     return tuple(found)

@@ -18,7 +18,7 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import are_decimals, informative_units
-from attncli.checking.early import (
+from attncli.checking.early_rounding import (
     Explanation,
     by_a_schedule,
     by_finer_steps,
@@ -27,8 +27,8 @@ from attncli.checking.early import (
 )
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.ranged import axis_of_shares
-from attncli.checking.right import Right
+from attncli.checking.joint_intervals import axis_of_shares
+from attncli.checking.reference import Reference
 from attncli.checking.thresholds import (
     COARSEST_SHARE,
     COARSEST_UNIT,
@@ -46,15 +46,15 @@ class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
     Attributes:
-        right: the right calculations.
+        reference: the correct calculations.
         trace: the first of them.
         given: the student's matrices by step.
         judged: the steps so far; all of them after construction.
     """
 
-    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
-        self.right = right
-        self.trace = right.trace
+    def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
+        self.reference = reference
+        self.trace = reference.trace
         self.given = given
         self.judged: dict[str, Judged] = {}
         for step in self.trace:
@@ -63,7 +63,7 @@ class Judge:
     @cached_property
     def operands(self) -> Operands:
         """The operands of later steps; a submission that is right never needs them."""
-        return Operands(self.right, self.given, self.judged)
+        return Operands(self.reference, self.given, self.judged)
 
     @property
     def midpoints(self) -> Replay[Array]:
@@ -84,7 +84,7 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share != FLOAT_ERROR or not self.right.is_given(given):
+        if written.share != FLOAT_ERROR or not self.reference.is_given(given):
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
@@ -154,7 +154,7 @@ def _right(judge: Judge, given: Given) -> Iterator[Values]:
     step = given.step
     is_short = given.written.share != FLOAT_ERROR
     yield judge.operands.right_in_floats(step) if is_short else step.array
-    for other in judge.right.others:
+    for other in judge.reference.others:
         yield other[step.name].array
 
 

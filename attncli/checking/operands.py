@@ -19,9 +19,9 @@ from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
 from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
-from attncli.checking.ranged import together
-from attncli.checking.right import Right
-from attncli.checking.rounding import Rounding
+from attncli.checking.joint_intervals import together
+from attncli.checking.reference import Reference
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
@@ -39,28 +39,28 @@ class Operands:
     """The numbers from which later steps of one submission are made.
 
     Args:
-        right: the right calculations.
+        reference: the correct calculations.
         given: the student's matrices by step.
         judged: the steps that have been judged so far, by name; the judge adds to it.
     """
 
     def __init__(
         self,
-        right: Right,
+        reference: Reference,
         given: Mapping[str, Written | ShapeMismatch],
         judged: Mapping[str, Judged],
     ) -> None:
-        self.right = right
-        self.trace = right.trace
+        self.reference = reference
+        self.trace = reference.trace
         self.judged = judged
         self._shown = [one for one in given.values() if isinstance(one, Written)]
-        self._together = together(right.trace, given)
+        self._together = together(reference.trace, given)
         # Numbers with many digits may look like floats among others that were written by hand.
         inexact = [
             one
             for name, one in given.items()
             if isinstance(one, Written)
-            and not is_same(one.values, right.trace[name].array)[~one.blank].all()
+            and not is_same(one.values, reference.trace[name].array)[~one.blank].all()
         ]
         floats = [one for one in inexact if one.dtype]
         if 2 * len(floats) < len(inexact):
@@ -135,9 +135,9 @@ class Operands:
         """
         if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
             return make()
-        return self.right.kept((name, step.name, self.roundings, frozenset(self._together)), make)
+        return self.reference.kept((name, step.name, self.roundings, frozenset(self._together)), make)
 
-    def coarsest(self, step: Step, roundings: Sequence[Rounding], change: Change) -> Values:
+    def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
         """Return the intervals of a step where all that leads to it may be rounded coarsely.
 
         Args:
@@ -158,7 +158,7 @@ class Operands:
     # ---- what is shown
 
     @cached_property
-    def roundings(self) -> tuple[Rounding, ...]:
+    def roundings(self) -> tuple[RoundingRule, ...]:
         """How the student rounds, by the digits of what was written."""
         return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.constants import Constant
-from attncli.checking.rounding import CUT, EVEN, UP, Rounding
+from attncli.checking.rounding_rules import CUT, EVEN, UP, RoundingRule
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -44,14 +44,14 @@ COMMON_PARTS: tuple[Sequence[int], ...] = (
 """Combinations of `PARTS` that are rounded to other digits than those of the submission."""
 
 COMMON_ROUNDINGS = (
-    *(Rounding(count) for count in range(1, 7)),
-    *(Rounding(count, is_significant=True) for count in range(2, 7)),
+    *(RoundingRule(count) for count in range(1, 7)),
+    *(RoundingRule(count, is_significant=True) for count in range(2, 7)),
 )
 """Digits to which people round what they do not show."""
 
 BACKWARD_ROUNDINGS = (
-    *(Rounding(count) for count in range(2, 6)),
-    *(Rounding(count, is_significant=True) for count in range(3, 5)),
+    *(RoundingRule(count) for count in range(2, 6)),
+    *(RoundingRule(count, is_significant=True) for count in range(3, 5)),
 )
 """Digits to which people round gradients; all steps that are not shown are rounded alike."""
 
@@ -73,7 +73,7 @@ class Schedule(Record, eq=False):
     """
 
     names: frozenset[str] = frozenset()
-    rounding: Rounding | None = None
+    rounding: RoundingRule | None = None
     constant: Constant | None = None
     adjusts: bool = False
 
@@ -96,9 +96,9 @@ class Schedules(Record, eq=False):
     is_usual: bool = False
 
     @cached_property
-    def by_step(self) -> dict[str, dict[Rounding, Array]]:
+    def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
         """How each step is rounded, and which of the schedules do so."""
-        found: dict[str, dict[Rounding, Array]] = {}
+        found: dict[str, dict[RoundingRule, Array]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
                 for name in schedule.names:
@@ -142,7 +142,7 @@ class Schedules(Record, eq=False):
 @lru_cache(maxsize=256)  # the submissions of a class show the same steps
 def schedules_of(
     names: tuple[str, ...],
-    own: tuple[Rounding, ...],
+    own: tuple[RoundingRule, ...],
     constants: tuple[Constant, ...],
     shares: tuple[str, ...],
     every: tuple[str, ...],
@@ -177,7 +177,7 @@ def schedules_of(
 
 
 def own_schedules(
-    names: Sequence[str], roundings: Iterable[Rounding], is_backward: bool
+    names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
     """Yield the schedules that round to the digits of the submission.
 
@@ -195,7 +195,7 @@ def own_schedules(
 
 
 def common_schedules(
-    names: Sequence[str], own: Sequence[Rounding], is_backward: bool
+    names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
     """Yield the schedules that round to other digits; arguments as for `own_schedules`."""
     parts = _parts(names)

@@ -16,7 +16,7 @@ from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
@@ -36,14 +36,14 @@ class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then.
 
     Attributes:
-        right: the calculations that are right, the first of which is shown.
+        reference: the correct calculations, of which the first is shown.
         given: the student's matrices by step.
         sheet: what was handed in.
         said: a sentence for each thing that was done otherwise than the problem has it.
         renamed: the step that was given under the name of another one, by that name.
     """
 
-    right: Right
+    reference: Reference
     given: Mapping[str, Written | ShapeMismatch]
     sheet: Submission
     said: tuple[str, ...] = ()
@@ -52,7 +52,7 @@ class Way(Record, eq=False):
     @cached_property
     def judge(self) -> Judge:
         """A judge who has judged every step."""
-        return Judge(self.right, self.given)
+        return Judge(self.reference, self.given)
 
     @cached_property
     def wrong(self) -> set[str]:
@@ -84,7 +84,7 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     for name in names:
         one = way.given.get(name)
         if isinstance(one, Written):
-            right = way.right.trace[name].array
+            right = way.reference.trace[name].array
             near = agrees(one.values, one.unit, right, one.share, CUT_OFF)
             if 2 * near.sum() >= (~one.blank).sum():
                 return True
@@ -96,7 +96,7 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
 
 def _turned_round(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
-    trace = way.right.trace
+    trace = way.reference.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
@@ -105,19 +105,19 @@ def _turned_round(way: Way) -> Iterator[Way]:
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
-    right = way.right.changed(partial(remade, turned=True))
+    right = way.reference.changed(partial(remade, turned=True))
     try:
         given = read_submission(way.sheet, right.trace).matrices
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
     said = f"The tokens stand in {tokens} throughout."
-    yield replace(way, right=right, given=given, said=(*way.said, said))
+    yield replace(way, reference=right, given=given, said=(*way.said, said))
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
     """Yield the scaled or masked scores read as such, where they have the name of the scores."""
-    trace, given = way.right.trace, way.given
+    trace, given = way.reference.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
         if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
@@ -141,20 +141,20 @@ def _in_form(
         is_evident: False where the numbers of a form may as well be mistakes. Such a form is tried
             only where it changes every wrong step, and a later step was given.
     """
-    before, order = way.right.trace, list(way.right.trace.steps)
+    before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
     if not is_evident and way.given.keys().isdisjoint(later):
         return
     for said, change in forms(before, way.given):
         if is_evident or not way.wrong.isdisjoint(change):
-            remake = partial(way.right.changed, partial(remade, change=change))
-            right = way.right.kept((said, frozenset(change)), remake)
+            remake = partial(way.reference.changed, partial(remade, change=change))
+            right = way.reference.kept((said, frozenset(change)), remake)
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
-                yield replace(way, right=right, said=(*way.said, said))
+                yield replace(way, reference=right, said=(*way.said, said))
 
 
-def shifted(right: Right) -> Iterator[Right]:
+def shifted(right: Reference) -> Iterator[Reference]:
     """Yield the right calculations of whoever subtracts the largest score before the e^.
 
     Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.

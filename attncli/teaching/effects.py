@@ -20,8 +20,8 @@ from attncli.checking.agreement import (
 )
 from attncli.checking.catalogued import is_possible
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.ranged import together
-from attncli.checking.rounding import Rounding
+from attncli.checking.joint_intervals import together
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, ROUNDED
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
@@ -30,7 +30,7 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 
-COARSEST = Rounding(2)
+COARSEST = RoundingRule(2)
 """The coarsest rounding of steps that are not asked for, which no mistake may look like."""
 
 SEEN = ROUNDED + CUT_OFF

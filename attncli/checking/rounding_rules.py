@@ -26,7 +26,7 @@ UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 """What happens to further digits; `UP` rounds a half away from zero."""
 
 
-class Rounding(Record):
+class RoundingRule(Record):
     """One way to round numbers.
 
     Attributes:
@@ -51,7 +51,7 @@ class Rounding(Record):
         return 10.0 ** (int(self.is_significant) - self.count)
 
     @property
-    def finer(self) -> Rounding:
+    def finer(self) -> RoundingRule:
         """This rounding with one digit more."""
         return replace(self, count=self.count + 1)
 
@@ -59,7 +59,7 @@ class Rounding(Record):
         """Return True if numbers with these units in the last place may have been rounded so."""
         return self.is_significant or bool((unit == 10.0**-self.count).all())
 
-    def of_mode(self, mode: str) -> Rounding:
+    def of_mode(self, mode: str) -> RoundingRule:
         """Return the same with another mode."""
         return replace(self, mode=mode)
 
@@ -134,7 +134,7 @@ def _printed(number: float, power: float) -> float:
     return round(Decimal(abs(number)).scaleb(round(log10(power))))
 
 
-def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding) -> Array:
+def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
     """Return shares rounded, of which the largest of each line takes what the sum is short of.
 
     Args:

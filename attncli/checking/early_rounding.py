@@ -20,9 +20,9 @@ from attncli.checking.constants import Constant, any_of, constants_of, with_cons
 from attncli.checking.digits import are_decimals
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.ranged import axis_of_shares
+from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.readings import Reading, common_readings, readings, worked
-from attncli.checking.rounding import Rounding, with_sum
+from attncli.checking.rounding_rules import RoundingRule, with_sum
 from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
     CUT_OFF,
@@ -39,7 +39,7 @@ from attncli.checking.trial import Trial
 from attncli.records import Record
 from attncli.tape.step import Step
 
-COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
+COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 """The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
 
 
@@ -236,7 +236,7 @@ def _fewest(count: int) -> float:
     return min(count, max(MIN_GIVEN, MIN_SHARE_GIVEN * count))
 
 
-def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding] = ()) -> Array:
+def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
     """Return which numbers of a step several results give exactly as they were written.
 
     Args:

@@ -19,7 +19,7 @@ MAX_KEPT_NUMBERS = 5_000
 """Maximum number of numbers of a calculation for which results are kept in memory. Chosen."""
 
 
-class Right(Record, eq=False):
+class Reference(Record, eq=False):
     """The right calculations of a problem.
 
     Attributes:
@@ -64,6 +64,6 @@ class Right(Record, eq=False):
         inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
         return bool(inside.all() or (inside | given.written.missing).all())
 
-    def changed(self, change: Callable[[Trace], Trace]) -> Right:
+    def changed(self, change: Callable[[Trace], Trace]) -> Reference:
         """Return every calculation changed, as by another right way of working."""
-        return Right(change(self.trace), tuple(map(change, self.others)))
+        return Reference(change(self.trace), tuple(map(change, self.others)))
