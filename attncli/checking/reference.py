@@ -1,4 +1,4 @@
-"""The right calculations of a problem."""
+"""The correct calculations of a problem."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ MAX_KEPT_NUMBERS = 5_000
 
 
 class Reference(Record, eq=False):
-    """The right calculations of a problem.
+    """The correct calculations of a problem, with which submissions are compared.
 
     Attributes:
         trace: the calculation by which a submission is judged.
-        others: calculations that are right as well, such as the one without rounding.
+        others: calculations that are correct as well, such as the one without rounding.
     """
 
     trace: Trace
     others: tuple[Trace, ...] = ()
 
     @cached_property
-    def _ends(self) -> dict[str, Interval]:
-        """The ends of the right numbers of each step, with the error of floats."""
+    def _intervals(self) -> dict[str, Interval]:
+        """The correct numbers of each step, widened by the error of floats."""
         return {step.name: reach(0.0, step.array) for step in self.trace}
 
     @cached_property
@@ -44,12 +44,14 @@ class Reference(Record, eq=False):
     def _kept(self) -> dict[Hashable, Any]:
         return {}
 
-    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
-        """Return what is made at the first call with a key.
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.fields}  # copies keep no results
 
-        A class hands in the same steps. What follows from the problem alone, such as the numbers
-        of each mistake, is worked out once; for a class that hands in only the output, this makes
-        judging a wrong one three times as fast.
+    def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
+        """Return a result that depends on the problem and a key alone; work it out only once.
+
+        The students of a class hand in the same steps. Where they hand in only the output, this
+        makes judging a wrong one three times as fast (benchmarks/checking.py).
         """
         if not self.is_small:
             return make()
@@ -59,11 +61,11 @@ class Reference(Record, eq=False):
         return found
 
     def is_given(self, given: Given) -> bool:
-        """Return True if all numbers of a step are right."""
-        ends, half = self._ends[given.step.name], ROUNDED * given.unit
+        """Return True if all numbers of a step are correct; missing ones do not count."""
+        ends, half = self._intervals[given.step.name], ROUNDED * given.unit
         inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
         return bool(inside.all() or (inside | given.written.missing).all())
 
     def changed(self, change: Callable[[Trace], Trace]) -> Reference:
-        """Return every calculation changed, as by another right way of working."""
+        """Return every calculation changed, as by another correct way of working."""
         return Reference(change(self.trace), tuple(map(change, self.others)))
