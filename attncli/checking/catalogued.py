@@ -45,9 +45,9 @@ MIN_EXACT = 2
 
 
 class MistakeInStep(Record, eq=False):
-    """A mistake that may have been made in a step, and what would have been calculated instead.
+    """A mistake that may have been made, and what would have been calculated instead.
 
-    Its place is the wrong step, or a hidden one before it; the words fill the blanks of its
+    Its place is the wrong step, or a hidden step before it. The words fill the blanks of its
     sentence.
     """
 
@@ -57,7 +57,6 @@ class MistakeInStep(Record, eq=False):
     words: Words
 
     def finding(self, step: Step, where: str = "") -> Finding:
-        """Return the finding in a step; `where` is the part of it that is wrong, or ""."""
         words: Words = {"step": self.place.name, "formula": self.place.formula, **self.words}
         names = {key: w.name if isinstance(w, Valued) else w for key, w in words.items()}
         sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
@@ -98,9 +97,9 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 
 
 class Explained(Record, eq=False):
-    """A mistake that gives wrong numbers, what the step becomes by it, and how likely it is.
+    """A mistake that gives wrong numbers, and what the step becomes by it.
 
-    Of the ranks, tuples of what speaks against it, the first in order is the likeliest.
+    A rank is a tuple of facts that speak against the mistake; the smallest rank is the likeliest.
     """
 
     made: MistakeInStep
@@ -112,8 +111,9 @@ class Explained(Record, eq=False):
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other.
 
-    First comes what no right number contradicts; what gives the whole step, before what gives whole
-    rows or heads of it; what is also seen in another step; and what gives the very digits.
+    A mistake that no correct number contradicts comes first; then one that gives the whole step,
+    before one that gives whole rows or heads; one that is seen in another step, too; and one that
+    gives the very digits.
     """
     before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
     found = list(filter(None, (_explained(wrong, made) for made in before)))
@@ -126,22 +126,22 @@ def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
 
 
 def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
-    """Return True if a mistake is not the first one, and no right number contradicts it."""
+    """Return True if a mistake differs from the first one, and no correct number contradicts it."""
     ids = other.finding.id, first.finding.id
     is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
     return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.made))
 
 
 def is_like(one: str, other: str) -> bool:
-    """Return True if two ids may be names of one mistake, of which the first says it all.
+    """Return True if two ids may be names of one mistake.
 
-    Whoever skips a step takes the one before it.
+    A student who skips a step uses the one before it.
     """
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
 def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
-    """Return True if one of two steps that are said to be exchanged was given and is right."""
+    """Return True if one of two exchanged steps was given and is correct."""
     steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
     return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
@@ -149,9 +149,9 @@ def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
 def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
-    It is tried on the numbers as they were written, as they were before rounding, and on intervals
-    that allow for what was rounded in between. These may be too wide to tell anything of the
-    numbers; but no mistake gives the digits of several by chance.
+    The mistake is made with the numbers as they were written, then as they were before rounding,
+    then with intervals that allow for rounding on the way. The intervals may be too wide to be
+    evidence, but no mistake gives the digits of several numbers by chance.
     """
     judge, step = wrong.judge, wrong.judged.step
     kept = judge.operands.kept
@@ -183,11 +183,11 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
-    """Return True if a mistake may give half of the wrong cells; intervals take most of the time.
+    """Return True if a mistake may give half of the wrong cells; it saves most of the intervals.
 
     An interval that holds the student's number and the mistake's, and is narrower than the
-    difference that it explains, leaves those two no farther apart than the student's number and the
-    right one. So this rejects nothing that fits.
+    difference that it explains, has these two no farther apart than the student's number and the
+    correct one. So this rejects nothing that fits.
     """
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         off = np.abs(wrong.given - numbers)
@@ -198,7 +198,7 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return True if the other steps that a mistake changes have its numbers, too.
 
-    None where no other of them was given.
+    Return None where no other of these steps was given.
     """
     seen = None
     for name in change:
@@ -218,7 +218,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
     """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
 
-    A single cell may be a coincidence.
+    A single cell may fit by chance.
     """
     cells, step = wrong.wrong, wrong.judged.step
     if "head" in step.leading:
@@ -244,14 +244,14 @@ def _listed(noun: str, names: list[str]) -> str:
 def is_possible(
     trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
 ) -> bool:
-    """Return True if somebody may have calculated a step so.
+    """Return True if a person may have calculated a step so.
 
-    Nobody writes a row again and again for the other rows; heads, though, may share what all of
-    them are made from, and a sum is written beside everything that it is the sum of. Nor can
-    weights sum to 1 over the queries where there is only one query.
+    Nobody writes one row again for all other rows; but heads may share what all of them are made
+    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1
+    over the queries where there is only one query.
 
     Args:
-        trace: the right calculation.
+        trace: the correct calculation.
         replay: the calculation that was changed.
         step: the changed step.
         change: what was calculated instead.
@@ -270,7 +270,7 @@ def is_possible(
 
 
 def _is_summed(made: Expression | None, axis: int) -> bool:
-    """Return True if an axis has the size 1 because what was along it was added up."""
+    """Return True if an axis has the size 1 because the numbers along it were added up."""
     if isinstance(made, Transposed):
         return _is_summed(made.operand, -3 - axis)
     return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

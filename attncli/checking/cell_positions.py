@@ -28,12 +28,12 @@ class KeyedMatrix(Record, eq=False):
 
     Attributes:
         word: the key.
-        at: which cells of the step the key means, an index of its value; () for all.
+        at: the cells of the step that the key means, an index of its value; () for all.
         texts: the cells in the shape in which they were written.
-        labels: the label of the row, and that of the column, of each cell, an array of shape
+        labels: the label of the row, and that of the column, of each cell: an array of shape
             (2, *texts.shape) with None where there is none; None without any label.
-        dtype: that of the array which the cells came as; "" for texts and rounded numbers.
-        is_transposed: whether the key is that of the step transposed, such as K^T.
+        dtype: that of the array from which the cells come; "" for texts and rounded numbers.
+        is_transposed: True if the key means the transposed step, such as K^T.
     """
 
     word: str
@@ -45,7 +45,7 @@ class KeyedMatrix(Record, eq=False):
 
     @property
     def is_exact(self) -> bool:
-        """Whether the numbers are a program's whole numbers, which are not rounded."""
+        """True for whole numbers of a program, which are not rounded."""
         return self.dtype.startswith(("int", "uint"))
 
 
@@ -55,8 +55,8 @@ def labels_of_cells(
     """Return the labels beside each cell of a matrix, as `KeyedMatrix.labels` has them.
 
     Args:
-        shape: of what was written.
-        labels: of each matrix of a stack by its place, from 0; () stands for all others.
+        shape: the shape of what was written.
+        labels: the labels of each matrix of a stack by its index; those at () are for all others.
     """
     if not labels or len(shape) < 2:
         return None
@@ -71,14 +71,14 @@ def labels_of_cells(
 
 
 def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return the written cells where they belong on paper; None if the shape is a wrong one.
+    """Return the written cells in their places in the step's value; None for a wrong shape.
 
-    Axes of size 1 may be left out, or stand elsewhere; heads may stand side by side or one above
-    the other. Labels tell the order of rows and columns, and which of them are left out.
+    Axes of size 1 may be left out or moved; heads may be side by side or one above the other.
+    Labels give the order of rows and columns, and which of them are left out.
 
     Args:
-        step: what was written.
-        matrix: what stands under one key.
+        step: the step.
+        matrix: what is written under one key.
         wanted: the shape of the cells that the key means.
 
     Raises:
@@ -108,7 +108,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
 
 
 def _layouts(step: Step, cells: Array, wanted: tuple[int, ...]) -> list[Array]:
-    """Return a matrix in each shape of a step that may have been written so, the usual first."""
+    """Return a matrix in each shape in which a step may have been written, the usual first."""
     own = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
     has_heads = "head" in step.leading and len(step.trailing) == 2
@@ -138,7 +138,7 @@ def _nearness(step: Step, texts: Array) -> float:
 
 
 def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
-    """Return a matrix that lacks a row with a blank one, where its numbers tell which; or None."""
+    """Return a matrix with a blank row for a missing one, if its numbers show which."""
     shape = (wanted[0] - 1, *wanted[1:])
     if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
         return None
@@ -155,7 +155,7 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
 
 
 def _are_transposed(step: Step, labels: Array) -> bool:
-    """Return True if a matrix was written with rows for columns, as its labels tell."""
+    """Return True if the labels show that rows and columns are exchanged."""
     if len(step.trailing) != 2:
         return False
     (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
@@ -166,7 +166,7 @@ def _are_transposed(step: Step, labels: Array) -> bool:
 
 
 def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
-    """Return 1 where words are labels of an axis, 0 where nothing tells, −1 where they are not."""
+    """Return 1 for labels of an axis, −1 for words that are none of it, 0 if nothing is known."""
     own = step.labels.get(axis, ())
     if not own or words[0] is None or all(str(word).isdecimal() for word in words):
         return 0
@@ -180,10 +180,10 @@ def _ordered(
     layouts: Sequence[Array],
     wanted: tuple[int, ...],
 ) -> list[Array]:
-    """Return the cells in each layout, in the order that their labels tell.
+    """Return the cells in each layout, in the order of their labels.
 
     Raises:
-        InputError: if the labels tell none in any layout.
+        InputError: if the labels fit no layout.
     """
     found, errors = [], list[InputError]()
     for cells in layouts:
@@ -204,7 +204,7 @@ def _ordered(
 
 
 def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Array | None:
-    """Return the place of each cell among all cells of the step; None where no labels tell."""
+    """Return the place of each cell among all cells of the step; None where no label gives it."""
     name = step.name if visible(key) == step.name else f"{visible(key)}: {step.name}"
     found = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)

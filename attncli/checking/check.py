@@ -12,12 +12,12 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import read_submission
-from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.findings import Finding
 from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
 from attncli.checking.reference import Reference
+from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -70,7 +70,7 @@ class Report(Record, Shown, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
-        """Whether a step has a wrong cell."""
+        """Return True if a step has a wrong cell."""
         return judged.status == "wrong" or any(map(judged.has, self._bad))
 
     @property
@@ -92,7 +92,7 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def counting(self) -> dict[str, Array]:
-        """The status of the cells that count, by step: of all where the marking asks for none."""
+        """The status of the cells that count, by step; of all cells if the marking asks for none."""
         if not self.marking.ask:
             return {name: _codes(judged) for name, judged in self.steps.items()}
         asked: dict[str, list[At]] = {}
@@ -105,9 +105,9 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """How many cells are missing, and of how many, by the names that are asked or have points.
+        """The number of missing cells, and of all cells, by name that is asked for or has points.
 
-        A name of which all is given is not among them.
+        A name without missing cells is not among them.
         """
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
@@ -115,14 +115,14 @@ class Report(Record, Shown, eq=False):
 
     @property
     def not_given(self) -> list[str]:
-        """The names that are asked, or have points, and of which nothing was given."""
+        """The names that are asked for, or have points, and of which nothing was given."""
         return [name for name, (missing, size) in self.left_out.items() if missing == size]
 
     @cached_property
     def wrong_steps(self) -> list[str]:
         """The names of the steps with a wrong cell that counts, in the order of computation.
 
-        A step that is not asked counts where a cell that is follows from it.
+        A step that is not asked for counts where a cell that is asked for follows from it.
         """
         wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
         if not self.marking.ask:
@@ -150,9 +150,9 @@ class Report(Record, Shown, eq=False):
     def points(self) -> dict[str, float]:
         """The points that each name earns: its own, times the share of its cells that are right.
 
-        A cell that follows from a slip before it, and not only from rounding, counts as much as
-        `marking.follow` says; one that is right only to the digits that were written, where more
-        are asked, as much as `marking.few_digits` says; and one that is both, as their product.
+        A cell that follows from a slip before it, and not only from rounding, counts
+        `marking.follow`; one that is right only to the digits that were written, where more
+        are asked for, `marking.few_digits`; one that is both, their product.
         """
         return {
             name: round(points * self.share(name) + 1e-9, 2)
@@ -165,7 +165,7 @@ class Report(Record, Shown, eq=False):
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
-        """Return which share of its points a name earns that is asked, or has points."""
+        """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
@@ -194,7 +194,7 @@ class Report(Record, Shown, eq=False):
 
 
 class AnswerKey:
-    """The right numbers of a problem, calculated once for any number of answers.
+    """The correct numbers of a problem, calculated once for any number of submissions.
 
     Raises:
         InputError: if the problem cannot be calculated, or its marking names no step of it.
@@ -212,9 +212,9 @@ class AnswerKey:
             self.marking, self._meant = with_step_names(problem.marking, self.trace)
 
     def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
-        """Judge one student's answers: a sheet that was read, or matrices by step name.
+        """Judge one student's answers: a submission that was read, or matrices by step name.
 
-        Strictly, a number that is off in its last digit, or was rounded early, is wrong.
+        If strict, a number that is off in its last digit, or was rounded early, is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
@@ -229,7 +229,6 @@ class AnswerKey:
         return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
 
     def _judged(self, sheet: Submission) -> Report:
-        """Judge a sheet; the name, the comment and strictness are the caller's."""
         right = self._right_with(named_steps(sheet.matrices, self.trace))
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
@@ -257,7 +256,7 @@ class AnswerKey:
         )
 
     def _right_with(self, names: tuple[str, ...]) -> Reference:
-        """Return the right calculations with some steps that change nothing; a class names few."""
+        """Return the correct calculations with some steps that change nothing here."""
         if names not in self._right:
             if len(self._right) > MOST_NAMED:
                 self._right = {(): self._right[()]}
@@ -266,7 +265,7 @@ class AnswerKey:
 
 
 def _codes(judged: Judged) -> Array:
-    """Return the status of each cell as it stands on paper; a wrong shape has only wrong cells."""
+    """Return the status of each cell on paper; all cells of a wrong shape are wrong."""
     codes: Array = judged.step.on_paper(judged.codes)
     return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
 
@@ -278,9 +277,10 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    """Return all that tells a submission's numbers from those of another; "" for arrays.
+    """Return the numbers of a submission as a text, "" for arrays.
 
-    A name, a comment and the places in a file do not matter.
+    Submissions with the same text get the same report: a name, a comment and the places in a file
+    make no difference.
     """
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
     try:
@@ -321,7 +321,7 @@ def check(
 
 
 def own_submission(problem: Problem) -> Submission:
-    """Return the answers that stand in the problem itself.
+    """Return the answers that are written in the problem itself.
 
     Raises:
         InputError: if there are none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from attncli.checking import slips
+from attncli.checking import cell_slips, line_slips
 from attncli.checking.catalogued import by_a_mistake
 from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import Search, WrongStep, explained_by
@@ -15,22 +15,26 @@ from attncli.checking.worked import with_worked
 from attncli.tape.cells import cell_name
 from attncli.text.sentences import all_of
 
-OF_A_NUMBER: tuple[Search, ...] = (slips.wrong_sign, slips.moved_point, slips.swapped_digits)
+OF_A_NUMBER: tuple[Search, ...] = (
+    line_slips.wrong_signs,
+    cell_slips.moved_point,
+    cell_slips.swapped_digits,
+)
 """Slips that happen when a number is written down."""
 
-OF_ONE_CELL: tuple[Search, ...] = (slips.mask_slip, *OF_A_NUMBER, slips.other_term)
+OF_ONE_CELL: tuple[Search, ...] = (line_slips.mask_slip, *OF_A_NUMBER, cell_slips.other_term)
 """What explains one wrong number, in the order in which it is tried."""
 
 OF_SEVERAL: tuple[Search, ...] = (
-    slips.mask_slip,
-    slips.wrong_signs,
-    slips.other_divisor,
-    slips.common_factor,
-    slips.other_step,
-    slips.exchange,
-    slips.other_score,
-    slips.like_another_line,
-    slips.misread_factor,
+    line_slips.mask_slip,
+    line_slips.wrong_signs,
+    line_slips.other_divisor,
+    line_slips.common_factor,
+    line_slips.other_step,
+    line_slips.exchange,
+    line_slips.other_score,
+    line_slips.like_another_line,
+    line_slips.misread_factor,
 )
 """What explains several wrong numbers, in the order in which it is tried."""
 
@@ -44,9 +48,9 @@ MAX_FEW = 3
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     """Return what explains the wrong numbers of a step, None for a step that is not wrong.
 
-    The judge has judged every step up to this one. One number that is wrong alone was likelier
-    copied wrongly than made by a mistake that would be seen in no other number. Then come the
-    mistakes of the catalogue, then slips; at last it is only said where the step is wrong.
+    The judge has judged every step up to this one. A single wrong number was more likely copied
+    wrongly than made by a mistake that no other number shows. Then the mistakes of the catalogue
+    are tried, then slips; otherwise only the place is named.
     """
     if isinstance(judged, Misshapen):
         return of_mismatch(judge, judged)
@@ -56,12 +60,12 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if few and (judged.short == (judged.codes == WRONG)).all():
         return few  # whoever made a mistake is told that first
     wrong = WrongStep(judge, judged)
-    if hollow := slips.all_the_same(wrong):
+    if hollow := line_slips.all_the_same(wrong):
         return hollow
     is_one = len(wrong.cells) == 1
     is_alone = is_one and wrong.shown.sum() >= MIN_SHOWN
     found = None
-    if is_alone and not _first(wrong, (slips.mask_slip,)):
+    if is_alone and not _first(wrong, (line_slips.mask_slip,)):
         found = _first(wrong, OF_A_NUMBER)
     if not found and (found := by_a_mistake(wrong, is_alone)) and not is_one:
         return found
@@ -75,11 +79,11 @@ def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
 
 
 def _where(wrong: WrongStep) -> Finding | None:
-    """Return where a step is wrong, if that is one cell, one line or few cells; None otherwise."""
+    """Return the place of the wrong cells: one cell, few cells or one line; None otherwise."""
     cells, axis = wrong.cells, wrong.axis
     if len(cells) == 1:
         place = f"Only {wrong.place}"
-        return Finding("single_cell_slip", slips.off_by(wrong), wrong.again, place, hint="")
+        return Finding("single_cell_slip", cell_slips.off_by(wrong), wrong.again, place, hint="")
     is_few = len(cells) <= MAX_FEW and 3 * len(cells) <= wrong.shown.sum()
     is_line = axis is not None and not wrong.is_only_line
     if is_few and not (is_line and (wrong.wrong | ~wrong.shown)[wrong.in_line].all()):
@@ -91,7 +95,7 @@ def _where(wrong: WrongStep) -> Finding | None:
 
 
 def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
-    """Return what is said of numbers with too few decimals, None where there are none."""
+    """Return the finding for numbers with too few decimals, None where there are none."""
     if not isinstance(judged, Compared) or judged.short is None:
         return None
     step = judged.step

@@ -18,10 +18,10 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import float_error, is_informative, largest
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
+from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.joint_intervals import axis_of_shares
-from attncli.checking.readings import Reading, common_readings, readings, worked
+from attncli.checking.readings import common_readings, readings, worked
 from attncli.checking.rounding_rules import RoundingRule, with_sum
 from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
@@ -40,13 +40,13 @@ from attncli.records import Record
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
-"""The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
+"""The coarsest rounding of any schedule: no schedule gives a number outside of its intervals."""
 
 
 class Explanation(Record, eq=False):
-    """Which cells a hypothesis explains, by which numbers, and what is said of it.
+    """The cells that a hypothesis explains, by which numbers, and what a report says of it.
 
-    `fits` tells which cells it would explain if nothing before had.
+    `fits` holds the cells that it would explain if no earlier hypothesis had.
     """
 
     cells: Array
@@ -57,10 +57,10 @@ class Explanation(Record, eq=False):
 
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
-    ways = np.array([False, True] if _may_cut(operands, given) else [False])
+    cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
         found = worked(operands, given.step, reading)
-        if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
+        if _fits(given, found[None], cuts).all():
             yield Explanation(_unexplained(given, WRONG), found)
             return
 
@@ -70,26 +70,25 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     step = given.step
     if not _may_be_rounded(operands, given):
         return
-    hidden, every = operands.hidden_before(step), operands.ancestors(step)
-    constants = constants_of((*every, step))
-    if not (constants or hidden or long_inputs((step,)) or axis_of_shares(step) is not None):
+    constants = constants_of((*operands.ancestors(step), step))
+    is_rounded = operands.hidden_before(step) or long_inputs((step,))
+    if not (is_rounded or constants or axis_of_shares(step) is not None):
         return
     if not _is_within_reach(operands, given, constants):
         return
-    best: Explanation | None = None
     (trials,) = operands.kept("trials", step, lambda: tee(_trials(operands, step), 1))
-    for trial in copy(trials):  # worked out once, as far as any submission needs them
-        for is_whole, found in _explained_by(operands, given, trial):
-            if is_whole:
-                yield found
-                return
-            best = best or found
+    best: Explanation | None = None
+    for trial in copy(trials):  # a trial is worked out by the first submission that needs it
+        is_whole, found = _explained_by(operands, given, trial)
+        best = found if is_whole else best or found
+        if is_whole:
+            break
     if best:
         yield best
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
-    """Yield schedules that are tried on the way to a step, the likelier first."""
+    """Yield the schedules that are tried on the way to a step, the likelier first."""
     for reading in common_readings(operands, step):
         size = sum(one.array.size for one in (*reading.worked, step))
         count = max(1, MAX_NUMBERS // size)
@@ -117,9 +116,9 @@ def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterat
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what hidden steps give that are rounded to the submission's own digits.
 
-    A half may be rounded up in one cell and down in the next, as a program's floats have it.
+    A half may be rounded up in one cell and down in the next, as in a program's floats. Through
+    the many steps of a backward pass, such intervals may grow as wide as anything.
     """
-    # Through the many steps of a backward pass, such intervals may grow as wide as anything.
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
@@ -139,30 +138,30 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     near = given.agrees(operands.written.result(step), MAX_FINER)
     near |= given.agrees(interval(operands.meant.result(step)), MAX_FINER)
-    asked = near & (given.codes == WRONG)
-    if not asked.any():
+    near &= given.codes == WRONG
+    if not near.any():
         return
     units = CUT_OFF if _may_cut(operands, given) else ROUNDED
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
-        cells = asked & given.agrees(found, units) & is_informative(found, largest(step.array))
+        cells = near & given.agrees(found, units) & is_informative(found, largest(step.array))
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
 
 
 def _may_be_rounded(operands: Operands, given: Given) -> bool:
-    """Return True if numbers have digits that a rounding may give, and as many as are asked."""
+    """Return True if the wrong numbers are decimals with as many digits as are asked for."""
     wrong = _unexplained(given, WRONG)
     units, written = given.unit[wrong], given.written.unit[wrong]
     if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
         return False
-    # Coarse steps would explain the digits that are missing.
+    # Coarsely rounded steps would explain the digits that are missing.
     return not (operands.trace.problem.marking.decimals and (units < written).any())
 
 
 def _unexplained(given: Given, *codes: int) -> Array:
-    """Return the cells with some statuses in which a number stands."""
+    """Return the cells that hold a number and have one of some statuses."""
     found: Array = np.isin(given.codes, codes) & ~given.written.blank
     return found
 
@@ -174,51 +173,42 @@ def _may_cut(operands: Operands, given: Given) -> bool:
 
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
-    wrong = _unexplained(given, WRONG)
 
     def coarsest() -> Interval:
         change = with_constants([None, *constants], operands.trace, any_of)
         return bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
 
     found = operands.kept("coarsest", given.step, coarsest)
-    if axis_of_shares(given.step) is not None:  # the largest may take what the sum is short of
+    if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
-    within = given.agrees(found, CUT_OFF)[wrong]
+    within = given.agrees(found, CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
 
 
 def _explained_by(
     operands: Operands, given: Given, trial: Trial
-) -> Iterator[tuple[bool, Explanation]]:
-    """Yield what the first of some schedules gives that give all numbers, or nearly all.
-
-    True comes with it if it gives all of them.
-    """
+) -> tuple[bool, Explanation | None]:
+    """Return whether a schedule gives all numbers, and the first that gives all or nearly all."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
     may_cut = part.cuts | (part.keep & _may_cut(operands, given))
     fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
     for index in _likeliest(given, fits):
         tried = found[: index + 1][valid[: index + 1]]
         gives = np.zeros(given.codes.shape, bool)
-        gives[_written(given)] = fits[index]
+        gives[~given.written.blank] = fits[index]
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
             words = part.each[index].words(list(operands.trace.steps))
-            yield bool(fits[index].all()), Explanation(cells, found[index], words)
-            return
-
-
-def _written(given: Given) -> Array:
-    """Return the cells in which a number stands."""
-    return ~given.written.blank
+            return bool(fits[index].all()), Explanation(cells, found[index], words)
+    return False, None
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:
     """Return the results that give every number, else those that give nearly all that are off.
 
-    These must give all numbers that something has explained: a slip beside numbers that were
-    rounded early makes none of them wrong.
+    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that
+    were rounded early makes none of them wrong.
 
     Args:
         given: the step.
@@ -226,7 +216,7 @@ def _likeliest(given: Given, fits: Array) -> list[int]:
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
-    wrong = given.codes[_written(given)] == WRONG
+    wrong = given.codes[~given.written.blank] == WRONG
     nearly = fits[:, ~wrong].all(axis=1) & (fits[:, wrong].sum(axis=1) >= _fewest(wrong.sum()))
     return np.flatnonzero(nearly).tolist()
 
@@ -243,12 +233,12 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
         given: the step.
         found: (results, …).
         cuts: which results belong to somebody who cuts numbers off.
-        roundings: how weights are rounded of which the largest takes what the sum is short of 1.
+        roundings: how weights are rounded whose largest is adjusted so that they sum to 1.
 
     Returns:
         Truth values, (results, written numbers).
     """
-    cells = _written(given)
+    cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
     fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
     along = axis_of_shares(given.step)

@@ -33,8 +33,8 @@ Meaning: TypeAlias = tuple[Step, At, bool]
 def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is the name of a step or what people call it, a row, a cell, or whatever else
-    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
+    A key is the name of a step or another word for it, a row, a cell, or whatever else `attn explain`
+    reads; also as a heading, such as `Weights:` or `weights (softmax)`.
 
     Raises:
         InputError: for a word that means no step, or one of several.
@@ -48,9 +48,9 @@ def find_answer(word: str, trace: Trace) -> Meaning:
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
-    """Return the names of steps that keys of answers mean, and that are left out of a trace.
+    """Return the names of steps that keys of answers mean and that the trace leaves out.
 
-    Each changes nothing here, and equals another step; `with_named_steps` puts it in.
+    Each changes nothing here, and equals another step; `with_named_steps` adds it.
     """
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
@@ -101,11 +101,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
-    """Refuse a word that people use for several of the steps, of which each may have been worked.
-
-    Raises:
-        InputError: for such a word; it lists the steps.
-    """
+    """Raise an InputError for a word that people use for several of the steps; it lists them."""
     if base in trace or base in trace.inputs:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
@@ -116,7 +112,7 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    """Return the error for an answer that is an input; the key that it stands in is a word."""
+    """Return the error for an answer whose key is an input."""
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"

@@ -18,8 +18,8 @@ from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
-from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.checking.joint_intervals import together
+from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference
 from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
@@ -78,12 +78,11 @@ class Operands:
         settle: Callable[[Values], Values] = lambda found: found,
         instead: Change = EMPTY,
     ) -> Replay[Values]:
-        """Return the calculation in intervals in which shown steps have some numbers.
+        """Return the calculation in intervals, with some numbers in the place of shown steps.
 
         Args:
-            shown: gives the numbers of a step that is shown. The cells that were left out are
-                worked like those of a step that is not.
-            settle: gives what becomes of the numbers of a step that is not shown.
+            shown: gives the numbers of a shown step; its missing cells are worked.
+            settle: gives the value of a hidden step that later steps use.
             instead: operations on intervals that take the place of others.
         """
         return Replay(
@@ -96,14 +95,14 @@ class Operands:
 
     @cached_property
     def written(self) -> Replay[Array]:
-        """The calculation on the numbers as they were written; other steps have every digit."""
+        """The calculation on the numbers as they were written; hidden steps have every digit."""
         return Replay(self.trace, self._known, self.completed)
 
     @cached_property
     def meant(self) -> Replay[Values]:
         """The calculation on the numbers that a student had before rounding them.
 
-        Of a wrong number nobody knows these, so it is the interval of what rounds to it.
+        Of a wrong number these are unknown, so it is the interval of what rounds to it.
         """
         return self.replay(self._meant, self._in_floats)
 
@@ -117,7 +116,7 @@ class Operands:
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
-        """The right calculation in floats of the type in which the submission holds its numbers."""
+        """The correct calculation in floats of the type in which the submission holds its numbers."""
         return Replay(
             self.trace,
             settle=lambda _, found: self._in_floats(found),
@@ -126,19 +125,20 @@ class Operands:
         )
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
-        """Return a result for a step, kept for a class where no numbers of a student are in it.
+        """Return a result for a step, kept for a class if it depends on no number of a student.
 
         Args:
             name: what the result is.
             step: the step.
-            make: works the result out, from the right numbers and `roundings`.
+            make: works the result out, from the correct numbers and `roundings`.
         """
         if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
             return make()
-        return self.reference.kept((name, step.name, self.roundings, frozenset(self._together)), make)
+        key = name, step.name, self.roundings, frozenset(self._together)
+        return self.reference.kept(key, make)
 
     def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
-        """Return the intervals of a step where all that leads to it may be rounded coarsely.
+        """Return the intervals of a step where everything before it may be rounded coarsely.
 
         Args:
             step: the step.
@@ -159,7 +159,7 @@ class Operands:
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        """How the student rounds, by the digits of what was written."""
+        """The roundings of the student, by the digits of what was written."""
         return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
 
     @property
@@ -175,8 +175,8 @@ class Operands:
     def shown(self, step: Step) -> Given | None:
         """Return a step from whose written numbers later steps go on; None for any other.
 
-        Nothing can follow from a matrix of another shape, which is taken as a step that was not
-        handed in, and nothing follows from a wrong step of nothing but 0 or 1.
+        Nothing follows from a matrix of another shape, which is taken as not handed in, nor from a
+        wrong step that holds nothing but 0 or 1.
         """
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
@@ -187,7 +187,7 @@ class Operands:
         return given is not None and not given.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
-        """Return True if nothing that comes before a step was given."""
+        """Return True if no step before it was given."""
         for name, judged in self.judged.items():
             if name == step.name:
                 return True
@@ -200,7 +200,7 @@ class Operands:
         return self._sources(step, lambda source: False)
 
     def hidden_before(self, step: Step) -> list[Step]:
-        """Return the steps that a step is made of and that are not shown, or not in every cell."""
+        """Return the steps that a step is made of and that are not shown in every cell."""
         if step.name not in self._hidden:
             self._hidden[step.name] = self._sources(step, self.is_whole)
         return self._hidden[step.name]
@@ -237,12 +237,12 @@ class Operands:
         shown: Callable[[Step], Any] | None = None,
         is_kept: bool = False,
     ) -> Any:
-        """Return worked numbers of a step, with those in their place that are shown.
+        """Return worked numbers of a step, with the shown numbers in their place.
 
         Args:
             step: the step.
             made: the worked numbers, perhaps of several calculations along the first axis.
-            shown: gives the numbers of a step that is shown; by default as they were written.
+            shown: gives the numbers of a shown step; by default as they were written.
             is_kept: True if worked numbers stay where they are written so.
         """
         if (given := self.shown(step)) is None:
@@ -257,9 +257,9 @@ class Operands:
     # ---- what the numbers of a step were before rounding
 
     def _meant(self, step: Step) -> Values:
-        """Return what the numbers of a step were before rounding, as far as that is known.
+        """Return the numbers of a step before rounding, as far as they are known.
 
-        Of a wrong number it is whatever rounds to it, and of one that follows from it what follows.
+        A wrong number is whatever rounds to it, and one that follows from it what follows.
         """
         if self.are_floats:  # a program goes on with the floats that it has
             return self._in_floats(self.written(step))
@@ -281,10 +281,10 @@ class Operands:
         return takewhile(lambda other: other is not given, self.judged.values())
 
     def _is_unrounded(self, given: Given) -> bool:
-        """Return True if no number of a step was rounded: neither the right ones nor the student's.
+        """Return True if no number of a step was rounded: neither the correct ones nor the student's.
 
         A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
-        where 10 is right.
+        where 10 is correct.
         """
         unit, share = given.unit, given.written.share
         if not is_exact(given.step.array, unit, share):
@@ -297,7 +297,7 @@ class Operands:
         return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
 
     def _in_floats(self, found: V) -> V | Interval:
-        """Return the intervals that a calculation in short floats may give, where it is one."""
+        """Return the intervals of a calculation in short floats, where it is one."""
         if not self.are_floats:
             return found
         ends = interval(found)
@@ -309,7 +309,7 @@ class Operands:
     # ---- ways to go on
 
     def numbers(self, step: Step) -> list[Array]:
-        """Return the numbers with which somebody may have gone on from a shown step.
+        """Return the numbers with which the student may have gone on from a shown step.
 
         These are the written ones; what explains them, with every digit; and, where it is written
         so, what the numbers before them give, as they were written and before rounding, and what
@@ -331,7 +331,7 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        """Return what a step becomes where nothing is rounded that is not shown."""
+        """Return what a step becomes where no hidden step is rounded."""
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
 
 
@@ -342,7 +342,7 @@ def wide_as(array: Any, made: Any) -> Any:
 
 
 def bounded(found: Values) -> Interval:
-    """Return intervals in which an end that no float can tell is infinite."""
+    """Return intervals in which an unknown end is infinite."""
     ends = interval(found)
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 

@@ -7,8 +7,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
 from attncli.checking.constants import with_constants
-from attncli.checking.operands import Operands
 from attncli.checking.joint_intervals import axis_of_shares
+from attncli.checking.operands import Operands
 from attncli.checking.readings import Reading, worked
 from attncli.checking.rounding_rules import UP, with_sum
 from attncli.checking.schedules import Schedules
