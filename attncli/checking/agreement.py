@@ -1,4 +1,4 @@
-"""When a written number agrees with the number, or the interval, that should stand there."""
+"""When a written number agrees with an expected number or interval."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
 
 
 def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers have no more digits than were written; rounding excuses no error in them.
+    """Return which numbers have no more digits than were written, so that none was rounded.
 
     An interval is such a number if it has no width.
     """

@@ -1,4 +1,4 @@
-"""A submission's matrices as the numbers of steps: of which step, and how exact they are."""
+"""The matrices of a submission: the step that each of them is, its numbers and their precision."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 LIKE_BLOCKED = -999.0
-"""Programs write a number as low as this where a person writes −∞ for a blocked cell."""
+"""Maximum number that programs write for the −∞ of a blocked cell."""
 
 FLOATS = ("float16", "float32", "float64")
-"""The types of numbers that a computer worked out, the coarsest first."""
+"""Types of numbers that a computer worked out, the coarsest first."""
 
 ONE_NUMBER = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
-"""A matrix of one number that can be read without asking what else it might be."""
+"""A matrix of one plain decimal, which needs no further parsing."""
 
 IN_A_STACK = re.compile(r"(\[\d+\])*")
-"""The end of a key that means one matrix of a stack, such as [2]."""
+"""The end of a key of one matrix of a stack, such as [2]."""
 
 
 class Written(Record, eq=False):

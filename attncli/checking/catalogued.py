@@ -1,6 +1,6 @@
 """The mistakes of the catalogue as hypotheses of what went wrong in a step.
 
-No mistake is named whose calculation, on the student's own operands, does not give the student's
+A mistake is named only if its calculation, on the student's own operands, gives the student's
 numbers.
 """
 
@@ -31,17 +31,17 @@ from attncli.tape.walk import evaluate, walk
 from attncli.text.sentences import all_of
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
-"""The steps that each of these mistakes takes for each other."""
+"""The two steps that each of these mistakes exchanges."""
 
 ALIKE = (
     {"key_not_transposed", "step_transposed"},
     {"scores_transposed", "swapped_q_k"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
-"""Pairs of names of one mistake, where they give the very same numbers."""
+"""Pairs of mistakes that are one and the same if they give the same numbers."""
 
 MIN_EXACT = 2
-"""Minimum count of wrong numbers that are not given by chance with all their digits. Chosen."""
+"""Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
 
 
 class MistakeInStep(Record, eq=False):

@@ -1,4 +1,4 @@
-"""Which cell of a step each written number is: by its key, its shape, and the labels beside it."""
+"""The cell of a step that each written number is, by its key, its shape and its labels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 NEAR = 0.02
-"""Maximum relative error of a number that still tells in which row of its step it stands."""
+"""Maximum relative error of a number that still shows its row of the step."""
 
 
 class KeyedMatrix(Record, eq=False):

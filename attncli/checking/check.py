@@ -1,4 +1,4 @@
-"""Hand-worked answers against the right ones: the first wrong number, and what went wrong."""
+"""Reports on submissions: the first wrong number, its cause, and points."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.notebook import Shown
 
-MOST_NAMED = 8
+MAX_NAMED_SETS = 8
 """Maximum number of sets of steps that change nothing for which calculations are kept."""
 
-MOST_REPORTS = 64
-"""Maximum number of reports that are kept: the same mistake makes the same numbers. In a class of
-which a quarter hands in what others do, this saves a quarter of the time."""
+MAX_KEPT_REPORTS = 64
+"""Maximum number of reports that are kept, as the same mistake makes the same numbers. In a class
+of which a quarter hands in what others do, this saves a quarter of the time."""
 
 
 class Report(Record, Shown, eq=False):
@@ -92,7 +92,7 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def counting(self) -> dict[str, Array]:
-        """The status of the cells that count, by step; of all cells if the marking asks for none."""
+        """The status of the cells that count, by step; all count if the marking asks for none."""
         if not self.marking.ask:
             return {name: _codes(judged) for name, judged in self.steps.items()}
         asked: dict[str, list[At]] = {}
@@ -224,7 +224,7 @@ class AnswerKey:
         report = self._reports.pop(said, None) or self._judged(sheet)
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for
-            if len(self._reports) > MOST_REPORTS:
+            if len(self._reports) > MAX_KEPT_REPORTS:
                 del self._reports[next(iter(self._reports))]
         return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
 
@@ -258,7 +258,7 @@ class AnswerKey:
     def _right_with(self, names: tuple[str, ...]) -> Reference:
         """Return the correct calculations with some steps that change nothing here."""
         if names not in self._right:
-            if len(self._right) > MOST_NAMED:
+            if len(self._right) > MAX_NAMED_SETS:
                 self._right = {(): self._right[()]}
             self._right[names] = self._right[()].changed(partial(with_named_steps, names=names))
         return self._right[names]

@@ -1,18 +1,20 @@
-"""What went wrong in a step: of an ordered list of searches, the first that explains it."""
+"""What went wrong in a step: the first of an ordered list of searches that explains it."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from attncli.arithmetic.elements import Array
 from attncli.checking import cell_slips, line_slips
 from attncli.checking.catalogued import by_a_mistake
 from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import Search, WrongStep, explained_by
+from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
-from attncli.checking.worked import with_worked
-from attncli.tape.cells import cell_name
+from attncli.records import replace
+from attncli.tape.cells import cell_name, place_of
+from attncli.tape.step import Step
 from attncli.text.sentences import all_of
 
 OF_A_NUMBER: tuple[Search, ...] = (
@@ -20,10 +22,10 @@ OF_A_NUMBER: tuple[Search, ...] = (
     cell_slips.moved_point,
     cell_slips.swapped_digits,
 )
-"""Slips that happen when a number is written down."""
+"""Slips in writing a number down."""
 
 OF_ONE_CELL: tuple[Search, ...] = (line_slips.mask_slip, *OF_A_NUMBER, cell_slips.other_term)
-"""What explains one wrong number, in the order in which it is tried."""
+"""Explanations of one wrong number, in the order of trial."""
 
 OF_SEVERAL: tuple[Search, ...] = (
     line_slips.mask_slip,
@@ -36,13 +38,16 @@ OF_SEVERAL: tuple[Search, ...] = (
     line_slips.like_another_line,
     line_slips.misread_factor,
 )
-"""What explains several wrong numbers, in the order in which it is tried."""
+"""Explanations of several wrong numbers, in the order of trial."""
 
 MIN_SHOWN = 4
-"""Minimum count of numbers, one of them wrong, that show that a step was understood. Chosen."""
+"""Minimum count of numbers, one of them wrong, that show an understood step. Chosen."""
 
 MAX_FEW = 3
 """Maximum number of wrong cells that are named one by one. Chosen."""
+
+MIN_ROUNDED = 1e-3
+"""Minimum size of a number whose 12 decimals hold every digit of handwork."""
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
@@ -71,7 +76,7 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
         return found
     found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL) or _where(wrong)
     is_local = found is not None and (is_one or found.place or wrong.is_only_line)
-    return with_worked(found, wrong) if found and is_local else found
+    return _with_worked(found, wrong) if found and is_local else found
 
 
 def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
@@ -92,6 +97,26 @@ def _where(wrong: WrongStep) -> Finding | None:
     if axis is not None and is_line:
         return Finding(f"{wrong.noun(axis)}_slip", "", wrong.again, wrong.place)
     return None
+
+
+def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+    """Return a finding with lines that work its cells: each of few cells, the first of a line.
+
+    Only the first wrong step of a report has them: it is the one to be worked again.
+    """
+    judge, step = wrong.judge, wrong.judged.step
+    if not wrong.is_first or is_long(step):
+        return finding
+    from attncli.explaining.explain import explain_with  # correct submissions never need it
+
+    def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
+        found = judge.midpoints(source)
+        return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
+
+    cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
+    places = (place_of(step, at) for at in cells)
+    lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
+    return replace(finding, worked=tuple(lines))
 
 
 def too_few_digits(judged: Judged, decimals: int) -> Finding | None:

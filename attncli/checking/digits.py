@@ -1,4 +1,4 @@
-"""What the digits of a written number say: its unit in the last place, and how a student rounds."""
+"""The precision of written numbers: units in the last place, and how a student rounds."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import FINE_UNIT
 from attncli.notation.last_place import significant
 
-ENOUGH = 3
-"""Minimum number of written numbers whose common count of digits is taken for a rule."""
+MIN_FOR_RULE = 3
+"""Minimum count of written numbers whose common number of digits is a rule."""
 
 MAX_OWN = 2
-"""Maximum number of roundings that a submission is taken to use, the commonest first."""
+"""Maximum number of roundings that a submission is assumed to use, the most common first."""
 
 
 def only_unit(unit: Array) -> float | None:
@@ -82,7 +82,7 @@ def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
             digits.append(count)
     found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
     most = max(digits, default=0)
-    is_even = len(digits) >= ENOUGH and min(digits) == most
+    is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):
         by_digits = RoundingRule(most, is_significant=True)
         return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)

@@ -1,8 +1,8 @@
-"""Numbers that come from rounding on the way: in steps that are not shown, or of constants.
+"""Numbers that come from rounding on the way, in steps that are not shown or of constants.
 
 A schedule explains a step only if it gives every number of it exactly as it was written. A number
-that no schedule explains may be off by what hidden steps do that are rounded one digit finer than
-the submission.
+that no schedule explains may be off by as much as hidden steps cause that are rounded one digit
+finer than the submission.
 """
 
 from __future__ import annotations
@@ -21,15 +21,15 @@ from attncli.checking.digits import are_decimals
 from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.readings import common_readings, readings, worked
-from attncli.checking.rounding_rules import RoundingRule, with_sum
+from attncli.checking.readings import common_readings, readings, result_of
+from attncli.checking.rounding_rules import CUT, RoundingRule, with_sum
 from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
     MAX_FINER,
     MAX_HALVES,
-    MAX_NUMBERS,
+    MAX_TRIED_NUMBERS,
     MIN_GIVEN,
     MIN_SHARE_GIVEN,
     PLAUSIBLE_UNITS,
@@ -59,7 +59,7 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
     cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
-        found = worked(operands, given.step, reading)
+        found = result_of(operands, given.step, reading)
         if _fits(given, found[None], cuts).all():
             yield Explanation(_unexplained(given, WRONG), found)
             return
@@ -91,7 +91,7 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
     """Yield the schedules that are tried on the way to a step, the likelier first."""
     for reading in common_readings(operands, step):
         size = sum(one.array.size for one in (*reading.worked, step))
-        count = max(1, MAX_NUMBERS // size)
+        count = max(1, MAX_TRIED_NUMBERS // size)
         for schedules in _schedules(operands, step, reading.worked):
             for part in schedules.chunks(count):
                 trial = Trial(operands, part, step, reading)
@@ -191,8 +191,10 @@ def _explained_by(
 ) -> tuple[bool, Explanation | None]:
     """Return whether a schedule gives all numbers, and the first that gives all or nearly all."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
-    may_cut = part.cuts | (part.keep & _may_cut(operands, given))
-    fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
+    # A schedule that keeps every digit leaves open whether its student cuts numbers off.
+    of_others = _may_cut(operands, given)
+    cuts = [one.rounding.mode == CUT if one.rounding else of_others for one in part.each]
+    fits = _fits(given, found, np.array(cuts), operands.roundings) & valid[:, None]
     for index in _likeliest(given, fits):
         tried = found[: index + 1][valid[: index + 1]]
         gives = np.zeros(given.codes.shape, bool)

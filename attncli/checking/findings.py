@@ -1,4 +1,4 @@
-"""Findings on wrong steps: their sentences, apart from the numbers that tell a solution."""
+"""Findings on wrong steps: sentences with and without the numbers of the solution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attncli.records import Record
 from attncli.text.sentences import small
 
 SHAPES = ("wrong_shape", "transposed")
-"""The ids of findings about the shape of a matrix."""
+"""Ids of findings about the shape of a matrix."""
 
 
 class Finding(Record):

@@ -1,4 +1,4 @@
-"""Hypotheses of what went wrong in a step, and the one test and the one certainty of them all."""
+"""Hypotheses of what went wrong in a step; all are tested in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attncli.checking.agreement import agrees
 from attncli.checking.findings import Finding
 from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
-from attncli.checking.thresholds import MAX_COINCIDENCE, MOST_DECIMALS
+from attncli.checking.thresholds import MAX_COINCIDENCE, MAX_HAND_DECIMALS
 from attncli.explaining.terms import Term
 from attncli.explaining.worked import Worked
 from attncli.records import Record, replace
@@ -25,8 +25,8 @@ from attncli.tape.step import LEADING, Operation, Step
 from attncli.tape.walk import walk
 from attncli.text.escapes import label_text
 
-MAX_SIZE = 500
-"""Maximum size of a step that is worked as a whole for the sake of one number."""
+MAX_WORKED_SIZE = 500
+"""Maximum size of a step that is worked as a whole to get one number."""
 
 
 class Hypothesis(Record, eq=False):
@@ -232,7 +232,7 @@ def is_long(step: Step) -> bool:
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
-    return is_whole and step.array.size > MAX_SIZE
+    return is_whole and step.array.size > MAX_WORKED_SIZE
 
 
 def _summands(term: Term) -> list[tuple[Term, ...]]:
@@ -248,7 +248,7 @@ def _grid(*arrays: Array) -> Array:
     Zeros at the end of a whole number are digits, but no information.
     """
     found = np.zeros(arrays[0].shape)
-    for decimals in range(MOST_DECIMALS, -1, -1):
+    for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)
         found = np.where(np.logical_and.reduce(list(rounded)), 10.0**-decimals, found)
     return found

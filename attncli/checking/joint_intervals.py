@@ -1,7 +1,7 @@
-"""Operations that belong together, ranged as one.
+"""Operations whose operands depend on each other, with joint intervals.
 
-The ranges of e^s and of their sum know nothing of each other: of the ranges [1, 2] and [1, 2] a
-share would seem to be anything from 1/4 to 1. As one operation a share is between 1/3 and 2/3.
+The intervals of powers and of their sum, taken as independent, are too wide: of two powers in
+[1, 2] each, a share would be between 1/4 and 1. As one operation it is between 1/3 and 2/3.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
 
     Args:
         trace: the calculation.
-        given: the names of the steps whose numbers are known; a known sum is a divisor like any other.
+        given: the names of the steps whose numbers are known; a known sum is an ordinary divisor.
     """
     found: dict[str, Expression] = {}
     for step in trace:

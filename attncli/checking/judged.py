@@ -1,4 +1,4 @@
-"""What was found of one step of a student's answers; each kind holds what is known of it."""
+"""The steps of a student's answers, judged."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class Given(Judged):
 
     @property
     def expected(self) -> Array:
-        """The number with which each cell was compared, with every digit: here the correct one."""
+        """The number with which each cell was compared: here the correct one, with every digit."""
         right: Array = self.step.array
         return right
 
@@ -101,7 +101,7 @@ class Given(Judged):
 
     @cached_property
     def is_hollow(self) -> bool:
-        """True for a wrong step that holds the same number, 0 or 1, in every cell, as if left out."""
+        """True for a wrong step with the same number, 0 or 1, in every cell, as if left out."""
         if not self.has(WRONG):
             return False
         numbers = self.written.values[~self.written.blank]

@@ -18,7 +18,7 @@ from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import float_error, is_exact
 from attncli.checking.cell_slips import short
 from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import MAX_SIZE, Hypothesis, WrongStep
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep
 from attncli.checking.mistakes.nodes import made_by
 from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
@@ -83,13 +83,13 @@ def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
 def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """A number was misread in a whole line.
 
-    Each cell is a sum of products. A misread factor of every cell of the line puts each off by the same
-    multiple of the other factors.
+    Each cell is a sum of products. A misread factor of every cell of the line puts each off by the
+    same multiple of the other factors.
     """
     if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
         return
     cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]
-    if len(cells) > MAX_SIZE:
+    if len(cells) > MAX_WORKED_SIZE:
         return
     terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
     off = np.array([wrong.given[at] - wrong.judged.yours[at] for at in cells])
@@ -160,20 +160,20 @@ def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
 # ---- all over a matrix
 
 MAX_NAMED = 3
-"""Maximum number of cells that are named one by one before the others are only counted."""
+"""Maximum number of cells that are named; the others are only counted."""
 
 MAX_TEXT = 12
-"""Maximum length of a written number, in characters, that is repeated in a sentence."""
+"""Maximum length of a written number that a sentence quotes, in characters."""
 
 MIN_EVEN = 3
-"""Minimum count of numbers of which one factor, or one value, for all is no coincidence. Chosen."""
+"""Minimum count of numbers whose common factor, or value, is no coincidence. Chosen."""
 
 
 def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
     """A blocked cell holds a number, or an open one holds none.
 
-    No sign or digit explains that, so it is named before any other slip; but not where other numbers
-    are wrong, too.
+    No sign or digit explains that, so it is named before any other slip; but not where other
+    numbers are wrong, too.
     """
     blocked = _blocked(wrong)
     if blocked is None:
@@ -197,7 +197,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def _blocked(wrong: WrongStep) -> Array | None:
-    """Return the cells that the student's mask, or else the correct one, blocks; None without one."""
+    """Return the cells that the student's mask, or the correct one, blocks; None without one."""
     step, midpoints = wrong.judged.step, wrong.judge.midpoints
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)

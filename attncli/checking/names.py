@@ -1,4 +1,4 @@
-"""Keys of answers: the step, and the cells of it, that each means, by `tape/find.py`."""
+"""Keys of answers: the step, and its cells, that each key means."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from attncli.tape.step import Step
 from attncli.tape.words import meant
 from attncli.text.escapes import visible
 
-LONGEST = 500
-"""Maximum number of characters of a key that means something; no message quotes a longer one."""
+MAX_KEY_LENGTH = 500
+"""Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
 
 At: TypeAlias = tuple[Any, ...]
-"""An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
+"""An index of a step's value: () for all cells, or a head, row or cell."""
 
 Meaning: TypeAlias = tuple[Step, At, bool]
-"""The step that a key means, which of its cells, and whether transposed."""
+"""The step that a key means, its cells, and whether they are transposed."""
 
 
 def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is the name of a step or another word for it, a row, a cell, or whatever else `attn explain`
-    reads; also as a heading, such as `Weights:` or `weights (softmax)`.
+    A key is the name of a step or another word for it, a row, a cell, or whatever else
+    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
 
     Raises:
         InputError: for a word that means no step, or one of several.
@@ -68,7 +68,7 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
     """Return what a key means, or why it means nothing; see `find_answer`."""
     if word in trace:
         return trace[word], (), False
-    if len(word) > LONGEST:
+    if len(word) > MAX_KEY_LENGTH:
         return fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     try:
         return _cells(word, trace)

@@ -1,7 +1,7 @@
 """The numbers with which a student went on: as written, or as they were before rounding.
 
-A step that is shown takes the place of the computed one, so that a slip is told apart from what
-only follows from it. A step that is not shown is computed from those before it.
+A shown step takes the place of the computed one, so that a slip differs from what only follows from
+it. A hidden step is computed from those before it.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
 MAX_KEPT_SIZE = 100
-"""Maximum size of a step of which calculations are kept; all of them take a few megabytes."""
+"""Maximum size of a step for which results are kept; all take a few megabytes."""
 
 
 class Operands:
@@ -116,7 +116,7 @@ class Operands:
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
-        """The correct calculation in floats of the type in which the submission holds its numbers."""
+        """The correct calculation in floats of the type of the submission's numbers."""
         return Replay(
             self.trace,
             settle=lambda _, found: self._in_floats(found),
@@ -281,7 +281,7 @@ class Operands:
         return takewhile(lambda other: other is not given, self.judged.values())
 
     def _is_unrounded(self, given: Given) -> bool:
-        """Return True if no number of a step was rounded: neither the correct ones nor the student's.
+        """Return True if no number of a step was rounded, neither a correct nor a student's one.
 
         A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
         where 10 is correct.

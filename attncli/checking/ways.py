@@ -1,7 +1,7 @@
-"""Other right ways of working: whoever takes one is right, and is told so once.
+"""Other correct ways of working; whoever takes one is right, and a report says so once.
 
-A way is another form of the calculation, or another reading of the submission, that gives the right
-result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
+A way is another form of the calculation, or another reading of the submission, that gives the
+correct result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
 
 SHIFTED = ("exp", "sum")
-"""How the names of the steps begin that are otherwise where a largest score was subtracted."""
+"""First parts of the names of steps with other numbers where a largest score is subtracted."""
 
 
 class Way(Record, eq=False):
@@ -39,7 +39,7 @@ class Way(Record, eq=False):
         reference: the correct calculations, of which the first is shown.
         given: the student's matrices by step.
         sheet: what was handed in.
-        said: a sentence for each thing that was done otherwise than the problem has it.
+        said: a sentence for each thing that was done otherwise than in the problem.
         renamed: the step that was given under the name of another one, by that name.
     """
 
@@ -51,7 +51,6 @@ class Way(Record, eq=False):
 
     @cached_property
     def judge(self) -> Judge:
-        """A judge who has judged every step."""
         return Judge(self.reference, self.given)
 
     @cached_property
@@ -67,9 +66,7 @@ Search: TypeAlias = Callable[[Way], Iterator[Way]]
 def likeliest(way: Way) -> Way:
     """Return the way of working that leaves the fewest steps wrong.
 
-    Args:
-        way: as the problem has it, which is taken where no other leaves fewer, and makes no step
-            wrong that was right.
+    It makes no correct step wrong, and the problem's own way wins a tie.
     """
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
@@ -116,7 +113,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
-    """Yield the scaled or masked scores read as such, where they have the name of the scores."""
+    """Yield scaled or masked scores that were given under the name of the scores."""
     trace, given = way.reference.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
@@ -155,9 +152,9 @@ def _in_form(
 
 
 def shifted(right: Reference) -> Iterator[Reference]:
-    """Yield the right calculations of whoever subtracts the largest score before the e^.
+    """Yield the correct calculations in which the largest score is subtracted before the e^.
 
-    Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.
+    Only the steps whose names begin as in `SHIFTED` have other numbers then.
     """
     for _, change in other_forms.shifts(right.trace):
         yield right.changed(partial(remade, change=change))
@@ -166,12 +163,12 @@ def shifted(right: Reference) -> Iterator[Reference]:
 def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
     """Return a calculation with other operations in some of its steps.
 
-    A step that comes out as before keeps its numbers.
+    A step with unchanged numbers keeps its array.
 
     Args:
         trace: the calculation.
         change: the operations.
-        turned: True if tokens stand in columns instead of rows, or in rows instead of columns.
+        turned: True to exchange the convention of rows and that of columns.
     """
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     made: dict[str, Step] = {}
@@ -190,7 +187,7 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
-    """Yield each step and its operation, after the steps that it is made of."""
+    """Yield each step and its operation, after the steps of which it is made."""
     rest = {step.name: change.get(step.name, other_forms.made_by(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
@@ -210,4 +207,4 @@ SEARCHES: tuple[Search, ...] = (
     partial(_in_form, other_forms.shifts),
     partial(_in_form, other_forms.other_forms, is_evident=False),
 )
-"""Each is tried on what the one before it left."""
+"""Searches for another way; each is tried on the result of the one before it."""

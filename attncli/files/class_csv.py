@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from attncli.checking.submission import COMMENTS, NAMES, TITLE
+from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_cells import Row, column_of, delimiter_of, place_of, rows_of
 from attncli.files.document import Raw, error_at
@@ -19,7 +19,7 @@ from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
-STUDENT = (*NAMES, TITLE)
+STUDENT = (*STUDENT_KEYS, TITLE)
 FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
 OTHERWISE = (
