@@ -11,11 +11,11 @@ import pytest
 
 import attncli
 from attncli.checking.catalogued import mistakes_before
+from attncli.checking.cell_slips import short
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.findings import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
-from attncli.checking.slips import short
 from attncli.checking.submission import submission_of
 from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers

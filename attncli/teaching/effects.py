@@ -19,8 +19,8 @@ from attncli.checking.agreement import (
     reach,
 )
 from attncli.checking.catalogued import is_possible
-from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.joint_intervals import together
+from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, ROUNDED
 from attncli.mechanisms.trace import Trace

@@ -14,8 +14,8 @@ from math import inf
 from random import Random
 from typing import Any
 
-from attncli.checking.requested_steps import with_step_names
 from attncli.checking.mistakes.catalogue import MISTAKES
+from attncli.checking.requested_steps import with_step_names
 from attncli.checking.weakness import without_effect
 from attncli.errors import InputError, fail, located
 from attncli.forms.matrices import to_count
