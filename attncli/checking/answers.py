@@ -129,7 +129,10 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
                 if at or error.faults[0].needs != "sizes":
                     faults += error.faults
                 else:
-                    uneven[step.name] = _uneven(submission, word, raw, error.faults[0])
+                    texts, _ = labelled_texts(raw, (word,), ragged=True)
+                    fault = error.faults[0]
+                    fault = replace(fault, place=submission.locate(fault.path))
+                    uneven[step.name] = ShapeMismatch(texts, fault, False)
             if matrix is not None:
                 _refuse_words(step, matrix)
                 found.setdefault(step.name, []).append(matrix)
@@ -146,11 +149,6 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
     return Reading(_of_one_computer(matrices), skipped)
-
-
-def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeMismatch:
-    texts, _ = labelled_texts(raw, (word,), ragged=True)
-    return ShapeMismatch(texts, replace(fault, place=submission.locate(fault.path)), False)
 
 
 def _keyed_matrix(

@@ -33,7 +33,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and _are_shares(made.left):
+        elif isinstance(made, MatMul) and _axis_of(made.left) == KEYS:
             found[step.name] = Mixture(made.left, made.right)
     return found
 
@@ -61,8 +61,8 @@ def axis_of_shares(step: Step) -> int | None:
     return total.along if total is not None and is_softmax else None
 
 
-def _are_shares(weights: Expression) -> bool:
-    return isinstance(weights, Step) and axis_of_shares(weights) == KEYS
+def _axis_of(weights: Expression) -> int | None:
+    return axis_of_shares(weights) if isinstance(weights, Step) else None
 
 
 class Share(Operation):

@@ -6,7 +6,7 @@ it. A hidden step is computed from those before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -265,7 +265,8 @@ class Operands:
             return self._in_floats(self.written(step))
         given = self._given(step)
         wrong = given.codes == WRONG
-        if not any(one.has(WRONG) for one in (*self._judged_before(given), given)):
+        before = takewhile(lambda other: other is not given, self.judged.values())
+        if not any(one.has(WRONG) for one in (*before, given)):
             return given.expected
         follows = bounded(self.meant.result(step))
         half = np.where(self._is_unrounded(given), 0.0, ROUNDED * given.unit)
@@ -276,9 +277,6 @@ class Operands:
         ends = where(doubtful & (given.codes == CORRECT), hull(ends, both), ends)
         ends = where(doubtful & (given.codes != CORRECT), both, ends)
         return where(wrong, around, ends)
-
-    def _judged_before(self, given: Given) -> Iterator[Judged]:
-        return takewhile(lambda other: other is not given, self.judged.values())
 
     def _is_unrounded(self, given: Given) -> bool:
         """Return True if no number of a step was rounded, neither a correct nor a student's one.

@@ -29,7 +29,7 @@ def loss_factor_missing(step: Step, trace: Trace) -> Changes:
 
 
 def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
-    """Return the weights and d_weights − delta, if a node goes back through a softmax."""
+    """Return the weights and d_weights − delta of a node that goes back through a softmax."""
     centred = node.right
     if isinstance(centred, Subtract) and made_by(Delta, centred.right) is not None:
         return node.left, centred
@@ -159,7 +159,6 @@ class OneMinus(OneMinusSquare):
     """1 − y."""
 
     def apply(self, *arrays: Array) -> Array:
-        """Number by number."""
         return 1 - arrays[0]
 
 
@@ -180,7 +179,7 @@ MOST_PATHS = 12
 
 
 def summands(made: Expression | None) -> list[Expression]:
-    """Return the parts of a sum; an expression that is none is its only part."""
+    """Return the parts of a sum; any other expression is its only part."""
     if isinstance(made, Add):
         return [*summands(made.left), *summands(made.right)]
     return [] if made is None else [made]

@@ -1,4 +1,4 @@
-"""Mistakes in what the weights mix, and in the output."""
+"""Mistakes in the output: in what the weights mix, and after that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from attncli.tape.walk import array_of, rewritten, transform, walk
     "Let every query mix the values by its own weights.",
 )
 def attention_transposed(step: Step, trace: Trace) -> Changes:
-    """Aᵀ for A, as it is given or as it is used."""
+    """Aᵀ for A, in the step itself or where it is used."""
     if step.name.startswith("weights") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, {}
 
