@@ -6,8 +6,8 @@ numbers.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -68,9 +68,8 @@ class MistakeInStep(Record, eq=False):
         return Finding(self.mistake.id, what, advice, place, hint=None if hint == what else hint)
 
 
-@lru_cache(maxsize=512)  # steps; without it, a wrong submission takes a tenth longer
-def mistakes_in(trace: Trace, place: Step) -> Mapping[str, Sequence[MistakeInStep]]:
-    """Return the mistakes that may be made in one step, by id; the same for all submissions."""
+def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
+    """Return the mistakes that may be made in one step, by id."""
     found: dict[str, list[MistakeInStep]] = {}
     for mistake in MISTAKES.values():
         for change, words in mistake.changes(place, trace):
@@ -83,11 +82,14 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
     The order is that of the catalogue, and for each mistake in a step before it the nearest step
-    comes first. One number that is wrong alone tells nothing of hidden steps.
+    comes first. A single wrong number is no evidence of mistakes in hidden steps.
     """
     before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
-        by_place = [mistakes_in(judge.trace, place) for place in places]
+        by_place = [
+            judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
+            for place in places
+        ]
         for id_ in MISTAKES:
             for found in by_place:
                 yield from found.get(id_, ())

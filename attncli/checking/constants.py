@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from math import floor, log, log10
 from typing import Any
 
@@ -40,8 +39,7 @@ class Constant(Record, eq=False):
     factors: Mapping[str, float]
 
 
-@lru_cache(maxsize=64)  # the submissions of a class show the same steps
-def constants_of(steps: tuple[Step, ...]) -> tuple[Constant, ...]:
+def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
     """Return the roundings of the constants of some steps, those with more digits first."""
     found: dict[str, dict[str, float]] = {}
     for step in steps:

@@ -101,16 +101,21 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
                         yield Trial(operands, even, step, reading)
 
 
-def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
-    """Yield the schedules for steps that are worked on the way to one, the likelier first."""
-    hidden = [one for one in worked if not operands.is_whole(one)]
-    names = (*long_inputs((step, *worked)), *(one.name for one in hidden))
-    shares = tuple(one.name for one in hidden if axis_of_shares(one) is not None)
-    constants = constants_of((*worked, step))
-    if axis_of_shares(step) is not None:
-        yield Schedules((Schedule(),))
+def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
+    """Return the schedules for steps that are worked on the way to one, the likelier first."""
+    hidden = [one.name for one in worked if not operands.is_whole(one)]
     every = (*(one.name for one in worked), step.name)
-    yield from schedules_of(names, operands.roundings, constants, shares, every, step.backward)
+
+    def make() -> list[Schedules]:
+        names = (*long_inputs((step, *worked)), *hidden)
+        parts_of_1 = [one.name for one in (*worked, step) if axis_of_shares(one) is not None]
+        shares = [name for name in parts_of_1 if name in hidden]
+        constants, own = constants_of((*worked, step)), operands.roundings
+        found = schedules_of(names, own, constants, shares, every, step.backward)
+        return [Schedules((Schedule(),)), *found] if step.name in parts_of_1 else found
+
+    # The submissions of a class show the same steps.
+    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:

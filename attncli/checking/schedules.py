@@ -7,7 +7,7 @@ once: arrays have one place for each schedule along the axis of the batch.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
@@ -121,15 +121,14 @@ class Schedules(Record, eq=False):
             yield Schedules(self.each[start : start + size], self.is_usual)
 
 
-@lru_cache(maxsize=256)  # the submissions of a class show the same steps
 def schedules_of(
-    names: tuple[str, ...],
-    own: tuple[RoundingRule, ...],
-    constants: tuple[Constant, ...],
-    shares: tuple[str, ...],
-    every: tuple[str, ...],
+    names: Sequence[str],
+    own: Sequence[RoundingRule],
+    constants: Sequence[Constant],
+    shares: Sequence[str],
+    every: Sequence[str],
     is_backward: bool,
-) -> tuple[Schedules, ...]:
+) -> list[Schedules]:
     """Return the schedules to be tried, the likelier first.
 
     Args:
@@ -159,7 +158,7 @@ def schedules_of(
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
     lists = (usual, True), (likely, False), (common, False)
-    return tuple(Schedules(tuple(part), is_usual) for part, is_usual in lists if part)
+    return [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
 
 
 def _own_schedules(
