@@ -12,7 +12,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.cell_positions import KeyedMatrix, labels_of_cells, texts_in_place
-from attncli.checking.digits import only_unit
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
@@ -72,11 +71,6 @@ class Written(Record, eq=False):
         """The cells that were left out."""
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
-    @cached_property
-    def only_unit(self) -> float | None:
-        """The unit that all numbers have in common; None where they have several."""
-        return only_unit(self.unit)
-
 
 class ShapeMismatch(Record, eq=False):
     """A matrix of the wrong shape, and the fault that describes it."""
@@ -90,7 +84,7 @@ class ShapeMismatch(Record, eq=False):
         return numbers_of(self.texts)[:2]
 
 
-class Reading(Record, eq=False):
+class ReadSubmission(Record, eq=False):
     """The matrices of a submission.
 
     Attributes:
@@ -102,7 +96,7 @@ class Reading(Record, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
 
-def read_submission(submission: Submission, trace: Trace) -> Reading:
+def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Cells that are not mentioned are missing. Labels beside rows and columns give their order.
@@ -148,7 +142,7 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
     fault_of = {str(one.path[0]): one for one in unknown}
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
-    return Reading(_of_one_computer(matrices), skipped)
+    return ReadSubmission(_of_one_computer(matrices), skipped)
 
 
 def _keyed_matrix(

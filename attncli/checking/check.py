@@ -29,9 +29,6 @@ from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.notebook import Shown
 
-MAX_NAMED_SETS = 8
-"""Maximum number of sets of steps that change nothing for which calculations are kept."""
-
 MAX_KEPT_REPORTS = 64
 """Maximum number of reports that are kept, as the same mistake makes the same numbers. In a class
 of which a quarter hands in what others do, this saves a quarter of the time."""
@@ -205,7 +202,7 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
-        self._right: dict[tuple[str, ...], Reference] = {(): Reference(self.trace, others)}
+        self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
         self._same = equal_steps(self.trace)
         with located(problem.source):
@@ -220,7 +217,7 @@ class AnswerKey:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        said = _contents(sheet) if self._right[()].is_small else ""
+        said = _contents(sheet) if self._reference.is_small else ""
         report = self._reports.pop(said, None) or self._judged(sheet)
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for
@@ -229,13 +226,16 @@ class AnswerKey:
         return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
 
     def _judged(self, sheet: Submission) -> Report:
-        right = self._right_with(named_steps(sheet.matrices, self.trace))
+        reference, names = self._reference, named_steps(sheet.matrices, self.trace)
+        if names:
+            change = partial(reference.changed, partial(with_named_steps, names=names))
+            reference = reference.kept(("named", names), change)
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                reading = read_submission(sheet, right.trace)
-            way = likeliest(Way(right, reading.matrices, sheet))
+                reading = read_submission(sheet, reference.trace)
+            way = likeliest(Way(reference, reading.matrices, sheet))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
@@ -254,14 +254,6 @@ class AnswerKey:
             cells={name: at for name, (_, at) in self._meant.items()},
             skipped=reading.skipped,
         )
-
-    def _right_with(self, names: tuple[str, ...]) -> Reference:
-        """Return the correct calculations with some steps that change nothing here."""
-        if names not in self._right:
-            if len(self._right) > MAX_NAMED_SETS:
-                self._right = {(): self._right[()]}
-            self._right[names] = self._right[()].changed(partial(with_named_steps, names=names))
-        return self._right[names]
 
 
 def _codes(judged: Judged) -> Array:

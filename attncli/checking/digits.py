@@ -21,6 +21,7 @@ MAX_OWN = 2
 
 
 def only_unit(unit: Array) -> float | None:
+    """Return the unit that all numbers have in common; None where they have several."""
     first = unit.flat[0] if unit.size else np.nan
     return float(first) if (unit == first).all() and unit.size else None
 

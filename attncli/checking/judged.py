@@ -10,7 +10,6 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import only_unit
 from attncli.checking.thresholds import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
@@ -84,12 +83,6 @@ class Given(Judged):
         """The number with which each cell was compared: here the correct one, with every digit."""
         right: Array = self.step.array
         return right
-
-    @property
-    def only_unit(self) -> float | None:
-        """The unit that all numbers have in common; None where they have several."""
-        is_as_written = self.unit is self.written.unit
-        return self.written.only_unit if is_as_written else only_unit(self.unit)
 
     @cached_property
     def values(self) -> Array:

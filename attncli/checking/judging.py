@@ -130,7 +130,7 @@ class Judge:
         if asked and not written.dtype:
             finest = 10.0**-asked
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
-        if (written.only_unit or 1.0) <= FINE_UNIT:
+        if unit.max(initial=0.0) <= FINE_UNIT:
             return unit
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))

@@ -75,8 +75,8 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
         if found.shape != numbers.shape or numbers.size < 2:
             continue
         with np.errstate(invalid="ignore"):
-            is_telling = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
-        if is_telling and agrees(numbers, unit, found).all():
+            is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_evident and agrees(numbers, unit, found).all():
             yield made.finding(step)
 
 

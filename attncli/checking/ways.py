@@ -60,7 +60,7 @@ class Way(Record, eq=False):
         return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
 
-Search: TypeAlias = Callable[[Way], Iterator[Way]]
+WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
 def likeliest(way: Way) -> Way:
@@ -200,7 +200,7 @@ def _names_in(made: Expression) -> list[str]:
     return [part.name for part in parts if part.operation is not None]
 
 
-SEARCHES: tuple[Search, ...] = (
+SEARCHES: tuple[WaySearch, ...] = (
     _turned_round,
     _scores_adjusted,
     partial(_in_form, other_forms.masked_early),
