@@ -28,6 +28,8 @@ class Trial:
         has_ties: True if a usual schedule rounded a half up, which other people round to even.
     """
 
+    numbers: Array
+
     def __init__(
         self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
     ) -> None:
