@@ -52,7 +52,7 @@ def work(x: np.ndarray, w: dict[str, np.ndarray], mistake: int) -> dict[str, np.
 def write(
     folder: Path, files: int = FILES, mistakes: Sequence[int] = range(6)
 ) -> tuple[str, list[str]]:
-    """Write the problem and the answers with each mistake in turn; return the names of the files."""
+    """Write the problem and answers with each mistake in turn; return the names of the files."""
     draw = np.random.default_rng(1)
     x = draw.integers(-2, 3, (TOKENS, WIDTH)) / 2
     w = {n: draw.integers(-2, 3, (WIDTH, WIDTH)) / 4 for n in ("W_q", "W_k", "W_v", "W_o")}

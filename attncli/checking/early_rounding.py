@@ -8,8 +8,7 @@ finer than the submission.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from copy import copy
-from itertools import tee
+from functools import partial
 
 import numpy as np
 
@@ -76,9 +75,8 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    (trials,) = operands.kept("trials", step, lambda: tee(_trials(operands, step), 1))
     best: Explanation | None = None
-    for trial in copy(trials):  # a trial is worked out by the first submission that needs it
+    for trial in _trials(operands, step):
         is_whole, found = _explained_by(operands, given, trial)
         best = found if is_whole else best or found
         if is_whole:
@@ -89,16 +87,23 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
     """Yield the schedules that are tried on the way to a step, the likelier first."""
-    for reading in common_readings(operands, step):
-        size = sum(one.array.size for one in (*reading.worked, step))
-        count = max(1, MAX_TRIED_NUMBERS // size)
-        for schedules in _schedules(operands, step, reading.worked):
-            for part in schedules.chunks(count):
-                trial = Trial(operands, part, step, reading)
-                yield trial
-                if trial.has_ties:
-                    for even in part.to_even.chunks(count):
-                        yield Trial(operands, even, step, reading)
+    every = (
+        (reading, part)
+        for reading in common_readings(operands, step)
+        for schedules in _schedules(operands, step, reading.worked)
+        for part in schedules.chunks(MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1)
+    )
+    for index, (reading, part) in enumerate(every):
+        make = partial(Trial, operands, part, step, reading)
+        trial = operands.kept(("trial", index), step, make)
+        yield trial
+        if trial.has_ties:
+            make = partial(Trial, operands, part.to_even, step, reading)
+            yield operands.kept(("trial to even", index), step, make)
+
+
+def _size(*steps: Step) -> int:
+    return sum(step.array.size for step in steps)
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
