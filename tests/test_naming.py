@@ -223,12 +223,12 @@ def _scores(problem: dict[str, Any]) -> Numbers:
     [
         # 1.37·1.37 + 2.51·2.51 = 1.8769 + 6.3001 = 8.177; 0.83·2.29 − 1.49·0.67 = 0.9024
         (DECIMALS, (0, 0), "-8.177", "it has the wrong sign"),
-        (DECIMALS, (0, 0), "81.77", "its decimal point stands in the wrong place"),
+        (DECIMALS, (0, 0), "81.77", "its decimal point is in the wrong place"),
         (DECIMALS, (0, 0), "8.717", "two of its digits have changed places"),
         (DECIMALS, (0, 0), "1.8769", "2.51·2.51 was left out"),
         (DECIMALS, (0, 0), "14.4771", "2.51·2.51 was counted twice"),
         (SELF, (0, 0), "-5", "perhaps it has the wrong sign"),
-        (SELF, (1, 1), "110", "perhaps its decimal point stands in the wrong place"),
+        (SELF, (1, 1), "110", "perhaps its decimal point is in the wrong place"),
         (SELF, (1, 1), "2", "perhaps 3·3 was left out"),
         (SELF, (1, 1), "2.0000", "perhaps 3·3 was left out"),
     ],
@@ -394,7 +394,7 @@ def test_a_transposed_matrix_is_said_to_be_one() -> None:
 
 def test_a_causal_mask_that_is_turned_about_is_told_in_words_of_time() -> None:
     turned = [["-inf", 5, 2], ["-inf", "-inf", 8], ["-inf", "-inf", "-inf"]]
-    said = "The mask was applied the other way round: the past was blocked, the future kept."
+    said = "The mask was inverted: the past was blocked, the future kept."
     assert message(CAUSAL, masked=turned) == said
     mask = [[1, 0, 1], [1, 1, 1], [0, 1, 1]]
     turned = [["-inf", 5, "-inf"], ["-inf", "-inf", "-inf"], [2, "-inf", "-inf"]]

@@ -261,7 +261,7 @@ def _on_paper(
     taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
     for one in matrices:
         if taken[one.at].any():
-            message = f"{visible(one.word)} is {step.name}, which stands twice"
+            message = f"{visible(one.word)} is {step.name}, which is given twice"
             if not one.at and not matrices[0].at:
                 words = f"{visible(matrices[0].word)} and {visible(one.word)}"
                 message = f"{words} are the same step, {step.name}"

@@ -37,7 +37,7 @@ def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
     """
     (place,) = wrong.cells
     given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
-    words = "Its decimal point stands in the wrong place."
+    words = "Its decimal point is in the wrong place."
     advice = "Put the point where it belongs."
     finding = Finding("decimal_point_slip", words, advice, wrong.place)
     for factor in (10.0**-power for power in POWERS_OF_TEN):

@@ -108,7 +108,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
-    said = f"The tokens stand in {tokens} throughout."
+    said = f"The tokens are in {tokens} throughout."
     yield replace(way, reference=right, given=given, said=(*way.said, said))
 
 

@@ -114,7 +114,7 @@ def factor_forgotten_backward(node: Scale) -> Nodes:
 
 
 @mistake(
-    "The factor was turned over on the way back.",
+    "The factor was inverted on the way back.",
     "It is the same factor as on the way there: {formula}.",
     backward=True,
 )
@@ -132,7 +132,9 @@ def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, right=turned(node.right))
 
 
-@mistake("A difference was taken the wrong way round.", "The signs are: {formula}.", backward=True)
+@mistake(
+    "The two sides of a difference were exchanged.", "The signs are: {formula}.", backward=True
+)
 def difference_turned_round(node: Subtract) -> Nodes:
     yield Subtract(node.right, node.left)
 

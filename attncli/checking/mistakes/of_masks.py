@@ -25,7 +25,7 @@ def mask_missing(node: Masked) -> Nodes:
 
 
 @step_mistake(
-    "The mask was applied the other way round: {how}.",
+    "The mask was inverted: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
 def mask_inverted(step: Step, trace: Trace) -> Changes:
@@ -52,7 +52,7 @@ def mask_as_minus_one(node: Masked) -> Nodes:
     yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
 
 
-@step_mistake("The mask stands transposed: {how}.", "Look up for each query which keys it may see.")
+@step_mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
     """Queries and keys exchanged; of a causal mask of any shape the past is blocked."""
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):

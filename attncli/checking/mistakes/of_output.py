@@ -17,7 +17,7 @@ from attncli.tape.walk import array_of, rewritten, transform, walk
 
 
 @step_mistake(
-    "The weights stand transposed: rows and columns have changed places.",
+    "The weights are transposed: rows and columns have changed places.",
     "Let every query mix the values by its own weights.",
 )
 def attention_transposed(step: Step, trace: Trace) -> Changes:
@@ -115,7 +115,7 @@ def input_added(step: Step, trace: Trace) -> Changes:
 
 
 @step_mistake(
-    "{step} stands transposed: rows and columns have changed places.",
+    "{step} is transposed: rows and columns have changed places.",
     "A token keeps its place through every step.",
 )
 def step_transposed(step: Step, trace: Trace) -> Changes:

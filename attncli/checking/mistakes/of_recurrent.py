@@ -18,7 +18,7 @@ from attncli.tape.walk import rewritten, transform
 
 
 @step_mistake(
-    "{previous} stands in the place of {context}.",
+    "{previous} was used instead of {context}.",
     "The new state is made from the context {context}, not from the state before alone.",
 )
 def state_instead_of_context(step: Step, trace: Trace) -> Changes:

@@ -88,8 +88,7 @@ def scaled_twice(node: Scale) -> Nodes:
 
 
 @mistake(
-    "The scale was turned over: multiplied instead of divided, or the reverse.",
-    "Calculate {formula}.",
+    "The scale was inverted: multiplied instead of divided, or the reverse.", "Calculate {formula}."
 )
 def scale_inverted(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)

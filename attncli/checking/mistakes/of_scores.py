@@ -17,7 +17,7 @@ PROJECTED = ("Q", "K", "V")
 
 
 @step_mistake(
-    "The scores stand transposed: queries and keys have changed places.",
+    "The scores are transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
 def scores_transposed(step: Step, trace: Trace) -> Changes:
@@ -158,7 +158,7 @@ def bias_multiplied(node: Add) -> Nodes:
         yield wrong(np.multiply, node.left, node.right)
 
 
-@mistake("The bias stands transposed.", "Look up for each query the bias of each key.")
+@mistake("The bias is transposed.", "Look up for each query the bias of each key.")
 def bias_transposed(node: Add) -> Nodes:
     if is_named(node.right, "bias") and node.right.array.shape[-2] == node.right.array.shape[-1]:
         yield replace(node, right=Transposed(node.right))
