@@ -69,7 +69,8 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     step = given.step
     if not _may_be_rounded(operands, given):
         return
-    constants = constants_of((*operands.ancestors(step), step))
+    every = (*operands.ancestors(step), step)
+    constants = operands.reference.kept(("constants", step), partial(constants_of, every))
     is_rounded = operands.hidden_before(step) or long_inputs((step,))
     if not (is_rounded or constants or axis_of_shares(step) is not None):
         return
