@@ -1,11 +1,12 @@
-"""Measure how long 300 answer files of one problem take to check, and single submissions.
+"""Measure how long it takes to check 300 answer files of one problem, and single submissions.
 
 Run `python benchmarks/checking.py` in an environment where attncli is installed. The problem has
-6 tokens and 2 heads; every student gives every step in two decimals, and every second makes a
+6 tokens and 2 heads. Every student gives every step in two decimals, and every second one makes a
 mistake: the scale is left out, a projection is transposed, or a number is off. The bound is three
-times `python -c "import numpy"` and 5 ms a file, both measured in turn with the command. With the
-path of another checkout as an argument, that one is measured in turn with this one, as a ratio.
-Then come single submissions, right and wrong, with every step and with only the output.
+times `python -c "import numpy"` plus 5 ms per file, measured in alternation with the command. With
+the path of another checkout as an argument, both checkouts are measured in alternation, and the
+ratio is printed. Then single submissions follow, correct and wrong ones, with every step and with
+only the output.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def work(x: np.ndarray, w: dict[str, np.ndarray], mistake: int) -> dict[str, np.
 def write(
     folder: Path, files: int = FILES, mistakes: Sequence[int] = range(6)
 ) -> tuple[str, list[str]]:
-    """Write the problem and the answers, whose mistakes come in turn; return the files' names."""
+    """Write the problem and answers with each mistake in turn; return the names of the files."""
     draw = np.random.default_rng(1)
     x = draw.integers(-2, 3, (TOKENS, WIDTH)) / 2
     w = {n: draw.integers(-2, 3, (WIDTH, WIDTH)) / 4 for n in ("W_q", "W_k", "W_v", "W_o")}
@@ -81,7 +82,7 @@ def write(
 
 
 def once(command: list[str], checkout: str = "") -> float:
-    """Return the seconds of one run of a whole process, of the package in a checkout if asked."""
+    """Return the duration of one process in seconds, with the package of a checkout if given."""
     environment = {**os.environ, "PYTHONPATH": checkout} if checkout else None
     start = time.perf_counter()
     found = subprocess.run(command, check=False, capture_output=True, env=environment)
@@ -91,7 +92,7 @@ def once(command: list[str], checkout: str = "") -> float:
 
 
 def cases(problem: str) -> dict[str, float]:
-    """Return the milliseconds that a submission takes, by its kind; no two are alike."""
+    """Return the milliseconds per submission, by its kind; all submissions differ."""
     from attncli import load
     from attncli.checking.check import AnswerKey
 
@@ -136,7 +137,7 @@ def cases(problem: str) -> dict[str, float]:
 
 
 def cases_in_turn(problem: str, other: str) -> dict[str, list[float]]:
-    """Return the medians of this checkout and the ratio to the other one, by kind of submission."""
+    """Return the median of this checkout, and the ratio to the other one, by kind of submission."""
     command = [sys.executable, __file__, "--cases", problem]
     rounds: list[tuple[dict[str, float], dict[str, float]]] = []
     for _ in range(CASE_ROUNDS):

@@ -10,7 +10,7 @@ import pytest
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import agrees, is_exact, is_same, reach
 from attncli.checking.digits import roundings_of
-from attncli.checking.rounding import CUT, EVEN, Rounding, with_sum
+from attncli.checking.rounding_rules import CUT, EVEN, RoundingRule, with_sum
 from attncli.checking.thresholds import CUT_OFF
 from attncli.notation.last_place import significant
 from attncli.notation.written import decimal_of
@@ -100,25 +100,25 @@ def test_digits_of_written_numbers() -> None:
 
 def test_how_a_student_rounds_is_told_by_numbers_with_a_point() -> None:
     assert roundings_of(["1", "2"]) == ()
-    assert roundings_of(["0.98", "12.50", "3"]) == (Rounding(2),)
-    assert roundings_of(["0.123", "4.57", "12.1"]) == (Rounding(3, is_significant=True),)
+    assert roundings_of(["0.98", "12.50", "3"]) == (RoundingRule(2),)
+    assert roundings_of(["0.123", "4.57", "12.1"]) == (RoundingRule(3, is_significant=True),)
     assert roundings_of(["0.123", "4.5"]) == (
-        *(Rounding(3), Rounding(1)),
-        Rounding(3, is_significant=True),
+        *(RoundingRule(3), RoundingRule(1)),
+        RoundingRule(3, is_significant=True),
     )
 
 
 @pytest.mark.parametrize(
     ("rounding", "rounded"),
     [
-        (Rounding(2), [2.31, -0.13, 0.0, 1234.57, -INF]),
-        (Rounding(2, mode=CUT), [2.30, -0.12, 0.0, 1234.56, -INF]),
-        (Rounding(2, mode=EVEN), [2.31, -0.12, 0.0, 1234.57, -INF]),
-        (Rounding(2, is_significant=True), [2.3, -0.13, 0.0, 1200.0, -INF]),
+        (RoundingRule(2), [2.31, -0.13, 0.0, 1234.57, -INF]),
+        (RoundingRule(2, mode=CUT), [2.30, -0.12, 0.0, 1234.56, -INF]),
+        (RoundingRule(2, mode=EVEN), [2.31, -0.12, 0.0, 1234.57, -INF]),
+        (RoundingRule(2, is_significant=True), [2.3, -0.13, 0.0, 1200.0, -INF]),
     ],
     ids=str,
 )
-def test_numbers_are_rounded(rounding: Rounding, rounded: list[float]) -> None:
+def test_numbers_are_rounded(rounding: RoundingRule, rounded: list[float]) -> None:
     numbers = np.array([4 / 3**0.5, -0.125, 0.0, 1234.567, -INF])
     assert rounding(numbers).tolist() == pytest.approx(rounded, rel=1e-12)
 
@@ -127,7 +127,7 @@ def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
     """Rounded, cut off, with more digits, and a half either way."""
     numbers = np.linspace(-2, 2, 4001)
     one = Interval(numbers - 0.003, numbers + 0.003)
-    for rounding in (Rounding(1), Rounding(2), Rounding(2, is_significant=True)):
+    for rounding in (RoundingRule(1), RoundingRule(2), RoundingRule(2, is_significant=True)):
         ends = {
             "same": rounding.interval(one),
             "finer": rounding.any_finer(one),
@@ -149,5 +149,5 @@ def test_an_interval_holds_what_its_numbers_are_rounded_to() -> None:
 
 def test_the_largest_weight_takes_what_the_sum_is_short_of() -> None:
     weights = np.array([[0.33, 0.33, 0.33], [0.333, 0.334, 0.333], [0.13, 0.25, 0.63]])
-    found = with_sum(weights, -1, 1.0, Rounding(2))
+    found = with_sum(weights, -1, 1.0, RoundingRule(2))
     assert found.tolist() == [[0.34, 0.33, 0.33], [0.33, 0.34, 0.33], [0.13, 0.25, 0.62]]

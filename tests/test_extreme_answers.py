@@ -61,7 +61,7 @@ def test_tokens_in_columns_of_a_calculation_rounded_by_hand() -> None:
     problem = attncli.Problem(X=[[1, 0, 2], [0, 1, 1]], round={"decimals": 2})
     answers = {step.name: step.value.T.tolist() for step in attncli.compute(problem)}
     report = attncli.check(problem, answers)
-    assert report.said == ("The tokens stand in columns throughout.",)
+    assert report.said == ("The tokens are in columns throughout.",)
     assert "rounded steps: the output is" in shown(report).replace("&nbsp;", " ")
 
 

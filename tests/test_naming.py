@@ -11,11 +11,11 @@ import pytest
 
 import attncli
 from attncli.checking.catalogued import mistakes_before
+from attncli.checking.cell_slips import short
 from attncli.checking.check import AnswerKey, Report
 from attncli.checking.findings import Finding
 from attncli.checking.judging import Judge
-from attncli.checking.right import Right
-from attncli.checking.slips import short
+from attncli.checking.reference import Reference
 from attncli.checking.submission import submission_of
 from attncli.rendering.verdicts import Tally
 from tests.oracles.handwriting import HABITS, Numbers
@@ -188,7 +188,7 @@ def test_a_blocked_cell_is_a_matter_of_the_mask(answers: dict[str, Any], said: s
 def test_what_was_done_in_the_step_itself_comes_first() -> None:
     """At equal fit, before what was done in a step that was left out."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(Right(trace), {})
+    judge = Judge(Reference(trace), {})
     places = [found.place.name for found in mistakes_before(judge, trace["weights"])]
     own = places.count("weights")
     assert 0 < own < len(places)
@@ -223,12 +223,12 @@ def _scores(problem: dict[str, Any]) -> Numbers:
     [
         # 1.37·1.37 + 2.51·2.51 = 1.8769 + 6.3001 = 8.177; 0.83·2.29 − 1.49·0.67 = 0.9024
         (DECIMALS, (0, 0), "-8.177", "it has the wrong sign"),
-        (DECIMALS, (0, 0), "81.77", "its decimal point stands in the wrong place"),
+        (DECIMALS, (0, 0), "81.77", "its decimal point is in the wrong place"),
         (DECIMALS, (0, 0), "8.717", "two of its digits have changed places"),
         (DECIMALS, (0, 0), "1.8769", "2.51·2.51 was left out"),
         (DECIMALS, (0, 0), "14.4771", "2.51·2.51 was counted twice"),
         (SELF, (0, 0), "-5", "perhaps it has the wrong sign"),
-        (SELF, (1, 1), "110", "perhaps its decimal point stands in the wrong place"),
+        (SELF, (1, 1), "110", "perhaps its decimal point is in the wrong place"),
         (SELF, (1, 1), "2", "perhaps 3·3 was left out"),
         (SELF, (1, 1), "2.0000", "perhaps 3·3 was left out"),
     ],
@@ -394,7 +394,7 @@ def test_a_transposed_matrix_is_said_to_be_one() -> None:
 
 def test_a_causal_mask_that_is_turned_about_is_told_in_words_of_time() -> None:
     turned = [["-inf", 5, 2], ["-inf", "-inf", 8], ["-inf", "-inf", "-inf"]]
-    said = "The mask was applied the other way round: the past was blocked, the future kept."
+    said = "The mask was inverted: the past was blocked, the future kept."
     assert message(CAUSAL, masked=turned) == said
     mask = [[1, 0, 1], [1, 1, 1], [0, 1, 1]]
     turned = [["-inf", 5, "-inf"], ["-inf", "-inf", "-inf"], [2, "-inf", "-inf"]]
@@ -438,7 +438,7 @@ def test_one_answer_is_counted_as_one() -> None:
 def test_every_sentence_is_filled_in() -> None:
     """What is in braces is given by the change or by the step."""
     trace = attncli.compute(attncli.Problem(**CAUSAL))
-    judge = Judge(Right(trace), {})
+    judge = Judge(Reference(trace), {})
     for step in trace:
         for made in mistakes_before(judge, step):
             found = made.finding(step)

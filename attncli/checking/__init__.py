@@ -1,1 +1,1 @@
-"""Hand-worked answers against the right ones: the first wrong number, and what went wrong."""
+"""Comparison of handwork with the correct numbers: the first wrong number and its cause."""

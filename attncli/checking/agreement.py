@@ -1,4 +1,4 @@
-"""When a written number agrees with the number, or the interval, that should stand there."""
+"""When a written number agrees with an expected number or interval."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Unit: TypeAlias = Array | float
 
 
 def float_error(expected: Values, share: float = FLOAT_ERROR) -> Array:
-    """Return by how much floats may miss each expected number, given their relative error."""
+    """Return the error that floats may have in each expected number, given their relative error."""
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
@@ -65,14 +65,14 @@ def agrees(
 
 
 def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers are the right ones with every digit, but for the error of floats."""
+    """Return which numbers are the expected ones with every digit, but for the error of floats."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         found: Array = (written == right) | (np.abs(written - right) <= share * np.abs(right))
     return found
 
 
 def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers have no more digits than were written, so that no rounding excuses them.
+    """Return which numbers have no more digits than were written, so that none was rounded.
 
     An interval is such a number if it has no width.
     """
@@ -92,7 +92,7 @@ def is_exact(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> bool:
 
 
 def is_informative(found: Interval, most: float) -> Array:
-    """Return which intervals are narrow enough to tell anything, beside the largest number."""
+    """Return which intervals are narrow enough, beside the largest number, to be evidence."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         narrow: Array = (found.high - found.low <= MAX_WIDTH * most) | (found.high == found.low)
     return narrow

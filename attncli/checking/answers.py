@@ -1,4 +1,4 @@
-"""A submission's matrices as the numbers of steps: of which step, and how exact they are."""
+"""The matrices of a submission: the step that each of them is, its numbers and their precision."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.cell_positions import KeyedMatrix, labels_of_cells, texts_in_place
-from attncli.checking.digits import only_unit
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
@@ -30,29 +29,29 @@ from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 LIKE_BLOCKED = -999.0
-"""Programs write a number as low as this where a person writes −∞ for a blocked cell."""
+"""Maximum number that programs write for the −∞ of a blocked cell."""
 
 FLOATS = ("float16", "float32", "float64")
-"""The types of numbers that a computer worked out, the coarsest first."""
+"""Types of numbers that a computer worked out, the coarsest first."""
 
 ONE_NUMBER = re.compile(r"-?\d{1,12}(\.\d{1,12})?")
-"""A matrix of one number that can be read without asking what else it might be."""
+"""A matrix of one plain decimal, which needs no further parsing."""
 
 IN_A_STACK = re.compile(r"(\[\d+\])*")
-"""The end of a key that means one matrix of a stack, such as [2]."""
+"""The end of a key of one matrix of a stack, such as [2]."""
 
 
 class Written(Record, eq=False):
     """The numbers of one step as a student wrote them, in the layout of the step's array.
 
     Attributes:
-        values: the numbers, nan where a cell was left out.
-        unit: one unit of the last written digit; 0 for what is exact, such as 1/3.
-        texts: what was written; a percentage, or a decimal comma, as the decimal that it is.
-        share: which share of itself a number may be off because a computer worked it out.
-        dtype: float16, float32 or float64 where a computer worked them out: they came as such an
-            array, or with the digits that a program prints of one; "" for what a hand writes.
-        unreadable: where something is written that is no number; None for nowhere.
+        values: the numbers, nan where a cell is blank.
+        unit: one unit in the last place of each number; 0 for what is exact, such as 1/3.
+        texts: what was written; a percentage, or a number with a decimal comma, as a decimal.
+        share: relative error granted because a computer worked the numbers out.
+        dtype: float16, float32 or float64 where a computer worked the numbers out: they came as
+            such an array, or with the digits that a program prints of one; "" for handwork.
+        unreadable: the cells that hold something else than a number; None where there are none.
     """
 
     values: Array
@@ -64,22 +63,17 @@ class Written(Record, eq=False):
 
     @cached_property
     def blank(self) -> Array:
-        """Truth values: the cells without a number, left out or unreadable."""
+        """The cells without a number: left out or unreadable."""
         return np.isnan(self.values)
 
     @cached_property
     def missing(self) -> Array:
-        """Truth values: the cells that were left out."""
+        """The cells that were left out."""
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
-
-    @cached_property
-    def only_unit(self) -> float | None:
-        """The unit that all numbers have; None where they have several."""
-        return only_unit(self.unit)
 
 
 class ShapeMismatch(Record, eq=False):
-    """A matrix of the wrong shape: what was written, and what is wrong with it."""
+    """A matrix of the wrong shape, and the fault that describes it."""
 
     texts: Array
     fault: Fault
@@ -90,11 +84,11 @@ class ShapeMismatch(Record, eq=False):
         return numbers_of(self.texts)[:2]
 
 
-class Reading(Record, eq=False):
-    """What a submission says of a calculation.
+class ReadSubmission(Record, eq=False):
+    """The matrices of a submission.
 
     Attributes:
-        matrices: what was written, by the step of the trace that it is.
+        matrices: what was written, by the name of the step of the trace.
         skipped: the keys that mean no step, or hold no numbers, each with a hint or "".
     """
 
@@ -102,10 +96,10 @@ class Reading(Record, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
 
-def read_submission(submission: Submission, trace: Trace) -> Reading:
-    """Return the matrices of a submission by the step of the trace that each of them is.
+def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
+    """Return the matrices of a submission, each by the step of the trace that it is.
 
-    Cells that are not mentioned are missing. Labels beside rows and columns tell their order.
+    Cells that are not mentioned are missing. Labels beside rows and columns give their order.
 
     Raises:
         InputError: for an unknown label, a cell that is written twice, a submission without any
@@ -129,7 +123,10 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
                 if at or error.faults[0].needs != "sizes":
                     faults += error.faults
                 else:
-                    uneven[step.name] = _uneven(submission, word, raw, error.faults[0])
+                    texts, _ = labelled_texts(raw, (word,), ragged=True)
+                    fault = error.faults[0]
+                    fault = replace(fault, place=submission.locate(fault.path))
+                    uneven[step.name] = ShapeMismatch(texts, fault, False)
             if matrix is not None:
                 _refuse_words(step, matrix)
                 found.setdefault(step.name, []).append(matrix)
@@ -145,13 +142,7 @@ def read_submission(submission: Submission, trace: Trace) -> Reading:
     fault_of = {str(one.path[0]): one for one in unknown}
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
-    return Reading(_of_one_computer(matrices), skipped)
-
-
-def _uneven(submission: Submission, word: str, raw: Any, fault: Fault) -> ShapeMismatch:
-    """Return the mismatch that a matrix is whose rows have several lengths."""
-    texts, _ = labelled_texts(raw, (word,), ragged=True)
-    return ShapeMismatch(texts, replace(fault, place=submission.locate(fault.path)), False)
+    return ReadSubmission(_of_one_computer(matrices), skipped)
 
 
 def _keyed_matrix(
@@ -176,21 +167,20 @@ def _keyed_matrix(
 
 
 def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
-    """Return True if a comma is a decimal one, as the key means one cell: 0,94 is not 0 and 94."""
+    """Return True if the key means one cell, so that 0,94 is not two numbers, 0 and 94."""
     return (
         bool(at) and step.value[at].size == 1 and DECIMAL_COMMA.fullmatch(text.strip()) is not None
     )
 
 
 def _dtype_of(raw: Any) -> str:
-    """Return the type of the numbers of an array, or of lists of arrays; "" for other values."""
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32
 
 
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
-    """Raise an InputError for words in the place of a matrix, or a lone number such as dk: 2."""
+    """Raise an InputError for words instead of a matrix, or a lone number such as dk: 2."""
     texts = matrix.texts
     if not texts.size or matrix.at:
         return
@@ -212,7 +202,7 @@ def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
 
 
 def _hint(fault: Fault, raw: Any) -> str:
-    """Return the hint for a key that was skipped, if it may be a slip; or why it has no numbers."""
+    """Return the hint for a skipped key that may be a typo, or the reason why it has no numbers."""
     if len(fault.path) > 1:
         return fault.message
     is_number = isinstance(raw, str | int | float) and "\n" not in str(raw)
@@ -223,7 +213,7 @@ def _hint(fault: Fault, raw: Any) -> str:
 def _of_one_computer(
     found: dict[str, Written | ShapeMismatch],
 ) -> dict[str, Written | ShapeMismatch]:
-    """Return matrices with few numbers as short floats, too, where the others are such floats."""
+    """Return small matrices as short floats, too, where the others are such floats."""
     written = [one for one in found.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & SHORT_FLOAT_ERRORS.keys()
     if not kinds:
@@ -240,7 +230,7 @@ def _of_one_computer(
 def _written(
     step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
 ) -> Written | ShapeMismatch:
-    """Return the numbers of a step, or the mismatch that the shape of a matrix is."""
+    """Return the numbers of a step; a mismatch where a matrix has another shape."""
     on_paper = _on_paper(step, matrices, submission)
     if isinstance(on_paper, ShapeMismatch):
         return on_paper
@@ -264,12 +254,14 @@ def _written(
 def _on_paper(
     step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
 ) -> Array | ShapeMismatch:
-    """Return the texts of a step as it stands on paper, or the mismatch."""
     shape = step.value.shape
+    if len(matrices) == 1 and not matrices[0].at:  # as nearly always
+        found = texts_in_place(step, matrices[0], shape)
+        return _mismatch(step, matrices[0], shape, submission) if found is None else found
     taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
     for one in matrices:
         if taken[one.at].any():
-            message = f"{visible(one.word)} is {step.name}, which stands twice"
+            message = f"{visible(one.word)} is {step.name}, which is given twice"
             if not one.at and not matrices[0].at:
                 words = f"{visible(matrices[0].word)} and {visible(one.word)}"
                 message = f"{words} are the same step, {step.name}"

@@ -1,13 +1,13 @@
 """The mistakes of the catalogue as hypotheses of what went wrong in a step.
 
-No mistake is named whose calculation, on the student's own operands, does not give the student's
+A mistake is named only if its calculation, on the student's own operands, gives the student's
 numbers.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 
@@ -31,23 +31,23 @@ from attncli.tape.walk import evaluate, walk
 from attncli.text.sentences import all_of
 
 SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": ("Q", "V")}
-"""The steps that each of these mistakes takes for each other."""
+"""The two steps that each of these mistakes exchanges."""
 
 ALIKE = (
     {"key_not_transposed", "step_transposed"},
     {"scores_transposed", "swapped_q_k"},
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
-"""Pairs of names of one mistake, where they give the very same numbers."""
+"""Pairs of mistakes that are one and the same if they give the same numbers."""
 
 MIN_EXACT = 2
-"""Minimum count of wrong numbers that are not given by chance with all their digits. Chosen."""
+"""Minimum count of wrong numbers that a mistake does not give by chance with all digits. Chosen."""
 
 
 class MistakeInStep(Record, eq=False):
-    """A mistake that may have been made in a step, and what would have been calculated instead.
+    """A mistake that may have been made, and what would have been calculated instead.
 
-    Its place is the wrong step, or a hidden one before it; the words fill the blanks of its
+    Its place is the wrong step, or a hidden step before it. The words fill the blanks of its
     sentence.
     """
 
@@ -57,7 +57,6 @@ class MistakeInStep(Record, eq=False):
     words: Words
 
     def finding(self, step: Step, where: str = "") -> Finding:
-        """Return the finding in a step; `where` is the part of it that is wrong, or ""."""
         words: Words = {"step": self.place.name, "formula": self.place.formula, **self.words}
         names = {key: w.name if isinstance(w, Valued) else w for key, w in words.items()}
         sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
@@ -69,9 +68,8 @@ class MistakeInStep(Record, eq=False):
         return Finding(self.mistake.id, what, advice, place, hint=None if hint == what else hint)
 
 
-@lru_cache(maxsize=512)  # steps; without it, a wrong submission takes a tenth longer
-def mistakes_in(trace: Trace, place: Step) -> Mapping[str, Sequence[MistakeInStep]]:
-    """Return the mistakes that may be made in one step, by id; the same for all submissions."""
+def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
+    """Return the mistakes that may be made in one step, by id."""
     found: dict[str, list[MistakeInStep]] = {}
     for mistake in MISTAKES.values():
         for change, words in mistake.changes(place, trace):
@@ -84,11 +82,14 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
     The order is that of the catalogue, and for each mistake in a step before it the nearest step
-    comes first. One number that is wrong alone tells nothing of hidden steps.
+    comes first. A single wrong number is no evidence of mistakes in hidden steps.
     """
     before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
-        by_place = [mistakes_in(judge.trace, place) for place in places]
+        by_place = [
+            judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
+            for place in places
+        ]
         for id_ in MISTAKES:
             for found in by_place:
                 yield from found.get(id_, ())
@@ -98,9 +99,9 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 
 
 class Explained(Record, eq=False):
-    """A mistake that gives wrong numbers, what the step becomes by it, and how likely it is.
+    """A mistake that gives wrong numbers, and what the step becomes by it.
 
-    Of the ranks, tuples of what speaks against it, the first in order is the likeliest.
+    A rank is a tuple of facts that speak against the mistake; the smallest rank is the likeliest.
     """
 
     made: MistakeInStep
@@ -112,8 +113,9 @@ class Explained(Record, eq=False):
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other.
 
-    First comes what no right number contradicts; what gives the whole step, before what gives whole
-    rows or heads of it; what is also seen in another step; and what gives the very digits.
+    A mistake that no correct number contradicts comes first; then one that gives the whole step,
+    before one that gives whole rows or heads; one that is seen in another step, too; and one that
+    gives the very digits.
     """
     before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
     found = list(filter(None, (_explained(wrong, made) for made in before)))
@@ -126,22 +128,22 @@ def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
 
 
 def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
-    """Return True if a mistake is not the first one, and no right number contradicts it."""
+    """Return True if a mistake differs from the first one, and no correct number contradicts it."""
     ids = other.finding.id, first.finding.id
     is_same = is_like(*ids) and np.allclose(other.numbers, first.numbers, rtol=1e-9)
     return not (is_same or ids[0] == ids[1] or _is_contradicted(judge, other.made))
 
 
 def is_like(one: str, other: str) -> bool:
-    """Return True if two ids may be names of one mistake, of which the first says it all.
+    """Return True if two ids may be names of one mistake.
 
-    Whoever skips a step takes the one before it.
+    A student who skips a step uses the one before it.
     """
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
 def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
-    """Return True if one of two steps that are said to be exchanged was given and is right."""
+    """Return True if one of two exchanged steps was given and is correct."""
     steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
     return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
@@ -149,12 +151,13 @@ def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
 def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
-    It is tried on the numbers as they were written, as they were before rounding, and on intervals
-    that allow for what was rounded in between. These may be too wide to tell anything of the
-    numbers; but no mistake gives the digits of several by chance.
+    The mistake is made with the numbers as they were written, then as they were before rounding,
+    then with intervals that allow for rounding on the way. The intervals may be too wide to be
+    evidence, but no mistake gives the digits of several numbers by chance.
     """
     judge, step = wrong.judge, wrong.judged.step
-    found = judge.midpoints.changed(step, made.change)
+    kept = judge.operands.kept
+    found = kept(("numbers", made), step, lambda: judge.midpoints.changed(step, made.change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
@@ -167,7 +170,8 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        ranges = fitted(judge.ranges.changed(step, made.change), step)
+        intervals = kept(("intervals", made), step, lambda: judge.ranges.changed(step, made.change))
+        ranges = fitted(intervals, step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):
@@ -181,11 +185,11 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 
 
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
-    """Return True if a mistake may give half of the wrong cells; intervals take most of the time.
+    """Return True if a mistake may give half of the wrong cells; it saves most of the intervals.
 
     An interval that holds the student's number and the mistake's, and is narrower than the
-    difference that it explains, leaves those two no farther apart than the student's number and the
-    right one. So this rejects nothing that fits.
+    difference that it explains, has these two no farther apart than the student's number and the
+    correct one. So this rejects nothing that fits.
     """
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         off = np.abs(wrong.given - numbers)
@@ -196,7 +200,7 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
     """Return True if the other steps that a mistake changes have its numbers, too.
 
-    None where no other of them was given.
+    Return None where no other of these steps was given.
     """
     seen = None
     for name in change:
@@ -216,7 +220,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
     """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
 
-    A single cell may be a coincidence.
+    A single cell may fit by chance.
     """
     cells, step = wrong.wrong, wrong.judged.step
     if "head" in step.leading:
@@ -242,14 +246,14 @@ def _listed(noun: str, names: list[str]) -> str:
 def is_possible(
     trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
 ) -> bool:
-    """Return True if somebody may have calculated a step so.
+    """Return True if a person may have calculated a step so.
 
-    Nobody writes a row again and again for the other rows; heads, though, may share what all of
-    them are made from, and a sum is written beside everything that it is the sum of. Nor can
-    weights sum to 1 over the queries where there is only one query.
+    Nobody writes one row again for all other rows; but heads may share what all of them are made
+    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1
+    over the queries where there is only one query.
 
     Args:
-        trace: the right calculation.
+        trace: the correct calculation.
         replay: the calculation that was changed.
         step: the changed step.
         change: what was calculated instead.
@@ -268,7 +272,7 @@ def is_possible(
 
 
 def _is_summed(made: Expression | None, axis: int) -> bool:
-    """Return True if an axis has the size 1 because what was along it was added up."""
+    """Return True if an axis has the size 1 because the numbers along it were added up."""
     if isinstance(made, Transposed):
         return _is_summed(made.operand, -3 - axis)
     return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

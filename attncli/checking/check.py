@@ -1,4 +1,4 @@
-"""Hand-worked answers against the right ones: the first wrong number, and what went wrong."""
+"""Reports on submissions: the first wrong number, its cause, and points."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import read_submission
-from attncli.checking.asked import answered_by, behind, mask_of, with_step_names
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.findings import Finding
 from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
 from attncli.checking.names import At, named_steps
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
+from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -29,15 +29,9 @@ from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.notebook import Shown
 
-MOST_NAMED = 8
-"""Maximum number of sets of steps that change nothing for which calculations are kept."""
-
-MOST_REPORTS = 64
-"""Maximum number of reports that are kept: the same mistake makes the same numbers. In a class of
-which a quarter hands in what others do, this saves a quarter of the time."""
-
-MOST_NUMBERS = 5_000
-"""Maximum number of numbers of a problem for which reports are kept."""
+MAX_KEPT_REPORTS = 64
+"""Maximum number of reports that are kept, as the same mistake makes the same numbers. In a class
+of which a quarter hands in what others do, this saves a quarter of the time."""
 
 
 class Report(Record, Shown, eq=False):
@@ -73,7 +67,7 @@ class Report(Record, Shown, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
-        """Whether a step has a wrong cell."""
+        """Return True if a step has a wrong cell."""
         return judged.status == "wrong" or any(map(judged.has, self._bad))
 
     @property
@@ -95,7 +89,7 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def counting(self) -> dict[str, Array]:
-        """The status of the cells that count, by step: of all where the marking asks for none."""
+        """The status of the cells that count, by step; all count if the marking asks for none."""
         if not self.marking.ask:
             return {name: _codes(judged) for name, judged in self.steps.items()}
         asked: dict[str, list[At]] = {}
@@ -108,9 +102,9 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """How many cells are missing, and of how many, by the names that are asked or have points.
+        """The number of missing cells, and of all cells, by name that is asked for or has points.
 
-        A name of which all is given is not among them.
+        A name without missing cells is not among them.
         """
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
@@ -118,14 +112,14 @@ class Report(Record, Shown, eq=False):
 
     @property
     def not_given(self) -> list[str]:
-        """The names that are asked, or have points, and of which nothing was given."""
+        """The names that are asked for, or have points, and of which nothing was given."""
         return [name for name, (missing, size) in self.left_out.items() if missing == size]
 
     @cached_property
     def wrong_steps(self) -> list[str]:
         """The names of the steps with a wrong cell that counts, in the order of computation.
 
-        A step that is not asked counts where a cell that is follows from it.
+        A step that is not asked for counts where a cell that is asked for follows from it.
         """
         wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
         if not self.marking.ask:
@@ -153,9 +147,9 @@ class Report(Record, Shown, eq=False):
     def points(self) -> dict[str, float]:
         """The points that each name earns: its own, times the share of its cells that are right.
 
-        A cell that follows from a slip before it, and not only from rounding, counts as much as
-        `marking.follow` says; one that is right only to the digits that were written, where more
-        are asked, as much as `marking.few_digits` says; and one that is both, as their product.
+        A cell that follows from a slip before it, and not only from rounding, counts
+        `marking.follow`; one that is right only to the digits that were written, where more
+        are asked for, `marking.few_digits`; one that is both, their product.
         """
         return {
             name: round(points * self.share(name) + 1e-9, 2)
@@ -168,7 +162,7 @@ class Report(Record, Shown, eq=False):
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
-        """Return which share of its points a name earns that is asked, or has points."""
+        """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
@@ -197,7 +191,7 @@ class Report(Record, Shown, eq=False):
 
 
 class AnswerKey:
-    """The right numbers of a problem, calculated once for any number of answers.
+    """The correct numbers of a problem, calculated once for any number of submissions.
 
     Raises:
         InputError: if the problem cannot be calculated, or its marking names no step of it.
@@ -208,45 +202,46 @@ class AnswerKey:
         self.trace = compute(problem)
         # Whoever keeps every digit is right, too, where the problem asks for rounded steps.
         others = (compute(problem, rounded=False),) if problem.round else ()
-        self._right: dict[tuple[str, ...], Right] = {(): Right(self.trace, others)}
+        self._reference = Reference(self.trace, others)
         self._reports: dict[str, Report] = {}
-        self._is_small = sum(step.array.size for step in self.trace) <= MOST_NUMBERS
         self._same = equal_steps(self.trace)
         with located(problem.source):
             self.marking, self._meant = with_step_names(problem.marking, self.trace)
 
     def check(self, answers: Mapping[str, object] | Submission, strict: bool = False) -> Report:
-        """Judge one student's answers: a sheet that was read, or matrices by step name.
+        """Judge one student's answers: a submission that was read, or matrices by step name.
 
-        Strictly, a number that is off in its last digit, or was rounded early, is wrong.
+        If strict, a number that is off in its last digit, or was rounded early, is wrong.
 
         Raises:
             InputError: for answers that cannot be read.
         """
         sheet = answers if isinstance(answers, Submission) else submission_of(answers, "answers")
-        said = _contents(sheet) if self._is_small else ""
+        said = _contents(sheet) if self._reference.is_small else ""
         report = self._reports.pop(said, None) or self._judged(sheet)
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for
-            if len(self._reports) > MOST_REPORTS:
+            if len(self._reports) > MAX_KEPT_REPORTS:
                 del self._reports[next(iter(self._reports))]
         return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
 
     def _judged(self, sheet: Submission) -> Report:
-        """Judge a sheet; the name, the comment and strictness are the caller's."""
-        right = self._right_with(named_steps(sheet.matrices, self.trace))
+        reference, names = self._reference, named_steps(sheet.matrices, self.trace)
+        if names:
+            change = partial(reference.changed, partial(with_named_steps, names=names))
+            reference = reference.kept(("named", names), change)
         # A student may write 1e308 or −∞ anywhere; what comes of that, an infinity or no number at
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                reading = read_submission(sheet, right.trace)
-            way = likeliest(Way(right, reading.matrices, sheet))
+                reading = read_submission(sheet, reference.trace)
+            way = likeliest(Way(reference, reading.matrices, sheet))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
         return Report(
             sheet.name,
-            way.right.trace,
+            way.reference.trace,
             steps,
             {name: finding for name, finding in found.items() if finding is not None},
             said=way.said,
@@ -260,17 +255,9 @@ class AnswerKey:
             skipped=reading.skipped,
         )
 
-    def _right_with(self, names: tuple[str, ...]) -> Right:
-        """Return the right calculations with some steps that change nothing; a class names few."""
-        if names not in self._right:
-            if len(self._right) > MOST_NAMED:
-                self._right = {(): self._right[()]}
-            self._right[names] = self._right[()].changed(partial(with_named_steps, names=names))
-        return self._right[names]
-
 
 def _codes(judged: Judged) -> Array:
-    """Return the status of each cell as it stands on paper; a wrong shape has only wrong cells."""
+    """Return the status of each cell on paper; all cells of a wrong shape are wrong."""
     codes: Array = judged.step.on_paper(judged.codes)
     return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
 
@@ -282,9 +269,10 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    """Return all that tells a submission's numbers from those of another; "" for arrays.
+    """Return the numbers of a submission as a text, "" for arrays.
 
-    A name, a comment and the places in a file do not matter.
+    Submissions with the same text get the same report: a name, a comment and the places in a file
+    make no difference.
     """
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
     try:
@@ -325,7 +313,7 @@ def check(
 
 
 def own_submission(problem: Problem) -> Submission:
-    """Return the answers that stand in the problem itself.
+    """Return the answers that are written in the problem itself.
 
     Raises:
         InputError: if there are none.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from functools import lru_cache
 from math import floor, log, log10
 from typing import Any
 
@@ -12,7 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import Exp
-from attncli.checking.rounding import CUT, UP, Rounding
+from attncli.checking.rounding_rules import CUT, UP, RoundingRule
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale
@@ -32,17 +31,16 @@ class Constant(Record, eq=False):
 
     Attributes:
         words: what a report says: `√3 taken as 1.73`.
-        factors: what the operand of each operation that holds it is multiplied by instead, by the
-            step's name.
+        factors: the number that multiplies the operand instead, by the name of each step whose
+            operation holds the constant.
     """
 
     words: str
     factors: Mapping[str, float]
 
 
-@lru_cache(maxsize=64)  # the submissions of a class show the same steps
-def constants_of(steps: tuple[Step, ...]) -> tuple[Constant, ...]:
-    """Return the constants of steps as they may be rounded, those with more digits first."""
+def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
+    """Return the roundings of the constants of some steps, those with more digits first."""
     found: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
@@ -52,7 +50,7 @@ def constants_of(steps: tuple[Step, ...]) -> tuple[Constant, ...]:
 
 
 def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
-    """Yield what is said of a rounded constant, and the factor that it makes."""
+    """Yield the words for each rounding of a constant, and the factor that it makes."""
     if isinstance(node, Exp):
         if node.base == np.e:
             for value in rounded_values(np.e):
@@ -70,7 +68,7 @@ def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
 
 
 def _name(value: float) -> str:
-    """Return what a constant is called: √3, or its digits."""
+    """Return the name of a constant: √3, or its digits."""
     square = value * value
     is_root = abs(square - round(square)) < 1e-9 * square
     return f"√{round(square)}" if is_root else f"{value:.6g}"
@@ -82,7 +80,7 @@ def rounded_values(value: float) -> list[float]:
     for decimals in CONSTANT_DECIMALS[::-1]:
         digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
         for mode in (UP, CUT):
-            short = round(float(Rounding(decimals, mode=mode)(np.asarray(value))), decimals)
+            short = round(float(RoundingRule(decimals, mode=mode)(np.asarray(value))), decimals)
             if digits >= MIN_DIGITS and abs(short - value) > 1e-9:
                 found[short] = None
     return list(found)
@@ -92,7 +90,7 @@ def rounded_values(value: float) -> list[float]:
 
 
 class Multiplied(Operation):
-    """An operand times factors: one per schedule, along the axis of the batch."""
+    """An operand times factors: one factor for each schedule, along the axis of the batch."""
 
     operand: Expression
     factors: Any
@@ -111,9 +109,9 @@ def with_constants(
     """Return the operations in which a constant is another number.
 
     Args:
-        constants: a constant per calculation, None where all of them are exact.
+        constants: a constant for each calculation, None where all of them are exact.
         steps: the steps that are worked.
-        as_factor: makes a factor of the factors of an operation, one per calculation.
+        as_factor: makes a factor of the factors of an operation, one for each calculation.
     """
     every = list(constants)
     named = {name for one in every if one for name in one.factors}
@@ -132,7 +130,6 @@ def with_constants(
 
 
 def any_of(factors: Array) -> Interval:
-    """Return the interval that holds some factors."""
     return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
 
 
@@ -143,7 +140,6 @@ def _holder(step: Step) -> Scale | Exp | None:
 
 
 def _factor(node: Scale | Exp) -> float:
-    """Return what the operand of an operation is multiplied by."""
     if isinstance(node, Scale):
         return float(node.times) / float(node.over)
     return log(node.base) / float(node.temperature)

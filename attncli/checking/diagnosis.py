@@ -1,52 +1,61 @@
-"""What went wrong in a step: of an ordered list of searches, the first that explains it."""
+"""What went wrong in a step: the first of an ordered list of searches that explains it."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from attncli.checking import slips
+from attncli.arithmetic.elements import Array
+from attncli.checking import cell_slips, line_slips
 from attncli.checking.catalogued import by_a_mistake
 from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import Search, WrongStep, explained_by
+from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Judged, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.other_shapes import of_mismatch
-from attncli.checking.worked import with_worked
-from attncli.tape.cells import cell_name
+from attncli.records import replace
+from attncli.tape.cells import cell_name, place_of
+from attncli.tape.step import Step
 from attncli.text.sentences import all_of
 
-OF_A_NUMBER: tuple[Search, ...] = (slips.wrong_sign, slips.moved_point, slips.swapped_digits)
-"""Slips that happen when a number is written down."""
+OF_A_NUMBER: tuple[Search, ...] = (
+    line_slips.wrong_signs,
+    cell_slips.moved_point,
+    cell_slips.swapped_digits,
+)
+"""Slips in writing a number down."""
 
-OF_ONE_CELL: tuple[Search, ...] = (slips.mask_slip, *OF_A_NUMBER, slips.other_term)
-"""What explains one wrong number, in the order in which it is tried."""
+OF_ONE_CELL: tuple[Search, ...] = (line_slips.mask_slip, *OF_A_NUMBER, cell_slips.other_term)
+"""Explanations of one wrong number, in the order of trial."""
 
 OF_SEVERAL: tuple[Search, ...] = (
-    slips.mask_slip,
-    slips.wrong_signs,
-    slips.other_divisor,
-    slips.common_factor,
-    slips.other_step,
-    slips.exchange,
-    slips.other_score,
-    slips.like_another_line,
-    slips.misread_factor,
+    line_slips.mask_slip,
+    line_slips.wrong_signs,
+    line_slips.other_divisor,
+    line_slips.common_factor,
+    line_slips.other_step,
+    line_slips.exchange,
+    line_slips.other_score,
+    line_slips.like_another_line,
+    line_slips.misread_factor,
 )
-"""What explains several wrong numbers, in the order in which it is tried."""
+"""Explanations of several wrong numbers, in the order of trial."""
 
 MIN_SHOWN = 4
-"""Minimum count of numbers, one of them wrong, that show that a step was understood. Chosen."""
+"""Minimum count of numbers, one of them wrong, that show an understood step. Chosen."""
 
 MAX_FEW = 3
 """Maximum number of wrong cells that are named one by one. Chosen."""
+
+MIN_ROUNDED = 1e-3
+"""Minimum size of a number whose 12 decimals hold every digit of handwork."""
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     """Return what explains the wrong numbers of a step, None for a step that is not wrong.
 
-    The judge has judged every step up to this one. One number that is wrong alone was likelier
-    copied wrongly than made by a mistake that would be seen in no other number. Then come the
-    mistakes of the catalogue, then slips; at last it is only said where the step is wrong.
+    The judge has judged every step up to this one. A single wrong number was more likely copied
+    wrongly than made by a mistake that no other number shows. Then the mistakes of the catalogue
+    are tried, then slips; otherwise only the place is named.
     """
     if isinstance(judged, Misshapen):
         return of_mismatch(judge, judged)
@@ -56,18 +65,18 @@ def diagnose(judge: Judge, judged: Judged) -> Finding | None:
     if few and (judged.short == (judged.codes == WRONG)).all():
         return few  # whoever made a mistake is told that first
     wrong = WrongStep(judge, judged)
-    if hollow := slips.all_the_same(wrong):
+    if hollow := line_slips.all_the_same(wrong):
         return hollow
     is_one = len(wrong.cells) == 1
     is_alone = is_one and wrong.shown.sum() >= MIN_SHOWN
     found = None
-    if is_alone and not _first(wrong, (slips.mask_slip,)):
+    if is_alone and not _first(wrong, (line_slips.mask_slip,)):
         found = _first(wrong, OF_A_NUMBER)
     if not found and (found := by_a_mistake(wrong, is_alone)) and not is_one:
         return found
     found = found or _first(wrong, OF_ONE_CELL if is_one else OF_SEVERAL) or _where(wrong)
     is_local = found is not None and (is_one or found.place or wrong.is_only_line)
-    return with_worked(found, wrong) if found and is_local else found
+    return _with_worked(found, wrong) if found and is_local else found
 
 
 def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
@@ -75,11 +84,11 @@ def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
 
 
 def _where(wrong: WrongStep) -> Finding | None:
-    """Return where a step is wrong, if that is one cell, one line or few cells; None otherwise."""
+    """Return the place of the wrong cells: one cell, few cells or one line; None otherwise."""
     cells, axis = wrong.cells, wrong.axis
     if len(cells) == 1:
         place = f"Only {wrong.place}"
-        return Finding("single_cell_slip", slips.off_by(wrong), wrong.again, place, hint="")
+        return Finding("single_cell_slip", cell_slips.off_by(wrong), wrong.again, place, hint="")
     is_few = len(cells) <= MAX_FEW and 3 * len(cells) <= wrong.shown.sum()
     is_line = axis is not None and not wrong.is_only_line
     if is_few and not (is_line and (wrong.wrong | ~wrong.shown)[wrong.in_line].all()):
@@ -90,8 +99,28 @@ def _where(wrong: WrongStep) -> Finding | None:
     return None
 
 
+def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
+    """Return a finding with lines that work its cells: each of few cells, the first of a line.
+
+    Only the first wrong step of a report has them: it is the one to be worked again.
+    """
+    judge, step = wrong.judge, wrong.judged.step
+    if not wrong.is_first or is_long(step):
+        return finding
+    from attncli.explaining.explain import explain_with  # correct submissions never need it
+
+    def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
+        found = judge.midpoints(source)
+        return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
+
+    cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
+    places = (place_of(step, at) for at in cells)
+    lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
+    return replace(finding, worked=tuple(lines))
+
+
 def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
-    """Return what is said of numbers with too few decimals, None where there are none."""
+    """Return the finding for numbers with too few decimals, None where there are none."""
     if not isinstance(judged, Compared) or judged.short is None:
         return None
     step = judged.step

@@ -1,4 +1,4 @@
-"""What the digits of a written number say: its unit in the last place, and how a student rounds."""
+"""The precision of written numbers: units in the last place, and how a student rounds."""
 
 from __future__ import annotations
 
@@ -9,37 +9,37 @@ from functools import lru_cache
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking.rounding import Rounding
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import FINE_UNIT
 from attncli.notation.last_place import significant
 
-ENOUGH = 3
-"""Minimum number of written numbers whose common count of digits is taken for a rule."""
+MIN_FOR_RULE = 3
+"""Minimum count of written numbers whose common number of digits is a rule."""
 
 MAX_OWN = 2
-"""Maximum number of roundings that a submission is taken to use, the commonest first."""
+"""Maximum number of roundings that a submission is assumed to use, the most common first."""
 
 
 def only_unit(unit: Array) -> float | None:
-    """Return the unit that all numbers have, None where they have several, or are none."""
+    """Return the unit that all numbers have in common; None where they have several."""
     first = unit.flat[0] if unit.size else np.nan
     return float(first) if (unit == first).all() and unit.size else None
 
 
 def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
-    """Return the units of the last digits that say something.
+    """Return the units of the last informative digits.
 
-    In three significant digits the zeros at the end of a large number say nothing, nor does the
-    point and zero that programs write after it: 1200000 may stand for 1202604. And where all
-    numbers are small a whole number says nothing: a weight of 1 would be anything from a half on.
-    It stands for what rounds to it in the decimals of its neighbours, or in a tenth of the largest;
-    so does a 0 beside decimals.
+    With three significant digits the zeros at the end of a large number are no information, nor
+    are the point and the zero that programs write after it: 1200000 may mean 1202604. Where all
+    numbers are small, a whole number is none: a weight of 1 could be anything from a half on. It
+    is taken as rounded to the decimals of its neighbours, or to a tenth of the largest number; so
+    is a 0 beside decimals.
 
     Args:
         values: the written numbers.
-        unit: the units in their last place.
+        unit: one unit in the last place of each.
         texts: what was written.
-        most: the largest that a number of this step may be.
+        most: the largest number that this step may hold.
     """
     with np.errstate(invalid="ignore"):
         whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)
@@ -53,7 +53,7 @@ def informative_units(values: Array, unit: Array, texts: Array, most: float) -> 
 
 
 def are_decimals(unit: Array) -> Array:
-    """Return which units are those of a last digit, not of an expression such as 16/1.73."""
+    """Return which units are powers of ten, not those of an expression such as 16/1.73."""
     power = np.log10(np.where(unit > 0, unit, 1.0))
     found: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
     return found
@@ -68,11 +68,11 @@ def _digits_of(text: str) -> tuple[int, int]:
     return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
 
 
-def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
-    """Return how a student rounds, the commonest number of decimals first.
+def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
+    """Return how a student rounds, the most common number of decimals first.
 
-    Only numbers with a point tell; a whole number may be exact. Where all have as many significant
-    digits, or their decimals differ, those may be what was counted: 0.478 has three of both.
+    Only numbers with a point count; a whole number may be exact. Where all have as many significant
+    digits, or their decimals differ, the student may count those: 0.478 has three of both.
     """
     decimals: Counter[int] = Counter()
     digits = []
@@ -81,10 +81,10 @@ def roundings_of(texts: Sequence[str]) -> tuple[Rounding, ...]:
         if count:
             decimals[places] += 1
             digits.append(count)
-    found = [Rounding(count) for count, _ in decimals.most_common(MAX_OWN)]
+    found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
     most = max(digits, default=0)
-    is_even = len(digits) >= ENOUGH and min(digits) == most
+    is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
     if 2 <= most <= 6 and (is_even or len(decimals) > 1):
-        by_digits = Rounding(most, is_significant=True)
+        by_digits = RoundingRule(most, is_significant=True)
         return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
     return tuple(found)

@@ -1,4 +1,4 @@
-"""Findings on wrong steps: their sentences, apart from the numbers that tell a solution."""
+"""Findings on wrong steps: sentences with and without the numbers of the solution."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from attncli.records import Record
 from attncli.text.sentences import small
 
 SHAPES = ("wrong_shape", "transposed")
-"""The ids of findings about the shape of a matrix."""
+"""Ids of findings about the shape of a matrix."""
 
 
 class Finding(Record):
@@ -20,9 +20,9 @@ class Finding(Record):
         advice: a sentence that says what to do.
         place: the words before the colon, such as "In scaled" or "Only row 2 is wrong"; or "".
         certain: False if the numbers may be so by chance.
-        hint: the sentence in the place of `what` for readers who must not see a right number;
-            None where `what` tells none.
-        gives_all: True if it gives every number of the step, the right ones, too.
+        hint: the sentence in the place of `what` for readers who must not see a correct number;
+            None where `what` holds none.
+        gives_all: True if it gives every number of the step, the correct ones, too.
         also: another mistake that gives the same numbers, if there is one.
         worked: lines that work wrong numbers out from the student's own earlier ones.
     """
@@ -39,11 +39,10 @@ class Finding(Record):
 
     @property
     def message(self) -> str:
-        """One sentence that says where and what was done."""
         return self.sentence()
 
     def sentence(self, solution: bool = True) -> str:
-        """Return where and what was done; without the solution, no number that tells a right one.
+        """Return where and what was done; without the solution, no number that tells a correct one.
 
         >>> slip = Finding("row_slip", "It was divided by 2, not by 3.", "", "Only row 1 is wrong",
         ...     certain=False, hint="")
@@ -59,7 +58,7 @@ class Finding(Record):
 
     @property
     def others(self) -> Iterator[tuple[str, str]]:
-        """The sentences, with their ids, that tell what else gives the same numbers."""
+        """The sentences, with their ids, of other findings that give the same numbers."""
         for other in self.also:
             place = f", {small(other.place)}," if other.place else ""
             said = f"Another mistake{place} gives the same numbers: {small(other.what)}"

@@ -1,4 +1,4 @@
-"""Hypotheses of what went wrong in a step, and the one test and the one certainty of them all."""
+"""Hypotheses of what went wrong in a step; all are tested in the same way."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from attncli.checking.agreement import agrees
 from attncli.checking.findings import Finding
 from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
-from attncli.checking.thresholds import MAX_COINCIDENCE, MOST_DECIMALS
+from attncli.checking.thresholds import MAX_COINCIDENCE, MAX_HAND_DECIMALS
 from attncli.explaining.terms import Term
 from attncli.explaining.worked import Worked
 from attncli.records import Record, replace
@@ -25,20 +25,20 @@ from attncli.tape.step import LEADING, Operation, Step
 from attncli.tape.walk import walk
 from attncli.text.escapes import label_text
 
-MAX_SIZE = 500
-"""Maximum size of a step that is worked as a whole for the sake of one number."""
+MAX_WORKED_SIZE = 500
+"""Maximum size of a step that is worked as a whole to get one number."""
 
 
 class Hypothesis(Record, eq=False):
     """One way in which wrong numbers may have come about; arrays have the layout of the step.
 
     Attributes:
-        finding: what is said if it holds.
-        expected: what the step becomes so; None for what follows from the earlier numbers.
+        finding: the finding if it holds.
+        expected: what the step becomes; None for what follows from the earlier numbers.
         written: what the student would have written without the slip; None for what they wrote.
         unit: the units of these numbers; None for those of what the student wrote.
-        fitted: number of cells that it was fitted to, which prove nothing.
-        is_fact: True if it says only what is to be seen, so that it is no guess.
+        fitted: number of cells that it was fitted to, which are no evidence.
+        is_fact: True if it only states what is seen, and guesses nothing.
     """
 
     finding: Finding
@@ -60,12 +60,11 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def wrong(self) -> Array:
-        """Which cells are wrong."""
         return np.asarray(self.judged.codes == WRONG)
 
     @cached_property
     def shown(self) -> Array:
-        """Which cells were not left out."""
+        """The cells that were not left out."""
         return np.asarray(self.judged.codes != MISSING)
 
     @cached_property
@@ -75,7 +74,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def given(self) -> Array:
-        """The student's numbers."""
         return self.judged.written.values
 
     @cached_property
@@ -83,9 +81,9 @@ class WrongStep(Record, eq=False):
         return Worked(self.judge.midpoints, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
-        """Return the products whose sum a cell is, each by its factors; an addend has one.
+        """Return the products whose sum a cell is, each as its factors; an addend has one factor.
 
-        A cell that is neither a sum nor a product has none, nor have those of a step that is long.
+        A cell that is neither a sum nor a product has none, nor has a cell of a large step.
         """
         if is_long(self.judged.step):
             return []
@@ -102,33 +100,32 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def off(self) -> Array:
-        """How far each number is from what follows from the student's earlier ones."""
+        """The distance of each number from what follows from the student's earlier ones."""
         with np.errstate(invalid="ignore"):  # −∞ − (−∞)
             return np.asarray(np.abs(self.given - self.judged.yours))
 
     @cached_property
     def spread(self) -> Array:
-        """Width of the interval of what follows from the student's earlier numbers."""
+        """The width of the interval of what follows from the student's earlier numbers."""
         with np.errstate(invalid="ignore"):  # −∞ − (−∞)
             return np.asarray(self.judged.follows.high - self.judged.follows.low)
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
-        """Return what follows, with numbers that are as uncertain in the place of some cells."""
+        """Return what follows, with other numbers, as uncertain, in some cells."""
         follows = self.judged.follows
         low, high = numbers - self.spread, numbers + self.spread
         return Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
 
     def holds(self, hypothesis: Hypothesis) -> bool:
-        """Return True if a hypothesis gives every number."""
         return bool(self.fits(hypothesis.expected, hypothesis.written, hypothesis.unit).all())
 
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
     ) -> Array:
-        """Return which cells a hypothesis gives, or leaves right; arguments as its attributes.
+        """Return the cells that a hypothesis gives or leaves right; arguments as its attributes.
 
-        An interval that could be anything explains nothing: in half of the wrong cells it must be
-        narrower than the difference that it explains.
+        An interval that accepts anything explains nothing: in half of the wrong cells it must be
+        narrower than the error that it explains.
         """
         judged, follows = self.judged, self.judged.follows
         written = self.given if written is None else written
@@ -149,9 +146,9 @@ class WrongStep(Record, eq=False):
     def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
-        A number that is wrong for no reason agrees with it as often as the interval that it must
-        fall into fits into how far it is off. Of one number that was written down wrongly, no
-        more is known than its digits say.
+        The probability that a number that is wrong for no reason agrees with it is the width of the
+        interval of agreement, relative to the error. A number that was written down wrongly has no
+        more information than its digits.
         """
         given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
@@ -167,7 +164,6 @@ class WrongStep(Record, eq=False):
     # ---- what its places are called
 
     def cell(self, place: Index) -> str:
-        """Return the name of a cell."""
         return cell_name(self.judged.step, place_of(self.judged.step, place))
 
     @property
@@ -184,12 +180,12 @@ class WrongStep(Record, eq=False):
 
     @property
     def is_only_line(self) -> bool:
-        """True if that line is the whole step, so that it says nothing that it is wrong."""
+        """True if that line is the whole step, so that it need not be named."""
         return self.axis is not None and bool(self.in_line.all())
 
     @property
     def in_line(self) -> Array:
-        """Which cells are in that line."""
+        """The cells of that line."""
         found = np.zeros(self.wrong.shape, bool)
         at: list[int | slice] = list(self.cells[0])
         at[-1 if self.axis == -2 else -2] = slice(None)
@@ -206,7 +202,6 @@ class WrongStep(Record, eq=False):
         return f"Only {self.line_with_head(self.axis)} is wrong"
 
     def noun(self, axis: int) -> str:
-        """Return what a line across an axis of the layout is on paper: a row or a column."""
         return "row" if (axis == -2) != self.judged.step.columns else "column"
 
     def line(self, axis: int, line: int) -> str:
@@ -227,7 +222,7 @@ class WrongStep(Record, eq=False):
 
     @property
     def again(self) -> str:
-        """What to do about one number: a step that another one is needs no calculation."""
+        """The advice for one number; a copied step needs no calculation."""
         is_copied = isinstance(self.judged.step.operation, Step)
         return "Copy it again." if is_copied else "Calculate it again."
 
@@ -237,7 +232,7 @@ def is_long(step: Step) -> bool:
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)
-    return is_whole and step.array.size > MAX_SIZE
+    return is_whole and step.array.size > MAX_WORKED_SIZE
 
 
 def _summands(term: Term) -> list[tuple[Term, ...]]:
@@ -248,12 +243,12 @@ def _summands(term: Term) -> list[tuple[Term, ...]]:
 
 
 def _grid(*arrays: Array) -> Array:
-    """Return what the numbers at each place are multiples of: 1, 0.1 and so on; else 0.
+    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0.
 
-    Zeros that are written behind a whole number are digits, but tell nothing.
+    Zeros at the end of a whole number are digits, but no information.
     """
     found = np.zeros(arrays[0].shape)
-    for decimals in range(MOST_DECIMALS, -1, -1):
+    for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)
         found = np.where(np.logical_and.reduce(list(rounded)), 10.0**-decimals, found)
     return found

@@ -1,4 +1,4 @@
-"""What was found of one step of a student's answers; each kind holds what is known of it."""
+"""The steps of a student's answers, judged."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import only_unit
 from attncli.checking.thresholds import ROUNDED
 from attncli.records import Record
 from attncli.tape.replay import Values
@@ -21,11 +20,15 @@ CORRECT, LAST_DIGIT, ROUNDED_EARLY, FOLLOWS, WRONG, MISSING = range(6)
 WORST_FIRST = (WRONG, FOLLOWS, ROUNDED_EARLY, LAST_DIGIT, CORRECT)
 
 
+MIN_HOLLOW = 3
+"""Minimum count of equal numbers that are not equal by chance."""
+
+
 class Judged(Record, eq=False):
     """One step of a student's answers. Arrays have the layout of the step's array.
 
     Attributes:
-        step: the step of the right calculation.
+        step: the step of the correct calculation.
         codes: the status of each cell, an index of `STATUSES`.
     """
 
@@ -34,18 +37,16 @@ class Judged(Record, eq=False):
 
     @cached_property
     def _tally(self) -> list[int]:
-        """How many cells have each status; from now on none of them changes."""
+        """The number of cells with each status; the statuses do not change any more."""
         self.codes.setflags(write=False)
         counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
         return counts
 
     def has(self, code: int) -> bool:
-        """Return whether any cell has a status."""
         return self._tally[code] > 0
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells have each status."""
         return dict(zip(STATUSES, self._tally, strict=True))
 
     @cached_property
@@ -65,14 +66,13 @@ class Misshapen(Judged):
 
     @cached_property
     def status(self) -> str:
-        """Wrong as a whole."""
         return "wrong"
 
 
 class Given(Judged):
     """A step that was handed in with the right shape; unless it is `Compared`, no number is wrong.
 
-    The unit is that of the last digit that says something, of each number.
+    The units are those of the last informative digits.
     """
 
     written: Written
@@ -80,39 +80,42 @@ class Given(Judged):
 
     @property
     def expected(self) -> Array:
-        """With what each number was compared, with every digit: here the right ones."""
+        """The number with which each cell was compared: here the correct one, with every digit."""
         right: Array = self.step.array
         return right
 
-    @property
-    def only_unit(self) -> float | None:
-        """The unit that all numbers have; None where they have several."""
-        is_as_written = self.unit is self.written.unit
-        return self.written.only_unit if is_as_written else only_unit(self.unit)
-
     @cached_property
     def values(self) -> Array:
-        """The numbers as they were written; those with all digits of the right ones are these."""
+        """The written numbers; a correct number with all its digits is that number exactly."""
         self.codes.setflags(write=False)
         written, right = self.written, self.step.array
         same = is_same(written.values, right, written.share) & (self.codes == CORRECT)
         return np.where(same, right, written.values)
 
+    @cached_property
+    def is_hollow(self) -> bool:
+        """True for a wrong step with the same number, 0 or 1, in every cell, as if left out."""
+        if not self.has(WRONG):
+            return False
+        numbers = self.written.values[~self.written.blank]
+        is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
+        return is_even and float(numbers[0]) in (0.0, 1.0)
+
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
-        """Return which of the student's numbers may stand for what is expected."""
+        """Return which of the student's numbers agree with what is expected."""
         return agrees(self.written.values, self.unit, expected, self.written.share, units)
 
 
 class Compared(Given):
-    """A step with a number that is not right, so that the student's earlier numbers were asked.
+    """A step with a number that is not correct, so that the student's earlier numbers matter.
 
     Attributes:
-        explained: with what each number was compared: the numbers of the hypothesis that explains
-            it, and of a wrong one what the student's own earlier numbers give.
+        explained: the number with which each cell was compared: that of the hypothesis that
+            explains it, and for a wrong one what the student's own earlier numbers give.
         yours: what the student's own earlier numbers give.
-        follows: the intervals of that, as each written number stands for all that round to it.
+        follows: the intervals of that, as each written number may be any that rounds to it.
         rounding: the schedule by which numbers were rounded early, such as "√3 taken as 1.73".
-        short: which numbers are wrong because they have fewer digits than are asked for, or None.
+        short: the numbers that are wrong because they have fewer digits than are asked for.
     """
 
     explained: Array
@@ -123,5 +126,5 @@ class Compared(Given):
 
     @property
     def expected(self) -> Array:
-        """With what each number was compared, with every digit."""
+        """The number with which each cell was compared, with every digit."""
         return self.explained

@@ -1,14 +1,14 @@
-"""Every cell of a student's answers against the hypotheses of how its number came about.
+"""Each cell of a student's answers, judged by hypotheses of how its number was calculated.
 
-A step is held against one ordered list, `HYPOTHESES`. Each is a way in which somebody can have
-worked; what none of them explains is wrong.
+A step is compared with one ordered list, `HYPOTHESES`. Each is a way in which a person can have
+worked; a number that none of them explains is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
-from typing import TypeAlias
+from itertools import chain
 
 import numpy as np
 
@@ -18,17 +18,17 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import are_decimals, informative_units
-from attncli.checking.early import (
+from attncli.checking.early_rounding import (
     Explanation,
     by_a_schedule,
     by_finer_steps,
     by_halves,
     by_shown_numbers,
 )
+from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.ranged import axis_of_shares
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
 from attncli.checking.thresholds import (
     COARSEST_SHARE,
     COARSEST_UNIT,
@@ -46,15 +46,15 @@ class Judge:
     """Judges one student's answers, step by step in the order of computation.
 
     Attributes:
-        right: the right calculations.
+        reference: the correct calculations.
         trace: the first of them.
         given: the student's matrices by step.
         judged: the steps so far; all of them after construction.
     """
 
-    def __init__(self, right: Right, given: Mapping[str, Written | ShapeMismatch]) -> None:
-        self.right = right
-        self.trace = right.trace
+    def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
+        self.reference = reference
+        self.trace = reference.trace
         self.given = given
         self.judged: dict[str, Judged] = {}
         for step in self.trace:
@@ -62,17 +62,17 @@ class Judge:
 
     @cached_property
     def operands(self) -> Operands:
-        """The operands of later steps; a submission that is right never needs them."""
-        return Operands(self.right, self.given, self.judged)
+        """The operands of later steps; a correct submission never needs them."""
+        return Operands(self.reference, self.given, self.judged)
 
     @property
     def midpoints(self) -> Replay[Array]:
-        """The calculation on the student's own numbers, as they were written."""
+        """The calculation on the student's own numbers as they were written."""
         return self.operands.written
 
     @property
     def ranges(self) -> Replay[Values]:
-        """The calculation on the intervals that the student's numbers stand for."""
+        """The calculation on the uncertainty intervals of the student's numbers."""
         return self.operands.ranges
 
     def _judge(self, step: Step) -> Judged:
@@ -81,19 +81,22 @@ class Judge:
             codes = np.full(step.array.shape, status.MISSING, np.int8)
             return Misshapen(step, codes, written) if written else NotGiven(step, codes)
         codes = np.full(step.array.shape, status.CORRECT, np.int8)
+        codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share == FLOAT_ERROR and self.right.is_given(given):
-            return given
-        codes = np.where(written.missing, status.MISSING, status.WRONG).astype(np.int8)
-        return self._compared(replace(given, codes=codes))
+        if written.share != FLOAT_ERROR or not self.reference.is_given(given):
+            codes[~written.missing] = status.WRONG
+            return self._compared(given)
+        return given
 
     def _compared(self, given: Given) -> Judged:
         """Return a step with each cell's status, that of the first hypothesis that explains it."""
         codes, expected, words = given.codes, given.step.array, ""
-        rest = np.ones(codes.shape, bool)  # the cells of rows that no numbers explain as a whole
+        rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in HYPOTHESES:
-            for found in explanations(self, given) if (codes == status.WRONG).any() else ():
+            if not (codes == status.WRONG).any():
+                break
+            for found in explanations(self.operands, given):
                 codes[found.cells] = code
                 if found.fits is not None:
                     row = (found.fits | given.written.blank).all(axis=-1, keepdims=True) & rest
@@ -119,22 +122,22 @@ class Judge:
         return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
 
     def _unit(self, step: Step, written: Written) -> Array:
-        """Return the units of the last digits that say something.
+        """Return the units of the last informative digits.
 
-        A number with fewer decimals than are asked is read as padded with zeros.
+        A number with fewer decimals than are asked for is read as padded with zeros.
         """
         unit, asked = written.unit, self.trace.problem.marking.decimals
         if asked and not written.dtype:
             finest = 10.0**-asked
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
-        if (written.only_unit or 1.0) <= FINE_UNIT:
+        if unit.max(initial=0.0) <= FINE_UNIT:
             return unit
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
         return informative_units(written.values, unit, written.texts, most)
 
     def _short(self, given: Given, yours: Array) -> Array | None:
-        """Return which wrong numbers are right only to the digits that were written."""
+        """Return which wrong numbers are correct only to the digits that were written."""
         written = given.written
         if given.unit is written.unit or not self.trace.problem.marking.decimals:
             return None
@@ -148,42 +151,41 @@ class Judge:
 # ---- the hypotheses
 
 
-def _right(judge: Judge, given: Given) -> Iterator[Values]:
-    """Yield the right numbers, and those of other right calculations."""
+def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
+    """Yield the correct numbers, and those of other correct calculations."""
     step = given.step
     is_short = given.written.share != FLOAT_ERROR
-    yield judge.operands.right_in_floats(step) if is_short else step.array
-    for other in judge.right.others:
+    yield operands.right_in_floats(step) if is_short else step.array
+    for other in operands.reference.others:
         yield other[step.name].array
 
 
-def _followed(judge: Judge, given: Given) -> Iterator[Values]:
+def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     """Yield what follows from the numbers as they were written, and from those before rounding."""
-    step, operands = given.step, judge.operands
+    step = given.step
     yours = operands.written.result(step)
     yield yours
-    most = max(largest(step.array), largest(yours))
     ends = bounded(operands.meant.result(step))
-    telling = is_informative(ends, most)
-    yield Interval(np.where(telling, ends.low, np.nan), np.where(telling, ends.high, np.nan))
+    known = is_informative(ends, max(largest(step.array), largest(yours)))
+    yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
-def correct(judge: Judge, given: Given) -> Iterator[Explanation]:
-    """The right number, rounded."""
-    for numbers in _right(judge, given):
-        yield _near(judge, given, numbers)
+def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
+    """The correct number, rounded."""
+    for numbers in _correct_numbers(operands, given):
+        yield _near(operands, given, numbers)
 
 
-def follows(judge: Judge, given: Given) -> Iterator[Explanation]:
+def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
     """What follows from the student's own earlier numbers, rounded."""
-    for numbers in _followed(judge, given):
-        yield _near(judge, given, numbers)
+    for numbers in _followed(operands, given):
+        yield _near(operands, given, numbers)
 
 
-def last_digit(judge: Judge, given: Given) -> Iterator[Explanation]:
+def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Either of these, one unit off in the last place, as where it was cut off.
 
-    A number that has no more digits excuses none, and a coarse unit would excuse nearly anything.
+    A number without more digits excuses no error, and a coarse unit would excuse nearly any.
     """
     unit, step = given.unit, given.step
     forgiven = are_decimals(unit)
@@ -191,42 +193,33 @@ def last_digit(judge: Judge, given: Given) -> Iterator[Explanation]:
         values = given.written.values
         forgiven &= (given.written.unit <= COARSEST_SHARE) & (values >= 0) & (values <= 1)
     else:
-        most = max(largest(step.array), largest(judge.operands.written.result(step)))
+        most = max(largest(step.array), largest(operands.written.result(step)))
         coarsest = np.where(unit < 1, max(most, COARSEST_UNIT), COARSEST_SHARE * most)
         forgiven &= unit <= coarsest
-    for search in (_right, _followed):
-        for numbers in search(judge, given):
-            found = _near(judge, given, numbers, CUT_OFF)
-            exact = exact_cells(numbers, unit, given.written.share)
-            yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
+    for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
+        found = _near(operands, given, numbers, CUT_OFF)
+        exact = exact_cells(numbers, unit, given.written.share)
+        yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
 
 
-def _near(judge: Judge, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
-    """Return which wrong cells are so many units from some numbers, or by what is tolerated."""
+def _near(operands: Operands, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
+    """Return which wrong cells are within some units, or the tolerance, of some numbers."""
     found = given.agrees(numbers, units)
     ends = interval(numbers)
-    if more := judge.trace.problem.marking.tolerance:
+    if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
     with np.errstate(invalid="ignore"):  # −∞ − ∞
         middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
     return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
 
 
-def _of_operands(
-    search: Callable[[Operands, Given], Iterator[Explanation]],
-) -> Callable[[Judge, Given], Iterator[Explanation]]:
-    return lambda judge, given: search(judge.operands, given)
-
-
-Search: TypeAlias = Callable[[Judge, Given], Iterator[Explanation]]
-
-HYPOTHESES: tuple[tuple[int, Search], ...] = (
+HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]], ...] = (
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),
-    (status.FOLLOWS, _of_operands(by_shown_numbers)),
-    (status.ROUNDED_EARLY, _of_operands(by_a_schedule)),
-    (status.ROUNDED_EARLY, _of_operands(by_halves)),
-    (status.ROUNDED_EARLY, _of_operands(by_finer_steps)),
+    (status.FOLLOWS, by_shown_numbers),
+    (status.ROUNDED_EARLY, by_a_schedule),
+    (status.ROUNDED_EARLY, by_halves),
+    (status.ROUNDED_EARLY, by_finer_steps),
 )
-"""The explanations of a number and the status that each gives, in the order they are tried."""
+"""The status that each explanation of a number gives, and its search, in the order of trial."""

@@ -1,4 +1,4 @@
-"""Keys of answers: the step, and the cells of it, that each means, by `tape/find.py`."""
+"""Keys of answers: the step, and its cells, that each key means."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from attncli.tape.step import Step
 from attncli.tape.words import meant
 from attncli.text.escapes import visible
 
-LONGEST = 500
-"""Maximum number of characters of a key that means something; no message quotes a longer one."""
+MAX_KEY_LENGTH = 500
+"""Maximum length of a key with a meaning, in characters; no message quotes a longer one."""
 
 
 At: TypeAlias = tuple[Any, ...]
-"""An index of NumPy: all cells of a step's value, where it is (), or one head, row or cell."""
+"""An index of a step's value: () for all cells, or a head, row or cell."""
 
 Meaning: TypeAlias = tuple[Step, At, bool]
-"""The step that a key means, which of its cells, and whether transposed."""
+"""The step that a key means, its cells, and whether they are transposed."""
 
 
 def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is the name of a step or what people call it, a row, a cell, or whatever else
+    A key is the name of a step or another word for it, a row, a cell, or whatever else
     `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
 
     Raises:
@@ -48,9 +48,9 @@ def find_answer(word: str, trace: Trace) -> Meaning:
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
-    """Return the names of steps that keys of answers mean, and that are left out of a trace.
+    """Return the names of steps that keys of answers mean and that the trace leaves out.
 
-    Each changes nothing here, and equals another step; `with_named_steps` puts it in.
+    Each changes nothing here, and equals another step; `with_named_steps` adds it.
     """
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
@@ -68,7 +68,7 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
     """Return what a key means, or why it means nothing; see `find_answer`."""
     if word in trace:
         return trace[word], (), False
-    if len(word) > LONGEST:
+    if len(word) > MAX_KEY_LENGTH:
         return fail(f"a key of {len(word)} characters is no name of a step or of a cell", word)
     try:
         return _cells(word, trace)
@@ -101,11 +101,7 @@ def _cells(word: str, trace: Trace) -> Meaning:
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
-    """Refuse a word that people use for several of the steps, of which each may have been worked.
-
-    Raises:
-        InputError: for such a word; it lists the steps.
-    """
+    """Raise an InputError for a word that people use for several of the steps; it lists them."""
     if base in trace or base in trace.inputs:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
@@ -116,7 +112,7 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    """Return the error for an answer that is an input; the key that it stands in is a word."""
+    """Return the error for an answer whose key is an input."""
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"

@@ -1,12 +1,12 @@
 """The numbers with which a student went on: as written, or as they were before rounding.
 
-A step that is shown takes the place of the computed one, so that a slip is told apart from what
-only follows from it. A step that is not shown is computed from those before it.
+A shown step takes the place of the computed one, so that a slip differs from what only follows from
+it. A hidden step is computed from those before it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -18,48 +18,49 @@ from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.digits import roundings_of
+from attncli.checking.joint_intervals import together
 from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
-from attncli.checking.ranged import together
-from attncli.checking.right import Right
-from attncli.checking.rounding import Rounding
+from attncli.checking.reference import Reference
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
+T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
-MIN_HOLLOW = 3
-"""Minimum count of equal numbers that are not equal by chance."""
+MAX_KEPT_SIZE = 100
+"""Maximum size of a step for which results are kept; all take a few megabytes."""
 
 
 class Operands:
     """The numbers from which later steps of one submission are made.
 
     Args:
-        right: the right calculations.
+        reference: the correct calculations.
         given: the student's matrices by step.
         judged: the steps that have been judged so far, by name; the judge adds to it.
     """
 
     def __init__(
         self,
-        right: Right,
+        reference: Reference,
         given: Mapping[str, Written | ShapeMismatch],
         judged: Mapping[str, Judged],
     ) -> None:
-        self.right = right
-        self.trace = right.trace
+        self.reference = reference
+        self.trace = reference.trace
         self.judged = judged
         self._shown = [one for one in given.values() if isinstance(one, Written)]
-        self._together = together(right.trace, given)
+        self._together = together(reference.trace, given)
         # Numbers with many digits may look like floats among others that were written by hand.
         inexact = [
             one
             for name, one in given.items()
             if isinstance(one, Written)
-            and not is_same(one.values, right.trace[name].array)[~one.blank].all()
+            and not is_same(one.values, reference.trace[name].array)[~one.blank].all()
         ]
         floats = [one for one in inexact if one.dtype]
         if 2 * len(floats) < len(inexact):
@@ -77,12 +78,11 @@ class Operands:
         settle: Callable[[Values], Values] = lambda found: found,
         instead: Change = EMPTY,
     ) -> Replay[Values]:
-        """Return the calculation in intervals in which shown steps have some numbers.
+        """Return the calculation in intervals, with some numbers in the place of shown steps.
 
         Args:
-            shown: gives the numbers of a step that is shown. The cells that were left out are
-                worked like those of a step that is not.
-            settle: gives what becomes of the numbers of a step that is not shown.
+            shown: gives the numbers of a shown step; its missing cells are worked.
+            settle: gives the value of a hidden step that later steps use.
             instead: operations on intervals that take the place of others.
         """
         return Replay(
@@ -95,14 +95,14 @@ class Operands:
 
     @cached_property
     def written(self) -> Replay[Array]:
-        """The calculation on the numbers as they were written; other steps have every digit."""
+        """The calculation on the numbers as they were written; hidden steps have every digit."""
         return Replay(self.trace, self._known, self.completed)
 
     @cached_property
     def meant(self) -> Replay[Values]:
         """The calculation on the numbers that a student had before rounding them.
 
-        Of a wrong number nobody knows these, so it is the interval of what rounds to it.
+        Of a wrong number these are unknown, so it is the interval of what rounds to it.
         """
         return self.replay(self._meant, self._in_floats)
 
@@ -116,7 +116,7 @@ class Operands:
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
-        """The right calculation in floats of the type in which the submission holds its numbers."""
+        """The correct calculation in floats of the type of the submission's numbers."""
         return Replay(
             self.trace,
             settle=lambda _, found: self._in_floats(found),
@@ -124,8 +124,21 @@ class Operands:
             of_input=lambda step: self._in_floats(step.array),
         )
 
-    def coarsest(self, step: Step, roundings: Sequence[Rounding], change: Change) -> Values:
-        """Return the intervals of a step where all that leads to it may be rounded coarsely.
+    def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
+        """Return a result for a step, kept for a class if it depends on no number of a student.
+
+        Args:
+            name: what the result is.
+            step: the step.
+            make: works the result out, from the correct numbers and `roundings`.
+        """
+        if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
+            return make()
+        key = name, step.name, self.roundings, frozenset(self._together)
+        return self.reference.kept(key, make)
+
+    def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
+        """Return the intervals of a step where everything before it may be rounded coarsely.
 
         Args:
             step: the step.
@@ -145,8 +158,8 @@ class Operands:
     # ---- what is shown
 
     @cached_property
-    def roundings(self) -> tuple[Rounding, ...]:
-        """How the student rounds, by the digits of what was written."""
+    def roundings(self) -> tuple[RoundingRule, ...]:
+        """The roundings of the student, by the digits of what was written."""
         return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
 
     @property
@@ -162,11 +175,11 @@ class Operands:
     def shown(self, step: Step) -> Given | None:
         """Return a step from whose written numbers later steps go on; None for any other.
 
-        Nothing can follow from a matrix of another shape, which is taken as a step that was not
-        handed in, and nothing follows from a wrong step of nothing but 0 or 1.
+        Nothing follows from a matrix of another shape, which is taken as not handed in, nor from a
+        wrong step that holds nothing but 0 or 1.
         """
         judged = self.judged.get(step.name)
-        return judged if isinstance(judged, Given) and not is_hollow(judged) else None
+        return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
     def is_whole(self, step: Step) -> bool:
         """Return True if later steps go on from what was written in every cell of a step."""
@@ -174,15 +187,20 @@ class Operands:
         return given is not None and not given.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
-        """Return True if nothing that comes before a step was given."""
-        return not any(map(self.shown, self._before(step)))
+        """Return True if no step before it was given."""
+        for name, judged in self.judged.items():
+            if name == step.name:
+                return True
+            if self.shown(judged.step):
+                return False
+        return True
 
     def ancestors(self, step: Step) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
         return self._sources(step, lambda source: False)
 
     def hidden_before(self, step: Step) -> list[Step]:
-        """Return the steps that a step is made of and that are not shown, or not in every cell."""
+        """Return the steps that a step is made of and that are not shown in every cell."""
         if step.name not in self._hidden:
             self._hidden[step.name] = self._sources(step, self.is_whole)
         return self._hidden[step.name]
@@ -219,12 +237,12 @@ class Operands:
         shown: Callable[[Step], Any] | None = None,
         is_kept: bool = False,
     ) -> Any:
-        """Return worked numbers of a step, with those in their place that are shown.
+        """Return worked numbers of a step, with the shown numbers in their place.
 
         Args:
             step: the step.
             made: the worked numbers, perhaps of several calculations along the first axis.
-            shown: gives the numbers of a step that is shown; by default as they were written.
+            shown: gives the numbers of a shown step; by default as they were written.
             is_kept: True if worked numbers stay where they are written so.
         """
         if (given := self.shown(step)) is None:
@@ -239,15 +257,16 @@ class Operands:
     # ---- what the numbers of a step were before rounding
 
     def _meant(self, step: Step) -> Values:
-        """Return what the numbers of a step were before rounding, as far as that is known.
+        """Return the numbers of a step before rounding, as far as they are known.
 
-        Of a wrong number it is whatever rounds to it, and of one that follows from it what follows.
+        A wrong number is whatever rounds to it, and one that follows from it what follows.
         """
         if self.are_floats:  # a program goes on with the floats that it has
             return self._in_floats(self.written(step))
         given = self._given(step)
         wrong = given.codes == WRONG
-        if not any(one.has(WRONG) for one in (*self._judged_before(given), given)):
+        before = takewhile(lambda other: other is not given, self.judged.values())
+        if not any(one.has(WRONG) for one in (*before, given)):
             return given.expected
         follows = bounded(self.meant.result(step))
         half = np.where(self._is_unrounded(given), 0.0, ROUNDED * given.unit)
@@ -259,14 +278,11 @@ class Operands:
         ends = where(doubtful & (given.codes != CORRECT), both, ends)
         return where(wrong, around, ends)
 
-    def _judged_before(self, given: Given) -> Iterator[Judged]:
-        return takewhile(lambda other: other is not given, self.judged.values())
-
     def _is_unrounded(self, given: Given) -> bool:
-        """Return True if no number of a step was rounded: neither the right ones nor the student's.
+        """Return True if no number of a step was rounded, neither a correct nor a student's one.
 
         A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
-        where 10 is right.
+        where 10 is correct.
         """
         unit, share = given.unit, given.written.share
         if not is_exact(given.step.array, unit, share):
@@ -279,7 +295,7 @@ class Operands:
         return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
 
     def _in_floats(self, found: V) -> V | Interval:
-        """Return the intervals that a calculation in short floats may give, where it is one."""
+        """Return the intervals of a calculation in short floats, where it is one."""
         if not self.are_floats:
             return found
         ends = interval(found)
@@ -291,7 +307,7 @@ class Operands:
     # ---- ways to go on
 
     def numbers(self, step: Step) -> list[Array]:
-        """Return the numbers with which somebody may have gone on from a shown step.
+        """Return the numbers with which the student may have gone on from a shown step.
 
         These are the written ones; what explains them, with every digit; and, where it is written
         so, what the numbers before them give, as they were written and before rounding, and what
@@ -313,7 +329,7 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        """Return what a step becomes where nothing is rounded that is not shown."""
+        """Return what a step becomes where no hidden step is rounded."""
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
 
 
@@ -323,17 +339,8 @@ def wide_as(array: Any, made: Any) -> Any:
     return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
 
 
-def is_hollow(judged: Given) -> bool:
-    """Return True for a wrong step that holds the same number everywhere, 0 or 1, as if nothing."""
-    if not judged.has(WRONG):
-        return False
-    numbers = judged.written.values[~judged.written.blank]
-    is_even = numbers.size >= MIN_HOLLOW and bool((numbers == numbers[0]).all())
-    return is_even and float(numbers[0]) in (0.0, 1.0)
-
-
 def bounded(found: Values) -> Interval:
-    """Return intervals in which an end that no float can tell is infinite."""
+    """Return intervals in which an unknown end is infinite."""
     ends = interval(found)
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 

@@ -1,7 +1,6 @@
-"""Right calculations in another form: the mask, a factor or a shift in another step, logarithms.
+"""Correct calculations in another form: the mask, a factor or a shift in another step, logarithms.
 
-Each is a sentence that tells it and other operations for some steps, after which every later step
-comes out as before.
+A form is a sentence and other operations for some steps, after which later steps are unchanged.
 """
 
 from __future__ import annotations
@@ -25,14 +24,14 @@ from attncli.tape.step import Expression, Operation, Step, notation_of
 from attncli.tape.walk import sources, transform
 
 Forms: TypeAlias = Iterator[tuple[str, Change]]
-"""The sentence that tells each form, and the operations that it has instead."""
+"""The sentence for each form, and its operations."""
 
 BEFORE_MASK = ("scores", "scaled", "capped", "biased")
-"""How the names of the steps begin that may come before the mask."""
+"""First parts of the names of steps that may come before the mask."""
 
 
 class Shifted(Operation):
-    """The largest number of each line subtracted; −∞ stays."""
+    """The scores of each line minus their largest; −∞ stays."""
 
     operand: Expression
     along: int
@@ -56,7 +55,7 @@ class Shifted(Operation):
 
 
 class Log(Operation):
-    """The natural logarithm of every number."""
+    """The natural logarithm of each number."""
 
     operand: Expression
     pointwise = True
@@ -120,7 +119,7 @@ def _before(mask: Masked) -> list[Step]:
 
 
 def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
-    """Yield the largest score subtracted before the e^, of each row or of all."""
+    """Yield the largest score, of each row or of all, subtracted before the e^."""
     del given
     along = trace.problem.rules.normalize.along
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
@@ -170,7 +169,7 @@ def _shift_before(trace: Trace) -> Forms:
 
 
 def _powers_of_2(trace: Trace) -> Forms:
-    """Yield scores times log₂ e, of which powers of 2 are what powers of e are of the scores."""
+    """Yield scores times log₂ e, whose powers of 2 are the powers of e of the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         factor = log2(made.base) / made.temperature
@@ -181,7 +180,7 @@ def _powers_of_2(trace: Trace) -> Forms:
 
 
 def _logarithms(trace: Trace) -> Forms:
-    """Yield the logarithm of each sum, which is subtracted from the scores."""
+    """Yield the logarithm of each sum, subtracted from the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
@@ -206,7 +205,7 @@ def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
 
 
 def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
-    """Return an expression with other steps in the place of those of some names."""
+    """Return an expression with other steps in the place of those with some names."""
 
     def rule(part: Step) -> Expression:  # an input may have the name of a step
         return part if part.operation is None else read.get(part.name, part)
@@ -215,5 +214,5 @@ def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
 
 
 def made_by(step: Step) -> Expression:
-    """Return the operation of a step; an input is its own."""
+    """Return the operation of a step; for an input, the input itself."""
     return step if step.operation is None else step.operation

@@ -18,12 +18,12 @@ from attncli.tape.step import Step
 from attncli.text.escapes import label_text
 from attncli.text.sentences import all_of
 
-MOST_LABELS = 6
-"""More tokens than this are not listed in a sentence."""
+MAX_LISTED_LABELS = 6
+"""Maximum number of labels that a sentence lists."""
 
 
 def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
-    """Return what is wrong with a shape, or the mistake that gives numbers of that shape."""
+    """Return the fault of a shape, or the mistake that gives numbers of that shape."""
     fault, step = judged.mismatch.fault, judged.step
     what, advice = _sentence(fault.message), _sentence(fault.hint)
     shape = Finding("wrong_shape", what, advice)
@@ -38,7 +38,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
 
 
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
-    """Return whether most numbers of a matrix are those of the step, with rows for columns."""
+    """Return True if most numbers are those of the step with rows and columns exchanged."""
     numbers, unit = judged.mismatch.numbers()
     right = judged.step.on_paper(judge.midpoints.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
@@ -53,7 +53,7 @@ def _line_for_each(step: Step) -> str:
         if axis in ("query", "key", "time"):
             labels = step.labels.get(axis, ())
             names = f": {all_of(list(map(label_text, labels)))}" if labels else ""
-            names = "" if len(labels) > MOST_LABELS else names
+            names = "" if len(labels) > MAX_LISTED_LABELS else names
             return f"Write a {noun} for each {axis}{names}."
     return "Let rows and columns change places."
 
@@ -61,7 +61,7 @@ def _line_for_each(step: Step) -> str:
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
     """Yield the mistakes that give the numbers of a matrix whose shape is not the step's.
 
-    They must be telling: more than one number, known to a tenth of how far the numbers lie apart.
+    They must be evident: several numbers, each known to a tenth of the range of all.
     """
     step = judged.step
     numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
@@ -75,12 +75,12 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
         if found.shape != numbers.shape or numbers.size < 2:
             continue
         with np.errstate(invalid="ignore"):
-            is_telling = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
-        if is_telling and agrees(numbers, unit, found).all():
+            is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        if is_evident and agrees(numbers, unit, found).all():
             yield made.finding(step)
 
 
 def _sentence(text: str) -> str:
-    """Return the words of a message as a sentence; names of steps stay as they are."""
+    """Return a message as a sentence; names of steps keep their first letter."""
     is_word = text.startswith(("the ", "a ", "row ", "matrix "))
     return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."

@@ -1,4 +1,4 @@
-"""How a student may have gone on from the steps that are shown, and what comes of it."""
+"""How a student may have gone on from the shown steps, and what a step becomes then."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
 MAX_COMBINATIONS = 64
-"""Maximum number of combinations of how shown steps may be read, of which one step is made."""
+"""Maximum number of combinations of the numbers of the shown steps of which a step is made."""
 
 MAX_STARTS = 40
-"""Maximum number of steps before one of which each may be the first that kept every digit."""
+"""Maximum number of steps of which each is tried as the first that kept every digit."""
 
 
 class Reading(Record, eq=False):
-    """One way in which a student may have gone on from the steps that are shown.
+    """One way in which a student may have gone on from the shown steps.
 
     Attributes:
         worked: the steps that are worked again on the way, in the order of computation.
@@ -35,9 +35,9 @@ class Reading(Record, eq=False):
 
 
 def readings(operands: Operands, step: Step) -> Iterator[Reading]:
-    """Yield the ways in which the shown steps may be read that a step is made from.
+    """Yield the readings of the shown steps of which a step is made.
 
-    Either each has some of its `numbers`, or somebody kept every digit from some step on.
+    Either each has some of its `numbers`, or the student kept every digit from some step on.
     """
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = [operands.numbers(source) for source in shown]
@@ -52,7 +52,7 @@ def readings(operands: Operands, step: Step) -> Iterator[Reading]:
 
 
 def common_readings(operands: Operands, step: Step) -> list[Reading]:
-    """Return the ways in which all shown steps are read alike."""
+    """Return the readings in which all shown steps are read alike."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = {source.name: operands.numbers(source) for source in shown}
     count = max((len(found) for found in numbers.values()), default=1)
@@ -65,17 +65,13 @@ def common_readings(operands: Operands, step: Step) -> list[Reading]:
 
 
 def _shown_before(operands: Operands, step: Step) -> list[Step]:
-    """Return the shown steps that a step is made from, directly or by hidden ones."""
-    found = {
-        source.name: source
-        for one in (*operands.hidden_before(step), step)
-        for source in sources(one)
-        if source.operation is not None and operands.shown(source)
-    }
-    return list(found.values())
+    """Return the shown steps of which a step is made, directly or through hidden ones."""
+    every = [source for one in (*operands.hidden_before(step), step) for source in sources(one)]
+    shown = (source for source in every if source.operation is not None and operands.shown(source))
+    return list({source.name: source for source in shown}.values())
 
 
-def worked(
+def result_of(
     operands: Operands,
     step: Step,
     reading: Reading,
@@ -83,14 +79,14 @@ def worked(
     of_others: Callable[[Step, Array], Array] = lambda source, numbers: numbers,
     instead: Change = EMPTY,
 ) -> Array:
-    """Return what a step becomes where somebody went on in some way.
+    """Return what a step becomes by a reading of the shown steps.
 
     Args:
         operands: what the submission shows.
         step: the step.
-        reading: the way.
-        settle: gives what becomes of a step that is worked on the way.
-        of_others: gives what becomes of an input, or of a shown step.
+        reading: the reading.
+        settle: gives the value that later steps use of a step that is worked on the way.
+        of_others: gives the value that later steps use of an input, or of a shown step.
         instead: operations that take the place of others.
     """
     again = {source.name for source in reading.worked}
@@ -101,13 +97,13 @@ def worked(
         numbers = reading.numbers.get(source.name)
         return of_others(source, operands.written(source) if numbers is None else numbers)
 
-    replay: Replay[Array] = Replay(
-        operands.ancestors(step),
-        known,
-        lambda source, made: operands.completed(
-            source, settle(source, made), is_kept=reading.is_kept
-        ),
-        instead=instead,
-        of_input=lambda source: of_others(source, source.array),
-    )
+    def settled(source: Step, made: Array) -> Array:
+        found: Array = operands.completed(source, settle(source, made), is_kept=reading.is_kept)
+        return found
+
+    def of_input(source: Step) -> Array:
+        return of_others(source, source.array)
+
+    every = operands.ancestors(step)
+    replay: Replay[Array] = Replay(every, known, settled, instead=instead, of_input=of_input)
     return replay.result(step)

@@ -1,20 +1,20 @@
-"""Rounding schedules: which steps and constants somebody rounds on the way, and to how many digits.
+"""Rounding schedules: the steps and constants that a student rounds on the way, and their digits.
 
 A schedule is a way of working that a person can carry out. All schedules of a list are tried at
-once: arrays have one place per schedule along the axis of the batch.
+once: arrays have one place for each schedule along the axis of the batch.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from functools import cached_property, lru_cache
+from functools import cached_property
 from itertools import chain, combinations
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.constants import Constant
-from attncli.checking.rounding import CUT, EVEN, UP, Rounding
+from attncli.checking.rounding_rules import CUT, EVEN, UP, RoundingRule
 from attncli.records import Record, replace
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
@@ -32,7 +32,7 @@ PARTS = (
     ("weights",),
     ("context", "c", "concat", "aligned"),
 )
-"""Steps that people round together, by the beginnings of their names; others are with the last."""
+"""Steps that people round together, by the first part of their names; all others join the last."""
 
 EVERY = range(len(PARTS))
 
@@ -41,22 +41,22 @@ COMMON_PARTS: tuple[Sequence[int], ...] = (
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
-"""Combinations of `PARTS` that are rounded to other digits than those of the submission."""
+"""Combinations of `PARTS` that are rounded to other digits than the submission's."""
 
 COMMON_ROUNDINGS = (
-    *(Rounding(count) for count in range(1, 7)),
-    *(Rounding(count, is_significant=True) for count in range(2, 7)),
+    *(RoundingRule(count) for count in range(1, 7)),
+    *(RoundingRule(count, is_significant=True) for count in range(2, 7)),
 )
-"""Digits to which people round what they do not show."""
+"""Roundings that people use in hidden steps."""
 
 BACKWARD_ROUNDINGS = (
-    *(Rounding(count) for count in range(2, 6)),
-    *(Rounding(count, is_significant=True) for count in range(3, 5)),
+    *(RoundingRule(count) for count in range(2, 6)),
+    *(RoundingRule(count, is_significant=True) for count in range(3, 5)),
 )
-"""Digits to which people round gradients; all steps that are not shown are rounded alike."""
+"""Roundings that people use in gradients; all hidden steps are rounded alike."""
 
 INPUT_DECIMALS = 4
-"""An input with more decimals, such as 1/3, may be rounded where it is used."""
+"""Maximum number of decimals of an input that is used as it is; 1/3 may be rounded."""
 
 MAX_SINGLE = 16
 """Maximum number of hidden steps of which each is tried as the only one that is rounded."""
@@ -69,16 +69,16 @@ class Schedule(Record, eq=False):
         names: the steps and inputs that are rounded.
         rounding: how they are rounded; None where only a constant is.
         constant: the constant that is rounded, if one is.
-        adjusts: True if the largest of each line of weights takes what the sum is short of 1.
+        adjusts: True if the largest weight of each line is adjusted so that they sum to 1.
     """
 
     names: frozenset[str] = frozenset()
-    rounding: Rounding | None = None
+    rounding: RoundingRule | None = None
     constant: Constant | None = None
     adjusts: bool = False
 
     def words(self, order: Sequence[str]) -> str:
-        """Return what a report says of it; `order` is the names of all steps in their order."""
+        """Return the words of a report; `order` holds the names of all steps in their order."""
         said = [self.constant.words] if self.constant else []
         if self.rounding is not None and self.names:
             names = sorted(self.names, key=lambda n: order.index(n) if n in order else -1)
@@ -96,9 +96,9 @@ class Schedules(Record, eq=False):
     is_usual: bool = False
 
     @cached_property
-    def by_step(self) -> dict[str, dict[Rounding, Array]]:
-        """How each step is rounded, and which of the schedules do so."""
-        found: dict[str, dict[Rounding, Array]] = {}
+    def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
+        """The roundings of each step, and the schedules that round it so."""
+        found: dict[str, dict[RoundingRule, Array]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
                 for name in schedule.names:
@@ -107,31 +107,13 @@ class Schedules(Record, eq=False):
         return found
 
     @cached_property
-    def cuts(self) -> Array:
-        """Truth values: the schedules that cut numbers off."""
-        return np.array(
-            [one.rounding is not None and one.rounding.mode == CUT for one in self.each]
-        )
-
-    @cached_property
-    def keep(self) -> Array:
-        """Truth values: the schedules that keep every digit; they tell nothing of cutting off."""
-        return np.array([one.rounding is None for one in self.each])
-
-    @cached_property
-    def adjusts(self) -> Array:
-        """Truth values: the schedules that adjust weights."""
-        return np.array([one.adjusts for one in self.each])
-
-    @cached_property
     def to_even(self) -> Schedules:
-        """The schedules that round halves, which they round to even instead."""
+        """The schedules that round halves up, with halves rounded to even instead."""
         up = (one for one in self.each if one.rounding is not None and one.rounding.mode == UP)
         even = (replace(one, rounding=one.rounding and one.rounding.of_mode(EVEN)) for one in up)
         return Schedules(tuple(even), self.is_usual)
 
     def chunks(self, size: int) -> Iterator[Schedules]:
-        """Yield the schedules, at most so many at once."""
         if len(self.each) <= size:
             yield self
             return
@@ -139,53 +121,50 @@ class Schedules(Record, eq=False):
             yield Schedules(self.each[start : start + size], self.is_usual)
 
 
-@lru_cache(maxsize=256)  # the submissions of a class show the same steps
 def schedules_of(
-    names: tuple[str, ...],
-    own: tuple[Rounding, ...],
-    constants: tuple[Constant, ...],
-    shares: tuple[str, ...],
-    every: tuple[str, ...],
+    names: Sequence[str],
+    own: Sequence[RoundingRule],
+    constants: Sequence[Constant],
+    shares: Sequence[str],
+    every: Sequence[str],
     is_backward: bool,
-) -> tuple[Schedules, ...]:
-    """Return the schedules to be tried, those first that are likelier.
+) -> list[Schedules]:
+    """Return the schedules to be tried, the likelier first.
 
     Args:
         names: the hidden steps, and inputs with many digits.
-        own: how the submission is rounded, each half up.
+        own: the roundings of the submission, each half up.
         constants: the constants that may be rounded.
         shares: the hidden steps whose lines sum to 1.
         every: the names of all steps that are worked, and of the one that is to be explained.
-        is_backward: True for a step of the backward pass, whose parts are not told apart.
+        is_backward: True for a step of the backward pass, whose steps are all rounded alike.
     """
+
+    def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
+        return [replace(one, adjusts=True) for one in schedules if one.names & {*shares}]
+
     finer = (one for rounding in own for one in (rounding.finer, rounding.finer.finer))
     likely = [Schedule(frozenset(every), one) for one in finer]
     likely += [Schedule(constant=constant) for constant in constants]
     usual: list[Schedule] = []
     common: list[Schedule] = []
     if names:
-        by_own = list(own_schedules(names, own, is_backward))
+        by_own = list(_own_schedules(names, own, is_backward))
         usual = [one for one in by_own if one.names == frozenset(names)]
         likely += [one for one in by_own if one not in usual]
-        common = list(common_schedules(names, own, is_backward))
+        common = list(_common_schedules(names, own, is_backward))
         whole = [*usual, *(one for one in common if one.names == frozenset(names))]
-        likely += with_adjusted_weights((*usual, *likely), shares)
-        common += with_adjusted_weights(common, shares)
-        common += with_each_constant(constants, whole)
+        likely += adjusted((*usual, *likely))
+        common += adjusted(common)
+        common += [replace(one, constant=constant) for one in whole for constant in constants]
     lists = (usual, True), (likely, False), (common, False)
-    return tuple(Schedules(tuple(part), is_usual) for part, is_usual in lists if part)
+    return [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
 
 
-def own_schedules(
-    names: Sequence[str], roundings: Iterable[Rounding], is_backward: bool
+def _own_schedules(
+    names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to the digits of the submission.
-
-    Args:
-        names: the hidden steps, and inputs with many digits.
-        roundings: how the submission is rounded, each half up.
-        is_backward: True for a step of the backward pass, whose parts are not told apart.
-    """
+    """Yield the schedules that round to the digits of the submission."""
     parts = [frozenset(names)] if is_backward else list(_parts(names).values())
     ways = [rounding.of_mode(mode) for rounding in roundings for mode in (UP, CUT)]
     for count in (len(parts), *range(1, len(parts))):
@@ -194,10 +173,10 @@ def own_schedules(
             yield from (Schedule(together, rounding) for rounding in ways)
 
 
-def common_schedules(
-    names: Sequence[str], own: Sequence[Rounding], is_backward: bool
+def _common_schedules(
+    names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to other digits; arguments as for `own_schedules`."""
+    """Yield the schedules that round to other digits."""
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = {}
     for wanted in (EVERY,) if is_backward else COMMON_PARTS:
@@ -215,7 +194,7 @@ def common_schedules(
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the names that are rounded together, by the index of the part."""
+    """Return the names that are rounded together, by their index in `PARTS`."""
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
@@ -224,31 +203,10 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     return {index: frozenset(part) for index, part in sorted(found.items())}
 
 
-def with_each_constant(
-    constants: Sequence[Constant], schedules: Iterable[Schedule]
-) -> Iterator[Schedule]:
-    """Yield schedules each with every constant rounded, too."""
-    for schedule in schedules:
-        for constant in constants:
-            yield replace(schedule, constant=constant)
-
-
-def with_adjusted_weights(schedules: Iterable[Schedule], shares: Iterable[str]) -> list[Schedule]:
-    """Return the schedules that round weights, with the weights made to sum to 1.
-
-    Args:
-        schedules: those to choose from.
-        shares: the names of the steps whose lines sum to 1.
-    """
-    wanted = frozenset(shares)
-    return [replace(one, adjusts=True) for one in schedules if one.names & wanted]
-
-
 def long_inputs(steps: Iterable[Step]) -> list[str]:
     """Return the names of inputs that hold numbers such as 1/3, which nobody writes out.
 
-    Parameters of score functions that see every pair are left out: beside the axes of a pair, they
-    have no place for an axis of schedules.
+    Parameters of score functions of pairs are left out: they have no axis for schedules.
     """
     found = {}
     for step in steps:

@@ -1,4 +1,4 @@
-"""What a student hands in: matrices as they were written, by what people call the steps."""
+"""A submission: matrices as they were written, under the student's words for the steps."""
 
 from __future__ import annotations
 
@@ -17,22 +17,22 @@ if TYPE_CHECKING:
 
 SUCH_AS = "write such as weights: [[0.5, 0.5]]"
 
-NAMES = ("student", "name")
-"""Keys beside the matrices, the first of them that is given names the student."""
+STUDENT_KEYS = ("student", "name")
+"""Keys for the student's name, of which the first that is given counts."""
 
 TITLE = "title"
-"""The problem's; it names a submission that nothing else does, such as one on standard input."""
+"""Key of the problem's title; it names a submission without any name, as on standard input."""
 
 NOTES = "notes"
-"""The key of remarks: the student's, or in a copy of a problem those of the problem."""
+"""Key of remarks: the student's, or in a copy of a problem those of the problem."""
 
 COMMENTS = ("comment", "comments", "remark", "remarks", "note", NOTES)
-"""Keys beside the matrices for what a student, or whoever read the submission, has to say."""
+"""Keys of remarks of the student, or of whoever typed the submission."""
 
 PROBLEM = "problem"
-"""A key beside the matrices that tells which of several problems was worked."""
+"""Key of the problem that was worked, where there are several."""
 
-ABOUT = (*NAMES, TITLE, *COMMENTS, PROBLEM)
+ABOUT = (*STUDENT_KEYS, TITLE, *COMMENTS, PROBLEM)
 
 Locate: TypeAlias = Callable[[KeyPath], Place]
 
@@ -43,16 +43,16 @@ def nowhere(_: KeyPath) -> Place:
 
 
 class Submission(Record, eq=False):
-    """One student's answers, as they were read: raw matrices by what people call the steps.
+    """One student's answers, as they were read: raw matrices by words for the steps.
 
     Attributes:
         locate: gives the place of a step, a row or a cell.
-        ragged: whether a row may be shorter than others, as CSV drops empty cells at the end.
+        ragged: True if a row may be shorter than others, as CSV drops empty cells at the end.
         labels: the words beside a matrix by its key; `weights[2]` is the second of a stack.
-        comment: what was said beside the matrices.
+        comment: what was written beside the matrices.
         heading: gives the place of a step's name, where that is the heading of a column.
-        problem: the number or the title of the problem, where the submission tells it; or nothing.
-        is_named: whether the submission itself says whose it is.
+        problem: the number or the title of the problem, if the submission holds it.
+        is_named: True if the submission itself holds the student's name.
     """
 
     name: str
@@ -79,30 +79,17 @@ def submission_of(
 
     Args:
         values: matrices by step name, beside `student`; or a copy of the problem with `answers`.
-        name: what to call the student where the values do not.
+        name: the student's name if the values hold none.
         locate: gives the place of a key path of the values.
         ragged: as of `Submission`.
         labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
         heading: gives the place of a key that is the heading of a column.
-        is_file: whether `name` is that of a file with this one submission, which no title replaces.
+        is_file: True if `name` is that of a file with this one submission, which no title replaces.
 
     Raises:
         InputError: for results or answers that are no mapping, or none of names.
     """
-    if not isinstance(values, Mapping):
-        message = "answers must be a mapping of step names to matrices"
-        is_file = isinstance(values, str | os.PathLike)
-        hint = "load_answers reads a file, and check takes each sheet of it"
-        raise fail(message, hint=hint if is_file else SUCH_AS)
-    part = next((key for key in ("steps", "answers") if key in values), "")
-    matrices = values[part] if part else values
-    if not isinstance(matrices, Mapping):
-        message = f"{part} must be a mapping of step names to matrices"
-        raise fail(message, part, hint=SUCH_AS)
-    for key in matrices:
-        if not isinstance(key, str):
-            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
-            raise fail(message, hint=SUCH_AS)
+    part, matrices = _part_and_matrices(values)
     recorded = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
     as_written = {
         key: with_zeros(raw["value"]) if key in recorded else raw for key, raw in matrices.items()
@@ -116,7 +103,7 @@ def submission_of(
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
     left_out = NOTES if _tells_problem(values) else ""
     about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
-    student = next(filter(None, (_said(values.get(key)) for key in NAMES)), "")
+    student = next(filter(None, (_said(values.get(key)) for key in STUDENT_KEYS)), "")
     title = "" if is_file else _said(values.get(TITLE))
     return Submission(
         name=student or title or name,
@@ -131,6 +118,29 @@ def submission_of(
     )
 
 
+def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any]]:
+    """Return the key under which matrices are given, "" for none, and the matrices.
+
+    Raises:
+        InputError: as of `submission_of`.
+    """
+    if not isinstance(values, Mapping):
+        message = "answers must be a mapping of step names to matrices"
+        is_path = isinstance(values, str | os.PathLike)
+        hint = "load_answers reads a file, and check takes each sheet of it"
+        raise fail(message, hint=hint if is_path else SUCH_AS)
+    part = next((key for key in ("steps", "answers") if key in values), "")
+    matrices = values[part] if part else values
+    if not isinstance(matrices, Mapping):
+        message = f"{part} must be a mapping of step names to matrices"
+        raise fail(message, part, hint=SUCH_AS)
+    for key in matrices:
+        if not isinstance(key, str):
+            message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
+            raise fail(message, hint=SUCH_AS)
+    return part, matrices
+
+
 def _tells_problem(values: Mapping[str, Any]) -> bool:
     """Return True if notes are the problem's: in results, and in a copy of it with answers."""
     copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
@@ -138,7 +148,7 @@ def _tells_problem(values: Mapping[str, Any]) -> bool:
 
 
 def _said(raw: object) -> str:
-    """Return text, also of several lines in a list; nothing where it is something else."""
+    """Return text, also of several lines in a list; "" for anything else."""
     if isinstance(raw, list | tuple):
         lines = [_said(line) for line in raw if not isinstance(line, list | tuple)]
         return "\n".join(filter(None, lines))

@@ -78,7 +78,7 @@ MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
 """Minimum count, and share, of the numbers that are off which a schedule must give if it does not
 give all: the others are slips beside it. Chosen."""
 
-MAX_NUMBERS = 3_000_000
+MAX_TRIED_NUMBERS = 3_000_000
 """Maximum number of cells that all schedules together are tried on for one step. It bounds time
 (about 0.1 s) and memory; homework needs a twentieth. Chosen."""
 
@@ -88,7 +88,7 @@ MAX_COINCIDENCE = 0.01
 """Maximum number of steps, wrong for no reason, that would show an explanation by chance, for one
 without a "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
 
-MOST_DECIMALS = 6
+MAX_HAND_DECIMALS = 6
 """Maximum number of decimals of a number that was worked by hand. Chosen."""
 
 NEARLY_ONE = 1.02

@@ -1,7 +1,7 @@
-"""Other right ways of working: whoever takes one is right, and is told so once.
+"""Other correct ways of working; whoever takes one is right, and a report says so once.
 
-A way is another form of the calculation, or another reading of the submission, that gives the right
-result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
+A way is another form of the calculation, or another reading of the submission, that gives the
+correct result. It is taken where it leaves fewer wrong steps than the calculation of the problem.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from attncli.checking.agreement import agrees, is_same
 from attncli.checking.answers import ShapeMismatch, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
-from attncli.checking.right import Right
+from attncli.checking.reference import Reference
 from attncli.checking.submission import Submission
 from attncli.checking.thresholds import CUT_OFF
 from attncli.errors import InputError
@@ -29,21 +29,21 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import evaluate, walk
 
 SHIFTED = ("exp", "sum")
-"""How the names of the steps begin that are otherwise where a largest score was subtracted."""
+"""First parts of the names of steps with other numbers where a largest score is subtracted."""
 
 
 class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then.
 
     Attributes:
-        right: the calculations that are right, the first of which is shown.
+        reference: the correct calculations, of which the first is shown.
         given: the student's matrices by step.
         sheet: what was handed in.
-        said: a sentence for each thing that was done otherwise than the problem has it.
+        said: a sentence for each thing that was done otherwise than in the problem.
         renamed: the step that was given under the name of another one, by that name.
     """
 
-    right: Right
+    reference: Reference
     given: Mapping[str, Written | ShapeMismatch]
     sheet: Submission
     said: tuple[str, ...] = ()
@@ -51,8 +51,7 @@ class Way(Record, eq=False):
 
     @cached_property
     def judge(self) -> Judge:
-        """A judge who has judged every step."""
-        return Judge(self.right, self.given)
+        return Judge(self.reference, self.given)
 
     @cached_property
     def wrong(self) -> set[str]:
@@ -61,15 +60,13 @@ class Way(Record, eq=False):
         return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
 
-Search: TypeAlias = Callable[[Way], Iterator[Way]]
+WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
 def likeliest(way: Way) -> Way:
     """Return the way of working that leaves the fewest steps wrong.
 
-    Args:
-        way: as the problem has it, which is taken where no other leaves fewer, and makes no step
-            wrong that was right.
+    It makes no correct step wrong, and the problem's own way wins a tie.
     """
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
@@ -84,7 +81,7 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     for name in names:
         one = way.given.get(name)
         if isinstance(one, Written):
-            right = way.right.trace[name].array
+            right = way.reference.trace[name].array
             near = agrees(one.values, one.unit, right, one.share, CUT_OFF)
             if 2 * near.sum() >= (~one.blank).sum():
                 return True
@@ -96,7 +93,7 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
 
 def _turned_round(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
-    trace = way.right.trace
+    trace = way.reference.trace
     if "tokens_as" not in KINDS[trace.problem.kind].options or len(way.given) < 2:
         return
     fitting = [trace[name] for name, one in way.given.items() if isinstance(one, Written)]
@@ -105,19 +102,19 @@ def _turned_round(way: Way) -> Iterator[Way]:
     sizes = (step.array.shape[2:4] for step in fitting if len(step.trailing) > 1)
     if any(rows != columns and min(rows, columns) > 1 for rows, columns in sizes):
         return  # it could not have been read
-    right = way.right.changed(partial(remade, turned=True))
+    right = way.reference.changed(partial(remade, turned=True))
     try:
         given = read_submission(way.sheet, right.trace).matrices
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"
-    said = f"The tokens stand in {tokens} throughout."
-    yield replace(way, right=right, given=given, said=(*way.said, said))
+    said = f"The tokens are in {tokens} throughout."
+    yield replace(way, reference=right, given=given, said=(*way.said, said))
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
-    """Yield the scaled or masked scores read as such, where they have the name of the scores."""
-    trace, given = way.right.trace, way.given
+    """Yield scaled or masked scores that were given under the name of the scores."""
+    trace, given = way.reference.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
         if way.wrong & other.keys() and all(s in trace and s not in given for s in other.values()):
@@ -141,22 +138,23 @@ def _in_form(
         is_evident: False where the numbers of a form may as well be mistakes. Such a form is tried
             only where it changes every wrong step, and a later step was given.
     """
-    before, order = way.right.trace, list(way.right.trace.steps)
+    before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
     if not is_evident and way.given.keys().isdisjoint(later):
         return
     for said, change in forms(before, way.given):
         if is_evident or not way.wrong.isdisjoint(change):
-            right = way.right.changed(partial(remade, change=change))
+            remake = partial(way.reference.changed, partial(remade, change=change))
+            right = way.reference.kept((said, frozenset(change)), remake)
             kept = {step.name for step in right.trace if step.array is before[step.name].array}
             if not way.wrong <= kept if is_evident else way.wrong.isdisjoint(kept):
-                yield replace(way, right=right, said=(*way.said, said))
+                yield replace(way, reference=right, said=(*way.said, said))
 
 
-def shifted(right: Right) -> Iterator[Right]:
-    """Yield the right calculations of whoever subtracts the largest score before the e^.
+def shifted(right: Reference) -> Iterator[Reference]:
+    """Yield the correct calculations in which the largest score is subtracted before the e^.
 
-    Other numbers than theirs have only the steps whose names begin as `SHIFTED` tells.
+    Only the steps whose names begin as in `SHIFTED` have other numbers then.
     """
     for _, change in other_forms.shifts(right.trace):
         yield right.changed(partial(remade, change=change))
@@ -165,12 +163,12 @@ def shifted(right: Right) -> Iterator[Right]:
 def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
     """Return a calculation with other operations in some of its steps.
 
-    A step that comes out as before keeps its numbers.
+    A step with unchanged numbers keeps its array.
 
     Args:
         trace: the calculation.
         change: the operations.
-        turned: True if tokens stand in columns instead of rows, or in rows instead of columns.
+        turned: True to exchange the convention of rows and that of columns.
     """
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     made: dict[str, Step] = {}
@@ -189,7 +187,7 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
-    """Yield each step and its operation, after the steps that it is made of."""
+    """Yield each step and its operation, after the steps of which it is made."""
     rest = {step.name: change.get(step.name, other_forms.made_by(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
@@ -202,11 +200,11 @@ def _names_in(made: Expression) -> list[str]:
     return [part.name for part in parts if part.operation is not None]
 
 
-SEARCHES: tuple[Search, ...] = (
+SEARCHES: tuple[WaySearch, ...] = (
     _turned_round,
     _scores_adjusted,
     partial(_in_form, other_forms.masked_early),
     partial(_in_form, other_forms.shifts),
     partial(_in_form, other_forms.other_forms, is_evident=False),
 )
-"""Each is tried on what the one before it left."""
+"""Searches for another way; each is tried on the result of the one before it."""

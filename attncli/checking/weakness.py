@@ -1,4 +1,4 @@
-"""What a problem cannot show: mistakes that change no number, and slips that look like rounding."""
+"""What a problem can't show: mistakes that change no number, and slips that look like rounding."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from attncli.problem.problem import Problem
 from attncli.tape.replay import Change, Replay, fitted
 from attncli.tape.step import Step
 
-MOST_NAMES = 4
+MAX_LISTED_NAMES = 4
 
 OF_SCALE = ("not_scaled", "scaled_by_d_k", "scaled_twice", "scale_inverted")
 OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "mask_after_softmax")
@@ -27,8 +27,7 @@ OF_MASK = ("mask_missing", "mask_inverted", "mask_as_zero", "mask_transposed", "
 def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     """Return the mistakes that the right numbers of a problem do not show, and why.
 
-    These can be made in the problem, and leave every number of every step as it is, in answers of
-    so many decimals.
+    They leave every number of every step as it is, in answers with that many decimals.
     """
     hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
@@ -40,13 +39,13 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
         ]
         names = list(dict.fromkeys(name for name, is_seen in shown if is_seen is False))
         if names and not any(is_seen for _, is_seen in shown):
-            more = ", …" if len(names) > MOST_NAMES else ""
-            hidden[id_] = f"no difference in {', '.join(names[:MOST_NAMES])}{more}"
+            more = ", …" if len(names) > MAX_LISTED_NAMES else ""
+            hidden[id_] = f"no difference in {', '.join(names[:MAX_LISTED_NAMES])}{more}"
     return {id_: hidden[id_] for id_ in MISTAKES if id_ in hidden}
 
 
 def without_effect(trace: Trace) -> dict[str, str]:
-    """Return the mistakes in a step that is left out, as it changes nothing here, and why."""
+    """Return the mistakes in a step that is left out because it changes nothing, and why."""
     problem, hidden = trace.problem, dict[str, str]()
     scales = problem.score["name"] == "scaled_dot" and "scores" not in problem.given
     if scales and problem.rules.scale is None and "d_k" in problem.sizes:
@@ -58,19 +57,19 @@ def without_effect(trace: Trace) -> dict[str, str]:
 
 
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
-    """Whether a change is seen in a step; None where it cannot be made."""
+    """Return True if a change is seen in a step, None if it cannot be made."""
     found = fitted(replay.changed(step, change), step)
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
 
 
 SLIPS = (100, 30, 10, 5, 3, 2)
-"""Sizes of the slips that are tried, in units in the last place that is asked."""
+"""Sizes of the slips that are tried, in units of the last decimal."""
 
 MAX_CELLS = 4
 """Maximum number of cells of a step in which a slip is tried."""
 
-MAX_NUMBERS = 1_000
-"""Maximum number of cells of a problem of which slips are tried, as each is judged anew."""
+MAX_SLIP_NUMBERS = 1_000
+"""Maximum number of cells of a problem in which slips are tried; each takes a whole judgement."""
 
 
 def largest_slips(
@@ -80,8 +79,8 @@ def largest_slips(
 
     Args:
         problem: the problem.
-        names: the steps that are handed in, right but for the slip.
-        decimals: the digits after the point with which they are written.
+        names: the steps that are handed in, correct but for the slip.
+        decimals: the number of decimals with which they are written.
         sizes: the slips that are tried, to either side, the largest first.
 
     Returns:
@@ -109,7 +108,7 @@ def largest_slips(
 
 
 def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: int) -> str | None:
-    """Return the step that, handed in too, lets only smaller slips pass; None where none does."""
+    """Return the step that, handed in too, lets only smaller slips pass; None if none does."""
     trace = AnswerKey(problem.marked(Marking())).trace
     last = max(list(trace.steps).index(name) for name in names)
     others = [step.name for step in list(trace)[:last][::-1] if step.name not in names]
@@ -122,7 +121,6 @@ def better_step(problem: Problem, names: Sequence[str], decimals: int, slips: in
 
 
 def _as_texts(value: Array, decimals: int) -> list[Any]:
-    """Return numbers as they are written with so many decimals."""
     if value.ndim > 1:
         return [_as_texts(part, decimals) for part in value]
     return [f"{x:.{decimals}f}" if np.isfinite(x) else "-inf" for x in value.tolist()]

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from attncli.checking.submission import COMMENTS, NAMES, TITLE
+from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_cells import CsvRow, CsvText
 from attncli.files.document import Document, Headings
@@ -21,7 +21,7 @@ from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
 
-STUDENT = (*NAMES, TITLE)
+STUDENT = (*STUDENT_KEYS, TITLE)
 FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
 OTHERWISE = (

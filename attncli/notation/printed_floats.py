@@ -52,7 +52,9 @@ def dtype_of_texts(texts: Iterable[str], enough: int = ENOUGH) -> str:
     ''
     """
     texts = list(texts)
-    if max([len(text.lstrip("+-−0.")) for text in texts], default=0) < LONG:
+    if max(map(len, texts), default=0) < LONG:
+        return ""  # as nearly always, so it is asked first
+    if max(len(text.lstrip("+-−0.")) for text in texts) < LONG:
         return ""
     decimals = [text for text in texts if "." in text]
     counted = [(text, _digits_of(text)) for text in decimals if len(text) > LONG]

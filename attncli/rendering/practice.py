@@ -16,8 +16,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking import answers, thresholds
-from attncli.checking.ranged import axis_of_shares, shares_of
-from attncli.checking.right import Right
+from attncli.checking.joint_intervals import axis_of_shares, shares_of
+from attncli.checking.reference import Reference
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
@@ -74,7 +74,7 @@ def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     """Return the numbers and settings by which the script judges some steps."""
     others = () if trace.unrounded is None else (trace.unrounded,)
-    right = Right(trace, others)
+    right = Reference(trace, others)
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
     marking = trace.problem.marking
     return {
@@ -85,7 +85,7 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
     }
 
 
-def _of_step(step: Step, right: Right, shifts: Sequence[Right]) -> dict[str, Any]:
+def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[str, Any]:
     """Return the right numbers of a step as written on paper, and how they are judged.
 
     `readings` are right calculations: the numbers of each, and those of others that are right
@@ -108,7 +108,7 @@ def _of_step(step: Step, right: Right, shifts: Sequence[Right]) -> dict[str, Any
     return found
 
 
-def _reading(step: Step, right: Right) -> dict[str, Any]:
+def _reading(step: Step, right: Reference) -> dict[str, Any]:
     traces = (right.trace, *right.others)
     numbers = [_numbers(step.on_paper(trace[step.name].array)) for trace in traces]
     return {"right": numbers[0], "others": numbers[1:]}

@@ -12,6 +12,7 @@ from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
+from attncli.checking.digits import only_unit
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError
@@ -158,7 +159,7 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
         for at in found
     )
     if cut_off and len(found) >= MANY_CUT_OFF:
-        at, unit = found[0], judged.only_unit
+        at, unit = found[0], only_unit(judged.unit)
         after = f" after {_decimals(unit)}" if unit and unit < 1 else ""
         finer = rounded_like(float(expected[at]), float(units[at]) / 10)
         example = f", such as {cell_name(step, at)}: {label_text(texts[at])} for {finer}"

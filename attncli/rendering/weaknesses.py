@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from attncli.checking.asked import with_step_names
-from attncli.checking.weakness import MAX_NUMBERS, better_step, largest_slips, unseen
+from attncli.checking.requested_steps import with_step_names
+from attncli.checking.weakness import MAX_SLIP_NUMBERS, better_step, largest_slips, unseen
 from attncli.mechanisms.compute import compute
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
@@ -25,7 +25,7 @@ def weaknesses(problem: Problem, digits: int) -> Iterator[Line]:
     width = max(map(len, hidden), default=0)
     for id_, why in hidden.items():
         yield [(f"  {id_.ljust(width)}  ", "label"), (why, "")]
-    if sum(step.array.size for step in trace) <= MAX_NUMBERS:
+    if sum(step.array.size for step in trace) <= MAX_SLIP_NUMBERS:
         yield from _slips(problem, trace, digits)
 
 

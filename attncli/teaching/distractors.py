@@ -19,9 +19,9 @@ from attncli.checking.agreement import (
     reach,
 )
 from attncli.checking.catalogued import is_possible
+from attncli.checking.joint_intervals import together
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.ranged import together
-from attncli.checking.rounding import Rounding
+from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, ROUNDED
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
@@ -31,7 +31,7 @@ from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
 from attncli.teaching.work import rough_work
 
-COARSEST = Rounding(2)
+COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps; a distractor must differ from what it leads to."""
 
 SEEN = ROUNDED + CUT_OFF

@@ -1,7 +1,7 @@
-"""The catalogue of mistakes, in the order in which explanations are preferred: the simpler first.
+"""The catalogue of mistakes, in the order in which explanations are preferred: simple ones first.
 
-To add one: write a function with its sentence and advice in the file of what it is a mistake in,
-before the first one that should be named after it, a student who makes it in the tests, and run
+To add a mistake: write a function with its sentence and advice in the file of its subject, before
+the first one of lower preference; add a student who makes it to the tests; run
 `python docs/mistakes.py`.
 """
 

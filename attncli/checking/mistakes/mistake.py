@@ -1,8 +1,7 @@
-"""Mistakes: ways in which a step may be calculated otherwise, each with its sentence.
+"""Mistakes: other ways of calculating a step, each with its sentence.
 
-A mistake looks at how a step is made and yields what somebody would calculate instead; whether
-that is what a student did is for the numbers to say. It is one decorated function, whose name is
-the mistake's id.
+A mistake takes the operation of a step and yields what a student would calculate instead. The
+numbers decide whether the student did so. It is one decorated function, whose name is its id.
 """
 
 from __future__ import annotations
@@ -48,7 +47,7 @@ class Mistake(Record):
     """One row of the catalogue: its public name, what was done and what to do.
 
     In its sentence and advice `{step}` and `{formula}` are those of the step in which it was made;
-    other blanks are filled by the words that come with a change. `changes` yields what would be
+    the words that come with a change fill other blanks. `changes` yields what would be
     calculated instead in a step.
     """
 
@@ -63,11 +62,11 @@ def mistake(
 ) -> Callable[[Callable[[N], Nodes]], Mistake]:
     """Return a decorator for a mistake that is a rule: another node for a node of an expression.
 
-    The rule is tried on every node of how a step is made that is of the kind with which its
-    argument `node` is annotated. Its sentence may speak of the lines that sum to 1: `{line}` is a
-    row or a column on paper, `{one}` whose it is, `{other}` whose not; and of the factor of a
-    product that is another one: `{matrix}` was transposed or not, as `{how}` says. It is made in
-    the forward pass, or in the backward one.
+    The rule is tried on every node of a step's operation that has the type with which its
+    argument `node` is annotated. Its sentence may name the lines that sum to 1: `{line}` is a
+    row or a column on paper, `{one}` the axis that it belongs to, `{other}` the other axis. It
+    may name a factor of a product that was changed: `{matrix}` was transposed or not, as `{how}`
+    says. It is made in the forward pass, or in the backward one.
     """
 
     def decorated(rule: Callable[[N], Nodes]) -> Mistake:
@@ -88,7 +87,7 @@ def mistake(
 def step_mistake(
     sentence: str, advice: str, backward: bool = False
 ) -> Callable[[Callable[[Step, Trace], Changes]], Mistake]:
-    """Return a decorator for a mistake that looks at a whole step, or changes several at once.
+    """Return a decorator for a mistake of a whole step, or of several at once.
 
     It is made in the forward pass, or in the backward one.
     """
@@ -118,7 +117,7 @@ def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
 
 
 class Wrong(Operation):
-    """An operation that is any function of its operands' arrays; no formula is written of it.
+    """An operation that is any function of its operands' arrays; it has no formula.
 
     The arrays have the axes (batch, head, row, column); each may be one of intervals, too.
     """
@@ -129,33 +128,30 @@ class Wrong(Operation):
 
     @property
     def operands(self) -> tuple[Expression, ...]:
-        """The expressions that it was made with."""
         return self.parts
 
     def apply(self, *arrays: Any) -> Any:
-        """As the function does."""
         return self.function(*arrays)
 
     def bounds(self, *operands: Any) -> Any:
-        """As the function does, if it can."""
         return (self.ranges or self.function)(*operands)
 
 
 def wrong(
     function: Callable[..., Any], *operands: Expression, ranges: Callable[..., Any] | None = None
 ) -> Wrong:
-    """Return the operation that a function of arrays is; `ranges` is the same of intervals.
+    """Return the operation of a function of arrays.
 
-    It is to be given where the function does what intervals cannot.
+    `ranges` is the same function of intervals, for a function that can't take them.
     """
     return Wrong(function, operands, ranges)
 
 
 def rising(function: Callable[[Any], Any], operand: Expression) -> Wrong:
-    """Return the operation of a function that only rises as its numbers do."""
+    """Return the operation of a function that rises monotonically."""
     return wrong(function, operand, ranges=lambda i: type(i)(function(i.low), function(i.high)))
 
 
 def negative(expression: Expression) -> Wrong:
-    """−s for s; what is blocked stays blocked."""
+    """−s for s; a blocked cell stays blocked."""
     return wrong(lambda array: np.where(array == -np.inf, array, -array), expression)

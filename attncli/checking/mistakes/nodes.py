@@ -1,4 +1,4 @@
-"""What mistakes ask of the nodes of an expression: how a step is made, and which matrix one is."""
+"""Helpers for the nodes of an expression: how a step is made, and which matrix a node is."""
 
 from __future__ import annotations
 
@@ -11,37 +11,37 @@ N = TypeVar("N", bound=Operation)
 
 
 def made_of(step: Step) -> Expression:
-    """Return what a step of the calculation is made of."""
+    """Return the expression that a step of the calculation is made of."""
     assert step.operation is not None  # by a step of the calculation
     return step.operation
 
 
 def made_by(kind: type[N], expression: Expression) -> N | None:
-    """Return the operation that a step is made by, if the expression is one, made by that kind."""
+    """Return the operation of a step that is made by that type of operation; else None."""
     made = expression.operation if isinstance(expression, Step) else None
     return made if isinstance(made, kind) else None
 
 
 def put(expression: Expression, old: Expression, new: Expression) -> Expression:
-    """Return an expression with another in the place of a part of it; as it is without the part."""
+    """Return an expression with another one in the place of a part of it, if it has the part."""
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
 def is_input(expression: Expression) -> bool:
-    """Return whether it is a matrix or vector that the problem gives."""
+    """Return True for a matrix or vector of the problem."""
     return isinstance(expression, Step) and expression.operation is None
 
 
 def is_projection(expression: Expression) -> bool:
-    """Return whether it is a matrix or vector of the problem that is applied to tokens."""
+    """Return True for a matrix or vector of the problem that is applied to tokens."""
     return is_input(expression) and expression.trailing[0] not in ("query", "key", "time")
 
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
-    """Return whether it is a step or input whose name starts so, or in one of several ways."""
+    """Return True for a step or input whose name starts with one of some words."""
     return isinstance(expression, Step) and expression.name.startswith(name)
 
 
 def is_w_o(expression: Expression) -> bool:
-    """Return whether it is the projection after the heads."""
+    """Return True for the projection after the heads."""
     return is_named(expression, "W_o")

@@ -29,7 +29,7 @@ def loss_factor_missing(step: Step, trace: Trace) -> Changes:
 
 
 def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
-    """Return the weights and d_weights − delta, if a node goes back through a softmax."""
+    """Return the weights and d_weights − delta of a node that goes back through a softmax."""
     centred = node.right
     if isinstance(centred, Subtract) and made_by(Delta, centred.right) is not None:
         return node.left, centred
@@ -114,7 +114,7 @@ def factor_forgotten_backward(node: Scale) -> Nodes:
 
 
 @mistake(
-    "The factor was turned over on the way back.",
+    "The factor was inverted on the way back.",
     "It is the same factor as on the way there: {formula}.",
     backward=True,
 )
@@ -132,7 +132,9 @@ def factor_not_transposed(node: MatMul) -> Nodes:
     yield replace(node, right=turned(node.right))
 
 
-@mistake("A difference was taken the wrong way round.", "The signs are: {formula}.", backward=True)
+@mistake(
+    "The two sides of a difference were exchanged.", "The signs are: {formula}.", backward=True
+)
 def difference_turned_round(node: Subtract) -> Nodes:
     yield Subtract(node.right, node.left)
 
@@ -159,7 +161,6 @@ class OneMinus(OneMinusSquare):
     """1 − y."""
 
     def apply(self, *arrays: Array) -> Array:
-        """Number by number."""
         return 1 - arrays[0]
 
 
@@ -180,7 +181,7 @@ MOST_PATHS = 12
 
 
 def summands(made: Expression | None) -> list[Expression]:
-    """Return the parts of a sum; an expression that is none is its only part."""
+    """Return the parts of a sum; any other expression is its only part."""
     if isinstance(made, Add):
         return [*summands(made.left), *summands(made.right)]
     return [] if made is None else [made]

@@ -84,7 +84,7 @@ def shared_heads_alternate(node: RepeatHeads) -> Nodes:
     yield wrong(lambda array: np.concatenate([array] * node.times, axis=1), node.operand)
 
 
-@mistake("The heads stand in the wrong order.", "Head 1 comes first.")
+@mistake("The heads are in the wrong order.", "Head 1 comes first.")
 def heads_in_wrong_order(node: MergeHeads) -> Nodes:
     yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
 

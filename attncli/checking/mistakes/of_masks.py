@@ -25,7 +25,7 @@ def mask_missing(node: Masked) -> Nodes:
 
 
 @step_mistake(
-    "The mask was applied the other way round: {how}.",
+    "The mask was inverted: {how}.",
     "A mask of 1 lets a key through, 0 blocks it: put −∞ where it is 0.",
 )
 def mask_inverted(step: Step, trace: Trace) -> Changes:
@@ -52,9 +52,9 @@ def mask_as_minus_one(node: Masked) -> Nodes:
     yield wrong(lambda s, keep: np.where(keep != 0, s, -1.0), node.operand, node.mask)
 
 
-@step_mistake("The mask stands transposed: {how}.", "Look up for each query which keys it may see.")
+@step_mistake("The mask is transposed: {how}.", "Look up for each query which keys it may see.")
 def mask_transposed(step: Step, trace: Trace) -> Changes:
-    """Queries and keys exchanged; of a causal mask the past blocked, whatever its shape."""
+    """Queries and keys exchanged; of a causal mask of any shape the past is blocked."""
     if (made := made_by(Masked, step)) and isinstance(made.mask, Step):
         n, m = step.array.shape[-2:]
         if "causal" in trace.problem.rules.mask and made.mask.array.shape == (1, 1, n, m):
@@ -68,13 +68,13 @@ def mask_transposed(step: Step, trace: Trace) -> Changes:
 
 
 def _is_causal(made: Masked) -> bool:
-    """Return whether a mask keeps the past and blocks the future, however it was written."""
+    """Return True if a mask keeps the past and blocks the future, however it was written."""
     keep = made.mask.array if isinstance(made.mask, Step) else np.zeros((1, 1))
     return np.array_equal(keep, np.tril(np.ones(keep.shape)))
 
 
 def _shift(mask: Mask, n: int, m: int) -> int:
-    """Return which key stands where the first query does."""
+    """Return the index of the key at the position of the first query."""
     start = m - n if mask.get("align") == "bottom-right" else 0
     return int(start + mask.get("offset", 0))
 

@@ -1,4 +1,4 @@
-"""Mistakes in the normaliser: another one than is asked for, or a sum that is none."""
+"""Mistakes in the normaliser: another one than is asked for, or a wrong sum."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def other_normalizer(step: Step, trace: Trace) -> Changes:
 
 
 def _scores_of(weights: Expression) -> Expression | None:
-    """Return the scores, with what is blocked, that weights are made from."""
+    """Return the masked scores from which weights are made."""
     if isinstance(weights, Divide):
         power = made_by(Exp, weights.dividend)
         weights = power or weights.dividend
@@ -99,7 +99,7 @@ def sigmoid_for_softmax(node: Divide) -> Nodes:
 
 
 def _exponents(power: Exp) -> Expression:
-    """Return what e is raised to, −∞ where it is blocked."""
+    """Return the exponents of e, −∞ where a cell is blocked."""
     if (power.base, power.temperature) == (np.e, 1):
         return power.operand
     return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
@@ -179,7 +179,7 @@ def sum_in_the_exponent(node: Sum | Divide) -> Nodes:
 
 @mistake("e^0 was taken as 0.", "e^0 = 1, as of every number to the power of 0.")
 def e_to_zero_is_zero(node: Exp) -> Nodes:
-    """It shows only where a score is 0."""
+    """The mistake is seen only where a score is 0."""
     scores = node.operand
     if node.shift_along is None and isinstance(scores, Step) and (scores.array == 0).any():
 

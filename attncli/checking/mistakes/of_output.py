@@ -1,4 +1,4 @@
-"""Mistakes in what the weights mix, and in the output."""
+"""Mistakes in the output: in what the weights mix, and after that."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from attncli.tape.walk import array_of, rewritten, transform, walk
 
 
 @step_mistake(
-    "The weights stand transposed: rows and columns have changed places.",
+    "The weights are transposed: rows and columns have changed places.",
     "Let every query mix the values by its own weights.",
 )
 def attention_transposed(step: Step, trace: Trace) -> Changes:
-    """Aᵀ for A, as it is given or as it is used."""
+    """Aᵀ for A, in the step itself or where it is used."""
     if step.name.startswith("weights") and len(step.trailing) == 2:
         yield {step.name: Transposed(made_of(step))}, {}
 
@@ -115,7 +115,7 @@ def input_added(step: Step, trace: Trace) -> Changes:
 
 
 @step_mistake(
-    "{step} stands transposed: rows and columns have changed places.",
+    "{step} is transposed: rows and columns have changed places.",
     "A token keeps its place through every step.",
 )
 def step_transposed(step: Step, trace: Trace) -> Changes:

@@ -1,4 +1,4 @@
-"""Mistakes in which keys and queries are padding."""
+"""Mistakes in the padding: which keys and queries are real."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
 
 
 def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
-    """Yield the numbers of the keys and how many are real, where a step is masked by that."""
+    """Yield the numbers of the keys and the number of real ones, for a step with such a mask."""
     real = trace.problem.rules.mask.get("lengths")
     if real is not None and made_by(Masked, step):
         yield np.arange(step.array.shape[-1]), real.reshape(-1, 1, 1, 1)
 
 
 def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
-    """Return a masked step with other keys kept than the real ones."""
+    """Return a masked step in which other keys are kept."""
     made = made_by(Masked, step)
     assert made is not None  # by `_lengths`
     mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}

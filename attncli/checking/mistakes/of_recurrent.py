@@ -18,7 +18,7 @@ from attncli.tape.walk import rewritten, transform
 
 
 @step_mistake(
-    "{previous} stands in the place of {context}.",
+    "{previous} was used instead of {context}.",
     "The new state is made from the context {context}, not from the state before alone.",
 )
 def state_instead_of_context(step: Step, trace: Trace) -> Changes:
@@ -95,7 +95,7 @@ def _ranges_of_shares(powers: Any) -> Any:
 
 
 def _at(name: str, time: int | None, before: int = 0) -> str:
-    """Return the name of a vector some times before another; t stands for all times at once.
+    """Return the name of a vector some times before another; t is all times at once.
 
     >>> _at("h", 3, 1), _at("h", None, 1), _at("h", None)
     ('h_2', 'h_{t−1}', 'h_t')
@@ -121,7 +121,7 @@ def _of_scores(
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
 ) -> list[tuple[dict[str, Expression], int | None]]:
-    """Return the change of a step's time, and at the first time also that of all times at once.
+    """Return the changes of a step at its time, and at the first time also those at all times.
 
     Each comes with its time, which is None for all of them.
     """

@@ -21,7 +21,7 @@ ROOT = Root(named("d_k"))
 
 
 def divides_by_root(scale: Scale) -> bool:
-    """Whether the scale divides by √d_k."""
+    """Return True if the scale divides by √d_k."""
     return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
@@ -82,14 +82,13 @@ def _sizes(letter: str, trace: Trace) -> list[int]:
 
 @mistake("The scores were scaled twice.", "Scale them once: {formula}.")
 def scaled_twice(node: Scale) -> Nodes:
-    """The factor applied twice; √d_k twice is d_k, which is a mistake of its own."""
+    """The factor applied twice; √d_k twice is d_k, which is another mistake."""
     if not divides_by_root(node):
         yield replace(node, operand=node)
 
 
 @mistake(
-    "The scale was turned over: multiplied instead of divided, or the reverse.",
-    "Calculate {formula}.",
+    "The scale was inverted: multiplied instead of divided, or the reverse.", "Calculate {formula}."
 )
 def scale_inverted(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)
@@ -120,7 +119,7 @@ def root_of_each_score(node: Scale) -> Nodes:
 
 
 def _root(numbers: Any) -> Any:
-    """√ of every number; a ValueError where there is none, as it cannot have been calculated."""
+    """√ of every number; a ValueError for a number below 0, of which nobody takes the root."""
     if (numbers < 0).any():
         raise ValueError
     return np.sqrt(numbers)

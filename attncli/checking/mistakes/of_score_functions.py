@@ -57,7 +57,7 @@ def joined_in_wrong_order(node: Operation) -> Nodes:
 
 
 def _other_half_first(joined: Any, size: int) -> Any:
-    """[k; q] for the last axis [q; k], in which q has a size."""
+    """[k; q] for [q; k] along the last axis, in which q has a size."""
     return np.concatenate([joined[..., size:], joined[..., :size]], axis=-1)
 
 
@@ -108,7 +108,7 @@ def sign_of_distance(node: GaussianExponent) -> Nodes:
 
 @mistake("The squared distance was not divided by 2·width².", "Divide by 2·width².")
 def half_forgotten(node: GaussianExponent) -> Nodes:
-    """The squared distance divided by width², or by nothing."""
+    """The squared distance divided by width², or not divided."""
     yield Scale(node, times=2.0)
     if node.width != 1:
         yield Scale(node, times=2.0 * node.width * node.width)

@@ -17,7 +17,7 @@ PROJECTED = ("Q", "K", "V")
 
 
 @step_mistake(
-    "The scores stand transposed: queries and keys have changed places.",
+    "The scores are transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
 def scores_transposed(step: Step, trace: Trace) -> Changes:
@@ -93,7 +93,7 @@ def swapped_q_v(step: Step, trace: Trace) -> Changes:
 
 
 def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
-    """Yield the changes of two of Q, K and V taken for each other."""
+    """Yield the changes in which two of Q, K and V are exchanged."""
     if one not in trace or other not in trace:
         return
     if step.name in (one, other):
@@ -106,7 +106,7 @@ def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
 
 
 def _shared_again(made: Expression, trace: Trace) -> Expression:
-    """Return scores in which the heads are shared that are fewer, whichever side they stand on."""
+    """Return scores in which each of the fewer heads is shared, on either side."""
     times = trace.problem.heads // trace.problem.kv_heads
     if times == 1:
         return made
@@ -136,7 +136,7 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
-    """Return how a step is made, with another input in the place of that of a name."""
+    """Return how a step is made, with another input in the place of one with a name."""
     return transform(made_of(step), lambda part: other if part.name == name else part)
 
 
@@ -158,7 +158,7 @@ def bias_multiplied(node: Add) -> Nodes:
         yield wrong(np.multiply, node.left, node.right)
 
 
-@mistake("The bias stands transposed.", "Look up for each query the bias of each key.")
+@mistake("The bias is transposed.", "Look up for each query the bias of each key.")
 def bias_transposed(node: Add) -> Nodes:
     if is_named(node.right, "bias") and node.right.array.shape[-2] == node.right.array.shape[-1]:
         yield replace(node, right=Transposed(node.right))

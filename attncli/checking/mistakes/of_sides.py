@@ -1,4 +1,4 @@
-"""Mistakes in what is compared: other matrices than queries and keys, or another comparison."""
+"""Mistakes in comparing queries and keys: other matrices are compared, or by another function."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def _uncut(made: Expression | None) -> Expression | None:
 def _projected_sides(
     step: Step, trace: Trace, same_number: bool = True
 ) -> list[tuple[Expression, Expression]]:
-    """Return Q and K, as a step is made from them, where they are not the same matrix."""
+    """Return Q and K, as a step is made from them, if they are not the same matrix."""
     if not step.name.startswith(("scores", "hidden")) or not {"Q", "K"} <= trace.steps.keys():
         return []
     sides = _sides(made_of(step))
@@ -70,7 +70,7 @@ def _projected_sides(
 
 @step_mistake("The scores are {used}, not {right}.", "Calculate {formula}.")
 def other_score_function(step: Step, trace: Trace) -> Changes:
-    """By another row of the table, of those that need nothing but queries and keys."""
+    """Another row of the table, of those that need nothing but queries and keys."""
     made, rules = made_of(step), trace.problem.rules
     if not step.name.startswith("scores"):
         return

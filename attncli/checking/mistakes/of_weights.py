@@ -88,7 +88,7 @@ def not_exponentiated(node: Exp | Divide) -> Nodes:
 
 
 def tempered(power: Exp) -> Expression:
-    """Return the scores of a power divided by its temperature, 0 where they are blocked."""
+    """Return scores divided by the temperature, 0 where they are blocked."""
     scores = Unblocked(power.operand)
     return Scale(scores, over=power.temperature) if power.temperature != 1 else scores
 

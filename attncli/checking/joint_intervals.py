@@ -1,7 +1,7 @@
-"""Operations that belong together, ranged as one.
+"""Operations whose operands depend on each other, with joint intervals.
 
-The ranges of e^s and of their sum know nothing of each other: of the ranges [1, 2] and [1, 2] a
-share would seem to be anything from 1/4 to 1. As one operation a share is between 1/3 and 2/3.
+The intervals of powers and of their sum, taken as independent, are too wide: of two powers in
+[1, 2] each, a share would be between 1/4 and 1. As one operation it is between 1/3 and 2/3.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ from attncli.tape.step import Expression, Operation, Step
 
 
 def together(trace: Trace, given: Container[str]) -> Change:
-    """Return the operations that range as one what stands in several steps of a calculation.
+    """Return operations with joint intervals for those whose operands depend on each other.
 
     Args:
         trace: the calculation.
-        given: the names of the steps whose numbers are known; a known sum is a divisor like any.
+        given: the names of the steps whose numbers are known; a known sum is an ordinary divisor.
     """
     found: dict[str, Expression] = {}
     for step in trace:
@@ -33,13 +33,13 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and _are_shares(made.left):
+        elif isinstance(made, MatMul) and _axis_of(made.left) == KEYS:
             found[step.name] = Mixture(made.left, made.right)
     return found
 
 
 def shares_of(made: Expression | None) -> Sum | None:
-    """Return the sum by which each number is divided, if that is of the same numbers."""
+    """Return the sum by which each number is divided, if it is the sum of the same numbers."""
     if isinstance(made, Divide) and isinstance(made.divisor, Step):
         total = made.divisor.operation
         if isinstance(total, Sum) and total.operand is made.dividend:
@@ -50,7 +50,7 @@ def shares_of(made: Expression | None) -> Sum | None:
 def axis_of_shares(step: Step) -> int | None:
     """Return the axis along which a step's numbers are parts of 1; None where they are not.
 
-    Where everything in a line is blocked, they are all 0.
+    In a line that is wholly blocked, they are all 0.
     """
     made = step.operation
     if isinstance(made, Hardmax | Sparsemax):
@@ -61,8 +61,8 @@ def axis_of_shares(step: Step) -> int | None:
     return total.along if total is not None and is_softmax else None
 
 
-def _are_shares(weights: Expression) -> bool:
-    return isinstance(weights, Step) and axis_of_shares(weights) == KEYS
+def _axis_of(weights: Expression) -> int | None:
+    return axis_of_shares(weights) if isinstance(weights, Step) else None
 
 
 class Share(Operation):
@@ -78,7 +78,7 @@ class Share(Operation):
         return Divide(self.part, self.total).apply(part, total)
 
     def bounds(self, *operands: Any) -> Any:
-        """Of positive numbers: least where it is least itself and all others are largest."""
+        """A positive number has its least share where it is least and all others are largest."""
         part, total = operands
         if (part.low < 0).any():
             return part / total
@@ -94,7 +94,7 @@ class Share(Operation):
 
 
 class Mixture(Operation):
-    """Values mixed by weights whose rows sum to 1: between the least and the largest of them."""
+    """Values mixed by weights whose rows sum to 1, so between the least and the largest value."""
 
     weights: Expression
     values: Expression
@@ -105,7 +105,7 @@ class Mixture(Operation):
         return product
 
     def bounds(self, *operands: Any) -> Any:
-        """As the product, but no farther out than the values, times what the weights sum to."""
+        """As the product, but within the range of the values, times the sums of the weights."""
         weights, values = operands
         plain = weights @ values
         if (weights.low + weights.high < 0).any():  # no shares, by a mistake

@@ -1,4 +1,4 @@
-"""Which steps a teacher asks for: the marking's names read as answers are, and what counts."""
+"""The steps that a teacher asks for, and which given steps count for them."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from attncli.tape.walk import sources
 from attncli.text.escapes import visible
 
 Meant: TypeAlias = dict[str, tuple[Step, At]]
-"""The step and the cells of it, () for all, that each name in a marking means."""
+"""The step, and its cells (() for all), that each name in a marking means."""
 
 
 def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
-    """Return a marking whose words for steps, such as `alpha`, are their names, and its meaning.
+    """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
 
-    The name of some of a step's cells is what was written first. Points count only for cells that
-    are asked, where any are.
+    Some of a step's cells are named by the first word for them. Points count only for cells that
+    are asked for, where any are.
 
     Raises:
         InputError: for a word that means no step, and for points that a step, or the same cells,
-            are given twice; of all of them at once.
+            are given twice; for all of them at once.
     """
     faults: list[Fault] = []
     meant: Meant = {}
@@ -68,7 +68,7 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
 
 
 def mask_of(step: Step, cells: Iterable[At]) -> Array:
-    """Return which cells of a step, as it stands on paper, are among some of them."""
+    """Return truth values, in the shape of a step on paper: the cells that any index names."""
     mask = np.zeros(step.value.shape, bool)
     for at in cells:
         mask[at] = True
@@ -96,7 +96,8 @@ def answered_by(
         name: the wanted step.
         same: the steps that change nothing here, and the step that each equals.
         given: the names of the steps that were given.
-        renamed: what was given under the name of another step, such as scaled scores as `scores`.
+        renamed: the step that was given under the name of another, such as scaled scores as
+            `scores`.
     """
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
@@ -104,10 +105,10 @@ def answered_by(
 
 
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
-    """Yield the given steps from whose numbers the steps of some names follow.
+    """Yield the given steps from whose numbers the steps with some names follow.
 
-    A step that is right as it stands hides those before it. Of these steps the wrong ones count
-    though nobody asks for them; else whatever follows from a mistake would pass.
+    Of these steps the wrong ones count even if they are not asked for; else whatever follows from a
+    mistake would pass. A step that is right by itself hides those before it.
     """
     seen: set[str] = set()
     todo = [steps[name].step for name in names]
@@ -123,6 +124,6 @@ def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]
 
 
 def _is_right(judged: Judged) -> bool:
-    """Whether all numbers of a step were given, and are right without those before it."""
+    """Return True if all numbers of a step were given, and are right without earlier ones."""
     codes = (MISSING, FOLLOWS, WRONG)
     return not isinstance(judged, Misshapen) and not any(map(judged.has, codes))

@@ -1,14 +1,13 @@
-"""Slips: the searches for the small thing that went wrong in a step, of one kind each.
+"""Slips in a line or in a whole matrix: what may have gone wrong where several cells are wrong.
 
-A search yields hypotheses of wrong numbers; `hypotheses` tests them all in one way. Those of one
-cell are searched where one is wrong, the others where several are.
+A search yields hypotheses of how the wrong numbers came about; `hypotheses` tests them all alike.
+`mask_slip` and `wrong_signs` are also tried where one cell is wrong.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import takewhile
-from math import prod
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import float_error, is_exact
+from attncli.checking.cell_slips import short
 from attncli.checking.findings import Finding
-from attncli.checking.hypotheses import MAX_SIZE, Hypothesis, WrongStep
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep
 from attncli.checking.mistakes.nodes import made_by
 from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
@@ -28,138 +28,13 @@ from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources
 from attncli.text.sentences import all_of
 
-# ---- in one cell
-
-POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
-"""Places by which a decimal point may be moved. Chosen."""
-
-MOST_UNITS = 2**53
-"""Maximum size of a number, in units in the last place, whose digits a float holds exactly."""
-
-OF_A_TERM = (
-    (-2, "sign_slip", "was taken as {}"),
-    (-1, "single_cell_slip", "was left out"),
-    (1, "single_cell_slip", "was counted twice"),
-)
-"""How often a term of a sum is there too often, and what that is called."""
-
-CARRIES = (1, 10, 100)
-"""Amounts by which a sum is off that was added up wrongly by hand. Chosen."""
-
-
-def wrong_sign(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The number has the wrong sign."""
-    finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
-    if wrong.given[wrong.cells[0]]:
-        yield Hypothesis(finding, written=np.where(wrong.wrong, -wrong.given, wrong.given))
-
-
-def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The number is right but for the place of its point.
-
-    Its last digit moves with the point, or a 0 was put behind it: 32 is no 3 whose point was moved.
-    """
-    (place,) = wrong.cells
-    given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
-    words = "Its decimal point stands in the wrong place."
-    advice = "Put the point where it belongs."
-    finding = Finding("decimal_point_slip", words, advice, wrong.place)
-    for factor in (10.0**-power for power in POWERS_OF_TEN):
-        if not np.isfinite([given * factor, unit * factor]).all():
-            continue  # an infinite unit would let anything round to it
-        written = np.where(wrong.wrong, given * factor, wrong.given)
-        units = np.where(wrong.wrong, unit * factor, wrong.judged.unit)
-        kept = abs(given * factor / unit) if unit else 0.0
-        if factor < 1 <= kept < np.inf and abs(kept - round(kept)) < 1e-6:
-            yield Hypothesis(finding, written=written)
-        if abs(given) > unit:
-            yield Hypothesis(finding, written=written, unit=units)
-
-
-def swapped_digits(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Two neighbouring digits of the number have changed places: 14 for 41."""
-    (place,) = wrong.cells
-    unit, given = float(wrong.judged.unit[place]), float(wrong.given[place])
-    count = abs(given) / unit if unit else np.inf
-    digits = f"0{round(count):d}" if count < MOST_UNITS else ""  # 0.41 may be 4.01
-    words = "Two of its digits have changed places."
-    finding = Finding("digits_swapped", words, "Copy the number again.", wrong.place)
-    for i in range(len(digits) - 1):
-        other = digits[:i] + digits[i + 1] + digits[i] + digits[i + 2 :]
-        if other != digits:
-            number = float(np.copysign(int(other) * unit, given))
-            yield Hypothesis(finding, written=np.where(wrong.wrong, number, wrong.given))
-
-
-def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """One of the products, or addends, that the number is the sum of was taken otherwise."""
-    (place,) = wrong.cells
-    yours = float(wrong.judged.yours[place])
-
-    def instead(id_: str, what: str, number: float) -> Hypothesis:
-        finding = Finding(id_, what, wrong.again, wrong.place, hint="")
-        numbers = np.where(wrong.wrong, number, wrong.judged.yours)
-        return Hypothesis(finding, wrong.with_numbers(numbers, wrong.wrong))
-
-    if not np.isfinite([float(wrong.given[place]), yours]).all():
-        return
-    terms = [factors for factors in wrong.terms(place) if _product(factors)]
-    for times, id_, words in OF_A_TERM:
-        for factors in terms:
-            product = _product(factors)
-            said = f"{_written(factors)} {words.format(short(-product))}."
-            yield instead(id_, said, yours + times * product)
-    for factors in terms:
-        if len(factors) > 1:
-            total = sum(factor.value for factor in factors)
-            said = f"{_written(factors)} was taken as {short(total)}, the sum."
-            yield instead("single_cell_slip", said, yours - _product(factors) + total)
-
-
-def _product(factors: Sequence[Term]) -> float:
-    return prod(factor.value for factor in factors)
-
-
-def _written(factors: Sequence[Term]) -> str:
-    """Return a product as it is written, such as 2·(-1); an addend is itself."""
-    texts = [short(factor.value) for factor in factors]
-    if len(texts) > 1:
-        texts = [f"({x})" if x.startswith("-") else x for x in texts]
-    return "·".join(texts)
-
-
-def off_by(wrong: WrongStep) -> str:
-    """Return by how much a sum is off, where it is an amount that hands add up wrongly; or ""."""
-    (place,) = wrong.cells
-    off = float(wrong.given[place] - wrong.judged.yours[place])
-    if abs(off) not in CARRIES or not wrong.terms(place):
-        return ""
-    return f"It is {abs(off):g} too {'large' if off > 0 else 'small'}."
-
-
-def short(value: float) -> str:
-    """Return a number as a sentence holds it: as a table writes it, and thirds as fractions.
-
-    >>> short(-0.0), short(2 / 3), short(0.15), short(1e-5)
-    ('0', '2/3', '0.15', '1e-05')
-    """
-    is_decimal = round(value, 4) == value
-    for parts in (3, 6, 7, 9) if not is_decimal and abs(value) < 10 else ():
-        count = round(value * parts)
-        if count % parts and abs(value * parts - count) < 1e-9:
-            return f"{count}/{parts}"
-    if 0 < abs(value) < 1e-3 or abs(value) >= 1e9:
-        return f"{value:.4g}"
-    return f"{value + 0.0:.4f}".rstrip("0").rstrip(".")  # −0 is 0
-
-
 # ---- in one row or column
 
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers of the line were divided by another sum than they should, or by a third number.
+    """The numbers of the line were divided by the sum of another line, or by a third number.
 
-    It is that of another line, or else what the largest dividend was divided by.
+    The third number is what the largest dividend was divided by.
     """
     made, judge = wrong.judged.step.operation, wrong.judge
     if wrong.axis is None or not isinstance(made, Divide):
@@ -188,7 +63,7 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The line holds the numbers of another line; first of the one that is nearest."""
+    """The line holds the numbers of another line; the nearest one is tried first."""
     axis, given, yours = wrong.axis, wrong.given, wrong.judged.yours
     if axis is None or wrong.is_only_line:
         return
@@ -206,15 +81,15 @@ def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A number was read as another one in a whole line.
+    """A number was misread in a whole line.
 
-    Each cell is a sum of products. A number that is a factor in every cell of the line, and was
-    misread, puts them off by the same multiple of the other factors.
+    Each cell is a sum of products. A misread factor of every cell of the line puts each off by the
+    same multiple of the other factors.
     """
     if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
         return
     cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]
-    if len(cells) > MAX_SIZE:
+    if len(cells) > MAX_WORKED_SIZE:
         return
     terms = [[factors for factors in wrong.terms(at) if len(factors) == 2] for at in cells]
     off = np.array([wrong.given[at] - wrong.judged.yours[at] for at in cells])
@@ -240,7 +115,7 @@ def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """One hidden score of the row was another one: all other weights stand in the right ratios.
+    """One hidden score of the row was another number: all other weights have the right ratios.
 
     Of weights w and powers e, w_k / (1 − w_k) is e_k divided by the sum of the other powers.
     """
@@ -285,20 +160,20 @@ def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
 # ---- all over a matrix
 
 MAX_NAMED = 3
-"""Maximum number of cells that are named one by one before the others are only counted."""
+"""Maximum number of cells that are named; the others are only counted."""
 
 MAX_TEXT = 12
-"""Maximum length of a written number, in characters, that is repeated in a sentence."""
+"""Maximum length of a written number that a sentence quotes, in characters."""
 
 MIN_EVEN = 3
-"""Minimum count of numbers of which one factor, or one value, for all is no coincidence. Chosen."""
+"""Minimum count of numbers whose common factor, or value, is no coincidence. Chosen."""
 
 
 def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A blocked cell holds a number, or one that is let through holds none.
+    """A blocked cell holds a number, or an open one holds none.
 
-    No sign or digit explains that, so it is said before any other slip; but not where numbers are
-    wrong, too, of which the mask says nothing.
+    No sign or digit explains that, so it is named before any other slip; but not where other
+    numbers are wrong, too.
     """
     blocked = _blocked(wrong)
     if blocked is None:
@@ -322,7 +197,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def _blocked(wrong: WrongStep) -> Array | None:
-    """Return which cells the student's mask, or else the right one, blocks; None without a mask."""
+    """Return the cells that the student's mask, or the correct one, blocks; None without one."""
     step, midpoints = wrong.judged.step, wrong.judge.midpoints
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)
@@ -336,7 +211,7 @@ def _blocked(wrong: WrongStep) -> Array | None:
 
 
 def _listed(wrong: WrongStep) -> str:
-    """Return the names of the wrong cells, or of some and how many more there are."""
+    """Return the names of the wrong cells, or of some and the number of the others."""
     names = [wrong.cell(place) for place in wrong.cells[:MAX_NAMED]]
     if len(wrong.cells) > MAX_NAMED:
         names = [*names[:-1], f"{len(wrong.cells) - MAX_NAMED + 1} more"]
@@ -345,25 +220,29 @@ def _listed(wrong: WrongStep) -> str:
 
 def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
     """Every wrong cell has the wrong sign."""
-    if wrong.wrong[wrong.shown].all():
-        has = _every(wrong, "has", "have")
+    if not wrong.given[wrong.wrong].any():
+        return
+    if len(wrong.cells) == 1:
+        finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
     else:
-        has = f"{len(wrong.cells)} of the numbers have"
-    finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
-    if wrong.given[wrong.wrong].any():
-        written = np.where(wrong.wrong, -wrong.given, wrong.given)
-        yield Hypothesis(finding, written=written, is_fact=True)
+        is_whole = wrong.wrong[wrong.shown].all()
+        has = (
+            _every(wrong, "has", "have") if is_whole else f"{len(wrong.cells)} of the numbers have"
+        )
+        finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
+    written = np.where(wrong.wrong, -wrong.given, wrong.given)
+    yield Hypothesis(finding, written=written, is_fact=len(wrong.cells) > 1)
 
 
 def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
-    """Return all numbers of the step with a verb, as a sentence begins with them."""
+    """Return the subject and the verb of a sentence about all numbers of the step."""
     if wrong.is_one_line:
         return f"All {wrong.shown.sum()} numbers {of_several}"
     return f"Every number {verb}"
 
 
 def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Every number is the same multiple of the right one, simple factors first."""
+    """Every number is the same multiple of the correct one; simple factors are tried first."""
     judged = wrong.judged
     # Somebody may have multiplied what was rounded already.
     is_rounded = not is_exact(judged.follows, judged.unit, judged.written.share)
@@ -396,7 +275,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers are those of another step, one that comes before."""
+    """The numbers are those of an earlier step."""
     step = wrong.judged.step
     for other in takewhile(lambda other: other is not step, wrong.judge.trace):
         if other.array.shape == wrong.given.shape:
@@ -406,7 +285,7 @@ def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Two rows, two columns or two cells have changed places."""
+    """Two rows, two columns or two cells are exchanged."""
     given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
 
     def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:
@@ -432,7 +311,7 @@ def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def all_the_same(wrong: WrongStep) -> Finding | None:
-    """Return that every number is the same one, though nothing says so; None if it is not so."""
+    """Return that every number is the same where the operands are not; else None."""
     step, given = wrong.judged.step, wrong.given[wrong.shown]
     if given.size < MIN_EVEN or not (given == given[0]).all():
         return None

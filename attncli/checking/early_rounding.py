@@ -1,14 +1,14 @@
-"""Numbers that come from rounding on the way: in steps that are not shown, or of constants.
+"""Numbers that come from rounding on the way, in steps that are not shown or of constants.
 
 A schedule explains a step only if it gives every number of it exactly as it was written. A number
-that no schedule explains may be off by what hidden steps do that are rounded one digit finer than
-the submission.
+that no schedule explains may be off by as much as hidden steps cause that are rounded one digit
+finer than the submission.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain
+from functools import partial
 
 import numpy as np
 
@@ -17,18 +17,18 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import float_error, is_informative, largest
 from attncli.checking.constants import Constant, any_of, constants_of, with_constants
 from attncli.checking.digits import are_decimals
+from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.ranged import axis_of_shares
-from attncli.checking.readings import Reading, common_readings, readings, worked
-from attncli.checking.rounding import Rounding, with_sum
+from attncli.checking.readings import common_readings, readings, result_of
+from attncli.checking.rounding_rules import CUT, RoundingRule, with_sum
 from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
 from attncli.checking.thresholds import (
     CUT_OFF,
     MAX_CHANCE,
     MAX_FINER,
     MAX_HALVES,
-    MAX_NUMBERS,
+    MAX_TRIED_NUMBERS,
     MIN_GIVEN,
     MIN_SHARE_GIVEN,
     PLAUSIBLE_UNITS,
@@ -38,14 +38,14 @@ from attncli.checking.trial import Trial
 from attncli.records import Record
 from attncli.tape.step import Step
 
-COARSEST_ROUNDINGS = (Rounding(1), Rounding(2, is_significant=True))
-"""The coarsest that a schedule rounds to: what lies outside of these intervals, none explains."""
+COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
+"""The coarsest rounding of any schedule: no schedule gives a number outside of its intervals."""
 
 
 class Explanation(Record, eq=False):
-    """Which cells a hypothesis explains, by which numbers, and what is said of it.
+    """The cells that a hypothesis explains, by which numbers, and what a report says of it.
 
-    `fits` tells which cells it would explain if nothing before had.
+    `fits` holds the cells that it would explain if no earlier hypothesis had.
     """
 
     cells: Array
@@ -56,10 +56,10 @@ class Explanation(Record, eq=False):
 
 def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
-    ways = np.array([False, True] if _may_cut(operands, given) else [False])
+    cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
-        found = worked(operands, given.step, reading)
-        if _fits(given, np.stack([found] * len(ways)), ways).all(axis=1).any():
+        found = result_of(operands, given.step, reading)
+        if _fits(given, found[None], cuts).all():
             yield Explanation(_unexplained(given, WRONG), found)
             return
 
@@ -69,19 +69,16 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     step = given.step
     if not _may_be_rounded(operands, given):
         return
-    hidden, every = operands.hidden_before(step), operands.ancestors(step)
-    constants = constants_of((*every, step))
-    if not (constants or hidden or long_inputs((step,)) or axis_of_shares(step) is not None):
+    every = (*operands.ancestors(step), step)
+    constants = operands.reference.kept(("constants", step), partial(constants_of, every))
+    is_rounded = operands.hidden_before(step) or long_inputs((step,))
+    if not (is_rounded or constants or axis_of_shares(step) is not None):
         return
     if not _is_within_reach(operands, given, constants):
         return
-    tried = (
-        _first(operands, given, schedules, reading)
-        for reading in common_readings(operands, step)
-        for schedules in _schedules(operands, step, reading.worked)
-    )
     best: Explanation | None = None
-    for is_whole, found in chain.from_iterable(tried):
+    for trial in _trials(operands, step):
+        is_whole, found = _explained_by(operands, given, trial)
         best = found if is_whole else best or found
         if is_whole:
             break
@@ -89,29 +86,56 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         yield best
 
 
-def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> Iterator[Schedules]:
-    """Yield the schedules for steps that are worked on the way to one, the likelier first."""
-    hidden = [one for one in worked if not operands.is_whole(one)]
-    names = (*long_inputs((step, *worked)), *(one.name for one in hidden))
-    shares = tuple(one.name for one in hidden if axis_of_shares(one) is not None)
-    constants = constants_of((*worked, step))
-    if axis_of_shares(step) is not None:
-        yield Schedules((Schedule(),))
+def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
+    """Yield the schedules that are tried on the way to a step, the likelier first."""
+    every = (
+        (reading, part)
+        for reading in common_readings(operands, step)
+        for schedules in _schedules(operands, step, reading.worked)
+        for part in schedules.chunks(MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1)
+    )
+    for index, (reading, part) in enumerate(every):
+        make = partial(Trial, operands, part, step, reading)
+        trial = operands.kept(("trial", index), step, make)
+        yield trial
+        if trial.has_ties:
+            make = partial(Trial, operands, part.to_even, step, reading)
+            yield operands.kept(("trial to even", index), step, make)
+
+
+def _size(*steps: Step) -> int:
+    return sum(step.array.size for step in steps)
+
+
+def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
+    """Return the schedules for steps that are worked on the way to one, the likelier first."""
+    hidden = [one.name for one in worked if not operands.is_whole(one)]
     every = (*(one.name for one in worked), step.name)
-    yield from schedules_of(names, operands.roundings, constants, shares, every, step.backward)
+
+    def make() -> list[Schedules]:
+        names = (*long_inputs((step, *worked)), *hidden)
+        parts_of_1 = [one.name for one in (*worked, step) if axis_of_shares(one) is not None]
+        shares = [name for name in parts_of_1 if name in hidden]
+        constants, own = constants_of((*worked, step)), operands.roundings
+        found = schedules_of(names, own, constants, shares, every, step.backward)
+        return [Schedules((Schedule(),)), *found] if step.name in parts_of_1 else found
+
+    # The submissions of a class show the same steps.
+    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what hidden steps give that are rounded to the submission's own digits.
 
-    A half may be rounded up in one cell and down in the next, as a program's floats have it.
+    A half may be rounded up in one cell and down in the next, as in a program's floats. Through
+    the many steps of a backward pass, such intervals may grow as wide as anything.
     """
-    # Through the many steps of a backward pass, such intervals may grow as wide as anything.
-    if given.step.backward or not _may_be_rounded(operands, given):
+    step = given.step
+    if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
     for rounding in operands.roundings:
-        found = bounded(operands.replay(operands.written, rounding.either).result(given.step))
-        is_narrow = found.high - found.low <= MAX_HALVES * largest(given.step.array)
+        found = bounded(operands.replay(operands.written, rounding.either).result(step))
+        is_narrow = found.high - found.low <= MAX_HALVES * largest(step.array)
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
@@ -125,30 +149,30 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     near = given.agrees(operands.written.result(step), MAX_FINER)
     near |= given.agrees(interval(operands.meant.result(step)), MAX_FINER)
-    asked = near & (given.codes == WRONG)
-    if not asked.any():
+    near &= given.codes == WRONG
+    if not near.any():
         return
     units = CUT_OFF if _may_cut(operands, given) else ROUNDED
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
-        cells = asked & given.agrees(found, units) & is_informative(found, largest(step.array))
+        cells = near & given.agrees(found, units) & is_informative(found, largest(step.array))
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
 
 
 def _may_be_rounded(operands: Operands, given: Given) -> bool:
-    """Return True if numbers have digits that a rounding may give, and as many as are asked."""
+    """Return True if the wrong numbers are decimals with as many digits as are asked for."""
     wrong = _unexplained(given, WRONG)
     units, written = given.unit[wrong], given.written.unit[wrong]
     if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
         return False
-    # Coarse steps would explain the digits that are missing.
+    # Coarsely rounded steps would explain the digits that are missing.
     return not (operands.trace.problem.marking.decimals and (units < written).any())
 
 
 def _unexplained(given: Given, *codes: int) -> Array:
-    """Return the cells with some statuses in which a number stands."""
+    """Return the cells that hold a number and have one of some statuses."""
     found: Array = np.isin(given.codes, codes) & ~given.written.blank
     return found
 
@@ -160,53 +184,44 @@ def _may_cut(operands: Operands, given: Given) -> bool:
 
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
-    wrong = _unexplained(given, WRONG)
-    change = with_constants([None, *constants], operands.trace, any_of)
-    found = bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
-    if axis_of_shares(given.step) is not None:  # the largest may take what the sum is short of
+
+    def coarsest() -> Interval:
+        change = with_constants([None, *constants], operands.trace, any_of)
+        return bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
+
+    found = operands.kept("coarsest", given.step, coarsest)
+    if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
-    within = given.agrees(found, CUT_OFF)[wrong]
+    within = given.agrees(found, CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
 
 
-def _first(
-    operands: Operands, given: Given, schedules: Schedules, reading: Reading
-) -> Iterator[tuple[bool, Explanation]]:
-    """Yield what the first of some schedules gives that give all numbers, or nearly all.
-
-    True comes with it if it gives all of them.
-    """
-    step = given.step
-    size = sum(one.array.size for one in (*reading.worked, step))
-    for part in schedules.chunks(max(1, MAX_NUMBERS // size)):
-        trial = Trial(operands, part, step, reading)
-        found, valid = trial.numbers, trial.is_valid
-        may_cut = part.cuts | (part.keep & _may_cut(operands, given))
-        fits = _fits(given, found, may_cut, operands.roundings) & valid[:, None]
-        for index in _likeliest(given, fits):
-            tried = found[: index + 1][valid[: index + 1]]
-            gives = np.zeros(given.codes.shape, bool)
-            gives[_written(given)] = fits[index]
-            if part.is_usual or _is_evident(given, operands.unrounded(step), tried, gives):
-                cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
-                words = part.each[index].words(list(operands.trace.steps))
-                yield bool(fits[index].all()), Explanation(cells, found[index], words)
-                break
-        if trial.has_ties:
-            yield from _first(operands, given, part.to_even, reading)
-
-
-def _written(given: Given) -> Array:
-    """Return the cells in which a number stands."""
-    return ~given.written.blank
+def _explained_by(
+    operands: Operands, given: Given, trial: Trial
+) -> tuple[bool, Explanation | None]:
+    """Return whether a schedule gives all numbers, and the first that gives all or nearly all."""
+    part, found, valid = trial.schedules, trial.numbers, trial.is_valid
+    # A schedule that keeps every digit leaves open whether its student cuts numbers off.
+    of_others = _may_cut(operands, given)
+    cuts = [one.rounding.mode == CUT if one.rounding else of_others for one in part.each]
+    fits = _fits(given, found, np.array(cuts), operands.roundings) & valid[:, None]
+    for index in _likeliest(given, fits):
+        tried = found[: index + 1][valid[: index + 1]]
+        gives = np.zeros(given.codes.shape, bool)
+        gives[~given.written.blank] = fits[index]
+        if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
+            cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
+            words = part.each[index].words(list(operands.trace.steps))
+            return bool(fits[index].all()), Explanation(cells, found[index], words)
+    return False, None
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:
     """Return the results that give every number, else those that give nearly all that are off.
 
-    These must give all numbers that something has explained: a slip beside numbers that were
-    rounded early makes none of them wrong.
+    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that
+    were rounded early makes none of them wrong.
 
     Args:
         given: the step.
@@ -214,7 +229,7 @@ def _likeliest(given: Given, fits: Array) -> list[int]:
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
-    wrong = given.codes[_written(given)] == WRONG
+    wrong = given.codes[~given.written.blank] == WRONG
     nearly = fits[:, ~wrong].all(axis=1) & (fits[:, wrong].sum(axis=1) >= _fewest(wrong.sum()))
     return np.flatnonzero(nearly).tolist()
 
@@ -224,19 +239,19 @@ def _fewest(count: int) -> float:
     return min(count, max(MIN_GIVEN, MIN_SHARE_GIVEN * count))
 
 
-def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[Rounding] = ()) -> Array:
+def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
     """Return which numbers of a step several results give exactly as they were written.
 
     Args:
         given: the step.
         found: (results, …).
         cuts: which results belong to somebody who cuts numbers off.
-        roundings: how weights are rounded of which the largest takes what the sum is short of 1.
+        roundings: how weights are rounded whose largest is adjusted so that they sum to 1.
 
     Returns:
         Truth values, (results, written numbers).
     """
-    cells = _written(given)
+    cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
     fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
     along = axis_of_shares(given.step)

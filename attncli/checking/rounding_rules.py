@@ -13,20 +13,20 @@ from attncli.records import Record, replace
 from attncli.tape.replay import Values
 
 NOISE = 1e-9
-"""Units by which a float may miss a half or a whole number of units and still count as one."""
+"""Error, in units in the last place, with which a float counts as a half or a whole number."""
 
 CALCULATOR = 2e-8
-"""Units by which a number may miss a whole one that is cut off: a calculator shows ten digits, so
-that the tangent of 12 is 1 to most people, and the tangent of 9 is 0.999."""
+"""Error, in units in the last place, with which a float is not cut off to the unit below it. A
+calculator shows ten digits: the tanh of 12 is 1 to most people, and the tanh of 9 is 0.999."""
 
 TEN = np.float64(10)
-"""A float whose powers overflow to infinity; those of Python's floats raise an error."""
+"""A float whose powers overflow to infinity, where Python's floats raise an error."""
 
 UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 """What happens to further digits; `UP` rounds a half away from zero."""
 
 
-class Rounding(Record):
+class RoundingRule(Record):
     """One way to round numbers.
 
     Attributes:
@@ -40,27 +40,24 @@ class Rounding(Record):
     mode: str = UP
 
     def __str__(self) -> str:
-        """Return what a report says: `rounded to 2 decimals`."""
+        """Return the words of a report: `rounded to 2 decimals`."""
         noun = "significant digit" if self.is_significant else "decimal"
         preposition = "after" if self.mode == CUT else "to"
         return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
 
     @property
     def coarsest(self) -> float:
-        """The coarsest unit of numbers below 10."""
         return 10.0 ** (int(self.is_significant) - self.count)
 
     @property
-    def finer(self) -> Rounding:
-        """This rounding with one digit more."""
+    def finer(self) -> RoundingRule:
         return replace(self, count=self.count + 1)
 
     def writes(self, unit: Array) -> bool:
         """Return True if numbers with these units in the last place may have been rounded so."""
         return self.is_significant or bool((unit == 10.0**-self.count).all())
 
-    def of_mode(self, mode: str) -> Rounding:
-        """Return the same with another mode."""
+    def of_mode(self, mode: str) -> RoundingRule:
         return replace(self, mode=mode)
 
     def __call__(self, numbers: Array) -> Array:
@@ -75,14 +72,14 @@ class Rounding(Record):
         return np.where(np.isfinite(found), found, numbers)
 
     def ties(self, numbers: Array) -> Array:
-        """Return which numbers lie in the middle between two, so that a half is rounded."""
+        """Return which numbers are in the middle between two rounded ones."""
         units, _ = self._units(numbers)
         with np.errstate(invalid="ignore"):  # ∞ − ∞
             found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
         return found
 
     def _units(self, numbers: Array) -> tuple[Array, Array]:
-        """Return the size of numbers in units of the last digit that is kept, and 1 in units."""
+        """Return the sizes of numbers in units of the last kept digit, and 1 in these units."""
         size = np.abs(numbers)
         with np.errstate(all="ignore"):
             lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
@@ -108,7 +105,7 @@ class Rounding(Record):
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def either(self, found: Values) -> Interval:
-        """Return rounded intervals; a half may be rounded up or down, as floats have it."""
+        """Return rounded intervals, of halves both up and down, as floats may have it."""
         ends = interval(found)
         made = []
         for end in (ends.low, ends.high):
@@ -134,14 +131,14 @@ def _printed(number: float, power: float) -> float:
     return round(Decimal(abs(number)).scaleb(round(log10(power))))
 
 
-def with_sum(shares: Array, along: int, total: Array | float, rounding: Rounding) -> Array:
-    """Return shares rounded, of which the largest of each line takes what the sum is short of.
+def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
+    """Return rounded shares, of which the largest of each line is adjusted so that they have a sum.
 
     Args:
         shares: the shares with every digit.
         along: the axis of a line.
-        total: what the lines sum to: 1, or 0 where everything is blocked.
-        rounding: how the shares are rounded; the largest is written with the same digits.
+        total: the sum of each line: 1, or 0 where everything is blocked.
+        rounding: the rounding; the largest share is written with the same digits.
     """
     largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
     missing = total - found.sum(axis=along, keepdims=True)
