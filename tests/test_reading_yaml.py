@@ -15,10 +15,11 @@ from hypothesis import strategies as st
 import attncli
 from attncli.errors import InputError, KeyPath, Place, refuse
 from attncli.files.document import Chunk, Document
+from attncli.files.plain_yaml import mapping
 from attncli.files.read import read_bytes
 from attncli.files.yaml_places import locate as yaml_locate
 from attncli.files.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
-from tests.conftest import Attn
+from tests.conftest import SAMPLE_FILES, Attn
 
 QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
 
@@ -575,3 +576,74 @@ def test_rows_of_numbers_without_a_bar_stay_rows(tmp_path: Path) -> None:
 @pytest.mark.parametrize("word", ["true", "null", "NaN", "-Infinity", "1E400", "-0", "0.50", "1/2"])
 def test_words_of_json_stay_what_was_written(word: str) -> None:
     assert values(f"X: [[{word}, 1], [2, {word}]]\n") == {"X": [[word, "1"], ["2", word]]}
+
+
+WORDS_IN_LISTS = st.sampled_from(
+    [
+        "1",
+        "-0.5",
+        "1/3",
+        "sqrt(2)",
+        "~",
+        "I",
+        "am",
+        "1e3",
+        "2*pi",
+        "(1+2)/3",
+        "-",
+        "+1",
+        "null",
+        "a.b",
+        "--5",
+        "1 2",
+        ".5",
+        "%",
+        "*a",
+        "[",
+        "]",
+        ", ",
+        ",",
+        "",
+        '"x"',
+        "\n    ",
+        " ",
+        "5%",
+        "_",
+        "?",
+    ]
+)
+VALUES = st.one_of(
+    st.lists(WORDS_IN_LISTS, max_size=12).map(lambda words: "[" + ", ".join(words) + "]"),
+    st.lists(WORDS_IN_LISTS, max_size=12).map(lambda words: "[[" + ",".join(words) + "]]"),
+    st.lists(WORDS_IN_LISTS, max_size=6).map("".join),
+    st.text(st.characters(codec="utf-8"), max_size=12),
+    st.text(st.characters(codec="utf-8"), max_size=12).map(lambda text: f'"{text}"'),
+    st.sampled_from(["dot", "null", "~", "1/sqrt(d_k)", "scaled_dot ", "2", "no", "a: b", "a #b"]),
+)
+KEY_WORDS = st.sampled_from(["X", "W_q", "score.W", "title", "X ", "x y", "1", "-a", "", "é"])
+ENTRIES = st.tuples(KEY_WORDS, st.sampled_from([": ", ":", ":  ", ":\n  "]), VALUES)
+
+
+@settings(QUICK, max_examples=600)
+@given(st.lists(ENTRIES, max_size=4), st.sampled_from(["", "---\n", "# c\n", "\n", "--- \n\n"]))
+def test_what_is_read_without_a_parser_is_what_the_parser_reads(
+    entries: list[tuple[str, str, str]], start: str
+) -> None:
+    text = start + "".join(f"{key}{colon}{value}\n" for key, colon, value in entries)
+    plain = mapping(text)
+    if plain is not None:
+        (parsed,), error = documents_until(Chunk("f", text))
+        assert error is None
+        assert plain == parsed
+
+
+def test_most_files_need_no_parser() -> None:
+    """The comparison above is not one of nothing with nothing."""
+    texts = (path.read_text() for path in SAMPLE_FILES if path.suffix == ".yaml")
+    assert sum(mapping(text) is not None for text in texts) >= 6
+
+
+def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
+    text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
+    assert mapping(text) is None
+    assert mapping("X: [1" + " " * 200_000 + "2]\n") is None

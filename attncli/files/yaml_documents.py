@@ -16,9 +16,14 @@ from attncli.text.escapes import lines_of, visible
 def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text.
 
-    JSON is tried first, as it is read much faster.
+    Plain lines and JSON are tried first, as they are read much faster.
     """
+    from attncli.files import plain_yaml
+
     text = chunk.text
+    if (plain := plain_yaml.mapping(text)) is not None:
+        yield from _of_value(plain, chunk.name, folder, partial(_locate_yaml, chunk, 0))
+        return
     if text.lstrip()[:1] in ("{", "["):
         from attncli.files import json_text
 
