@@ -2,7 +2,8 @@
 
 Most files have only lines such as `score: dot`, `tokens: [I, am]` and `X: [[1, 0], [0, 1]]`.
 Checking 300 of them takes less than half the time that it takes with the parser
-(`benchmarks/checking.py`). All other documents, and all errors, are left to `yaml_text`; both give the same values.
+(`benchmarks/checking.py`). All other documents, and all errors, are left to `yaml_text`; both give
+the same values.
 """
 
 from __future__ import annotations
