@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Mapping
+from functools import lru_cache
 
 from attncli.arithmetic.operators import OPERATORS
 from attncli.notation import tree
@@ -73,6 +74,7 @@ def number(text: str) -> float:
     return NumberAsWritten(evaluate(formula), formula)
 
 
+@lru_cache(maxsize=16384)  # a class writes the same numbers: a quarter of benchmarks/checking.py
 def decimal_of(text: str) -> tuple[float, float] | None:
     """Return the value of a decimal number and one unit in its last place; None for other texts.
 
