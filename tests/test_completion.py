@@ -206,6 +206,8 @@ def with_program(name: str, folder: Path) -> dict[str, str]:
 @pytest.mark.parametrize("name", ["bash", "zsh"])
 def test_a_shell_completes_what_is_typed(name: str, folder: Path) -> None:
     log = folder / "log"
+    for word in ("compute", "weights"):  # which no candidate becomes
+        (folder / word).mkdir()
     with shell(name, folder) as terminal:
         for typed, arguments in TYPED.items():
             for piece in typed.split("{TAB}")[:-1]:

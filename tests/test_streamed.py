@@ -235,6 +235,29 @@ def test_weights_alone_are_those_of_the_plain_lines(small: Any) -> None:
     assert min(tried[name] for name in ("softmax", "hardmax")) > 0
 
 
+def test_scores_alone_are_those_of_the_plain_lines_without_the_steps_after_them(small: Any) -> None:
+    tried: Counter[str] = Counter()
+    for seed in range(100):
+        keys = Maker(seed).problem()
+        plain = outcome(keys, None)
+        small(5, 9)
+        if isinstance(plain, str):
+            continue
+        for name in ("scores", "scaled", "capped", "biased", "masked"):
+            if name not in plain:
+                continue
+            found = attncli.compute(attncli.Problem(**keys), only=(name,), alone=True)
+            one, other = found[name], plain[name]
+            assert (one.formula, one.axes, one.labels) == (other.formula, other.axes, other.labels)
+            assert sorted(found.warnings) == sorted(plain.warnings)
+            assert np.array_equal(one.array, other.array)
+            if "streamed" in found.path:
+                tried[name] += 1
+                assert not {"exp", "weights"} & set(found.steps)
+                assert name != "scores" or "scaled" not in found
+    assert min(tried[name] for name in ("scores", "scaled", "capped", "biased", "masked")) > 0
+
+
 @pytest.mark.parametrize("seed", range(PROBLEMS, PROBLEMS + 40))
 def test_streamed_is_the_plain_loops_of_an_oracle(seed: int, small: Any) -> None:
     keys = Maker(seed).problem(has_columns=False) | {"normalize": {"name": "softmax"}}

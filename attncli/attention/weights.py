@@ -54,13 +54,15 @@ def score(
     rules: Rules,
     suffix: str = "",
     trailing: tuple[str, ...] = (),
+    kept: int | None = None,
 ) -> Step:
     """Record `scores` of q (…, n, d_q) and k (…, m, d_k), and the hidden layer if there is one.
 
-    `trailing` names the axes of the scores where they are not the queries' and keys' rows. A zero
-    vector is an InputError with the cosine.
+    `trailing` names the axes of the scores where they are not the queries' and keys' rows; `kept`
+    is the number of steps of n × m numbers that will be recorded, by default all up to the weights.
+    A zero vector is an InputError with the cosine.
     """
-    _check_room(tape, q, k, rules)
+    _check_room(tape, q, k, steps_of_scores(rules) if kept is None else kept)
     operation = score_operation(tape, q, k, rules, suffix)
     return tape.record(f"scores{suffix}", operation, trailing, symbol="S")
 
@@ -75,14 +77,14 @@ def score_operation(
     return row.build(tape, q, k, parameters, suffix)
 
 
-def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
-    """Raise an InputError if the steps of n × m numbers would not fit into memory."""
+def _check_room(tape: Tape, q: Expression, k: Expression, steps: int) -> None:
+    """Raise an InputError if so many steps of n × m numbers would not fit into memory."""
     queries, keys = array_of(q), array_of(k)
     if queries.size * keys.size < FEW_PRODUCTS:
         return
     lead = np.broadcast_shapes(queries.shape[:2], keys.shape[:2])
     n, m = queries.shape[-2], keys.shape[-2]
-    size = lead[0] * lead[1] * n * m * steps_of_scores(rules) * queries.itemsize
+    size = lead[0] * lead[1] * n * m * steps * queries.itemsize
     if size < ALWAYS_FREE or size <= (room := free_memory()):
         return
     times = f"{lead[0] * lead[1]:,} × " if max(lead) > 1 else ""
@@ -93,9 +95,13 @@ def _check_room(tape: Tape, q: Expression, k: Expression, rules: Rules) -> None:
 
 def steps_of_scores(rules: Rules) -> int:
     """Return the largest number of steps with n × m numbers, from the scores to the weights."""
-    adjusted = rules.scale, rules.softcap, rules.bias is not None, rules.mask
     normalized = {"none": 0, "softmax": 2}.get(rules.normalize.name, 1)
-    return 1 + sum(map(bool, adjusted)) + normalized
+    return 1 + adjustments(rules) + normalized
+
+
+def adjustments(rules: Rules) -> int:
+    """Return the largest number of steps between the scores and what is normalised."""
+    return sum(map(bool, (rules.scale, rules.softcap, rules.bias is not None, rules.mask)))
 
 
 ALWAYS_FREE = 2**28

@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.attention.heads import RepeatHeads
 from attncli.attention.masks import is_kept
 from attncli.attention.normalizers import tell_of_shift
 from attncli.attention.scores import SCORES
-from attncli.attention.weights import Rules, score, score_operation, tell_of_blocked, weights_of
+from attncli.attention.weights import (
+    Rules,
+    adjust,
+    adjustments,
+    score,
+    score_operation,
+    tell_of_blocked,
+    weights_of,
+)
 from attncli.errors import fail
 from attncli.notation.tree import Formula, Listed, Phrase, Words
 from attncli.records import replace
@@ -28,6 +37,9 @@ if TYPE_CHECKING:
 MANY_SCORES = 2**18
 """Number of scores from which tiles are used: 2 MiB for each step in double precision."""
 
+ADJUSTED = {"scaled", "capped", "biased", "masked"}
+"""The steps from the scores to what is normalised."""
+
 TILED = {"Q", "K", "V", "weights", "context", "concat", "output", "attentional"}
 """The steps that can be read where the n × m steps, but for the weights, are not kept."""
 
@@ -37,7 +49,11 @@ MASK_ROWS = 256
 
 def is_tiled(tape: Tape, q: Step, k: Step, rules: Rules) -> bool:
     """Return whether scores are so many that tiles are used, and every wanted step allows it."""
-    if tape.wanted is None or not tape.wanted <= TILED or tape.settle is not None:
+    if (
+        tape.wanted is None
+        or not tape.wanted <= {*TILED, "scores", *ADJUSTED}
+        or tape.settle is not None
+    ):
         return False
     if rules.normalize.axis != "keys":  # over the queries, each weight depends on all of them
         return False
@@ -77,7 +93,7 @@ class Tiled(Operation):
 def attend(
     tape: Tape, q: Step, k: Step, v: Step, rules: Rules, name: str, symbol: str = "Z"
 ) -> Step:
-    """Record the weighted values as the step `name`, and `weights` if they are wanted.
+    """Record the weighted values as the step `name`, and what is wanted of scores and weights.
 
     Args:
         tape: also takes the warnings.
@@ -93,6 +109,7 @@ def attend(
     """
     from attncli.tiles.tile_loop import TileLoop, tiling_of  # few problems are so large
 
+    _record_scores(tape, q, k, rules)
     queries, keys, scores_of, depth = _scoring(tape, q, k, rules)
     bias = () if rules.bias is None else (rules.bias,)
     dtype = np.result_type(queries, keys, v.array, *bias)
@@ -126,6 +143,19 @@ def attend(
     formula = Listed((attention, *others, Words("some queries at a time")))
     made = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
     return tape.record(name, made, symbol=symbol, array=found.output)
+
+
+def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
+    """Record the scores if they are wanted, or are the operand of an adjusted step that is."""
+    wanted = tape.wanted or frozenset()
+    if not wanted & {"scores", *ADJUSTED}:
+        return
+    times = q.array.shape[1] // k.array.shape[1]
+    is_adjusted = bool(wanted & ADJUSTED)
+    kept = 1 + is_adjusted * adjustments(rules) + ("weights" in wanted)
+    scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules, kept=kept)
+    if is_adjusted:
+        adjust(tape, scores, rules)
 
 
 def _can_be_summed(v: Array, rules: Rules) -> bool:
