@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 import attncli
+from attncli.checking import reference
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import Selection
 from tests.conftest import SAMPLES, Attn
@@ -305,3 +306,26 @@ def assert_judged_or_refused(attn: Attn, problem: Path, path: Path, data: bytes)
         )
         assert all(len(line) < 1000 for line in lines), (max(lines, key=len)[:300], shown)
         assert "\x1b" not in result.err + result.out
+
+
+@pytest.mark.parametrize("odd", ["0.1*e^2", "1.0e^10", "-1.heads: 00", "0.5e5."])
+def test_a_number_with_a_point_and_an_e_may_be_an_expression_or_nothing(odd: str) -> None:
+    problem = attncli.load(SAMPLES / "i_am_good.yaml")
+    rows = [[odd, "0.10", "0.3"], ["0.4", "0.5", "0.6"], ["0.1", "0.2", "0.3"]]
+    assert attncli.check(problem, {"exp": rows}).verdict == "wrong"
+
+
+def test_one_key_judges_any_number_of_submissions_as_a_key_of_their_own(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What a key keeps is bounded, and changes nothing in a report."""
+    monkeypatch.setattr(reference, "MAX_KEPT_RESULTS", 20)
+    problem = attncli.load(SAMPLES / "heads_cut.yaml")
+    key, numbers = attncli.AnswerKey(problem), random.Random(5)
+    output = key.trace.output
+    for _ in range(25):
+        digits, factor = numbers.randint(1, 4), 1 + numbers.choice([0, 0.004, -0.02])
+        answers = {"output": [[f"{x * factor:.{digits}f}" for x in row] for row in output]}
+        ours, alone = key.check(answers), attncli.check(problem, answers)
+        assert attncli.render(ours, "json") == attncli.render(alone, "json")
+        assert len(key._reference._kept) <= 20

@@ -562,3 +562,20 @@ def test_no_public_function_takes_or_gives_just_anything() -> None:
     ]
     assert len(functions) > 30
     assert loose == []
+
+
+def test_numbers_of_numpy_and_plain_ones_have_reports_of_their_own() -> None:
+    problem = attncli.Problem(X=[[1, 3, 2], [1, 1, 3], [1, 2, 1]], score="dot")
+    written = attncli.compute(problem)["weights"].value.round(2).tolist()
+    arrays = [[np.float64(number) for number in row] for row in written]
+    key = attncli.AnswerKey(problem)
+    found = [key.check({"weights": one}).steps["weights"] for one in (written, arrays, written)]
+    given = [one.written.dtype for one in found if isinstance(one, attncli.Given)]
+    assert given == ["", "float64", ""]
+
+
+@pytest.mark.parametrize("shown", [None, 3, attncli.Problem(X=[[1]]), [attncli.Problem(X=[[1]])]])
+@pytest.mark.parametrize("form", ["table", "json", "html"])
+def test_render_tells_what_it_takes(shown: Any, form: str) -> None:
+    with pytest.raises(attncli.InputError, match=r"nothing to render in a .*\n  render a trace"):
+        attncli.render(shown, form)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 import warnings
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,7 @@ from attncli.checking.judged import Given, Misshapen
 from attncli.notation.last_place import numbers_of
 from attncli.rendering.formats import FORMATS
 from attncli.rendering.selection import ReportSelection
-from tests.conftest import Attn
+from tests.conftest import SAMPLES, Attn
 
 PLAIN = "{X: [[1, 3, 2], [1, 1, 3], [1, 2, 1]], score: dot}"
 SCORES = [[14, 10, 9], [10, 11, 6], [9, 6, 6]]
@@ -435,3 +436,12 @@ def test_a_title_of_a_problem_is_still_an_unknown_key(attn: Attn, tmp_path: Path
     table = tmp_path / "p.csv"
     table.write_text("Homework 3\nX\n1,0\n0,1\n")
     assert "unknown key Homework 3" in attn("compute", table).err
+
+
+@pytest.mark.parametrize("kind", ["bmatrix", "array", "tabular"])
+def test_beginnings_of_matrices_alone_take_no_time(kind: str, attn: Attn, tmp_path: Path) -> None:
+    (tmp_path / "a.tex").write_text(f"\\begin{{{kind}}}" * 20_000)
+    start = time.process_time()
+    result = attn("check", SAMPLES / "i_am_good.yaml", tmp_path / "a.tex")
+    assert result.status == 2
+    assert time.process_time() - start < 5

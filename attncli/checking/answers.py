@@ -160,7 +160,7 @@ def _keyed_matrix(
         labels = {(): beside}
     if len(labels) > 1:  # each matrix of a stack has its own
         labels.pop((), None)
-    dtype = _dtype_of(raw)
+    dtype = dtype_of(raw)
     if is_rounded(texts.flat, dtype):
         dtype = ""
     return KeyedMatrix(word, at, texts, labels_of_cells(texts.shape, labels), dtype, is_transposed)
@@ -173,7 +173,8 @@ def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
     )
 
 
-def _dtype_of(raw: Any) -> str:
+def dtype_of(raw: Any) -> str:
+    """Return the type of the first number of a matrix, "" where it is a plain number or text."""
     while isinstance(raw, list | tuple) and raw:
         raw = raw[0]
     return str(getattr(raw, "dtype", "")).rpartition(".")[2]  # torch.float32

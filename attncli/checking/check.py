@@ -11,7 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
-from attncli.checking.answers import read_submission
+from attncli.checking.answers import dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.findings import Finding
 from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
@@ -222,7 +222,7 @@ class AnswerKey:
         if said and not any(isinstance(one, Misshapen) for one in report.steps.values()):
             self._reports[said] = report  # the last one that was asked for
             if len(self._reports) > MAX_KEPT_REPORTS:
-                del self._reports[next(iter(self._reports))]
+                self._reports.pop(next(iter([*self._reports])), None)  # a thread may have done so
         return replace(report, name=sheet.name, strict=strict, comment=sheet.comment)
 
     def _judged(self, sheet: Submission) -> Report:
@@ -275,8 +275,9 @@ def _contents(sheet: Submission) -> str:
     make no difference.
     """
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
+    types = [dtype_of(raw) for raw in answers.values()]  # json writes np.float64 as it does floats
     try:
-        return json.dumps([answers, sheet.labels, sheet.ragged])
+        return json.dumps([answers, types, sheet.labels, sheet.ragged])
     except (TypeError, ValueError, RecursionError):
         return ""
 

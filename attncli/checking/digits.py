@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from functools import lru_cache
@@ -15,6 +16,9 @@ from attncli.notation.last_place import significant
 
 MIN_FOR_RULE = 3
 """Minimum count of written numbers whose common number of digits is a rule."""
+
+POWER = re.compile(r"[-+]?[0-9]{1,4}")
+"""The power of ten at the end of a decimal number, after the letter e."""
 
 MAX_OWN = 2
 """Maximum number of roundings that a submission is assumed to use, the most common first."""
@@ -61,9 +65,12 @@ def are_decimals(unit: Array) -> Array:
 
 @lru_cache(maxsize=16384)  # as for `decimal_of`
 def _digits_of(text: str) -> tuple[int, int]:
-    """Return the number of significant digits, and of decimals, of a number with a point."""
+    """Return the number of significant digits, and of decimals, of a number with a point.
+
+    Both are 0 of any other text, such as 0.1·e^2, which is exact, or what is no number.
+    """
     mantissa, _, power = text.lower().partition("e")
-    if "." not in mantissa:
+    if "." not in mantissa or (power and POWER.fullmatch(power) is None):
         return 0, 0
     return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
 

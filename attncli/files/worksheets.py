@@ -48,14 +48,19 @@ ARRAY = re.compile(
 ENTRY = rf"(?:{CELL}|n/a|idk|[-–—]|=[^\s,;]+)"
 """A number, or what a student writes in its place."""
 MATRIX = re.compile(
-    r"\\begin\s*\{(?P<kind>[a-zA-Z]*matrix|array|tabular)\*?\}.*?\\end\s*\{(?P=kind)\*?\}"
+    r"\\begin\s*\{(?P<kind>(?:[a-zA-Z]*(?=matrix))?(?P<group>matrix|array|tabular))\*?\}"
+    r"(?:[^\\]|\\(?!begin\s*\{[a-zA-Z]*(?P=group)))*?\\end\s*\{(?P=kind)\*?\}"
     r"|\[\s*(?=\[)(?:[^\[\]]|\[(?:[^\[\]]|\[[^\[\]]*\])*\])*\]"
     r"|(?:^[ \t]*\|[^\n]*\|[ \t\r]*(?:\n|\Z))+"
     rf"|(?:^[ \t]*{ENTRY}(?:[ \t,;]+{ENTRY})*[ \t\r]*(?:\n(?:[ \t\r]*\n)?|\Z)){{2,}}"
     rf"|^[ \t]*{SEVERAL}[ \t\r]*$",
     re.DOTALL | re.MULTILINE,
 )
-"""A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers."""
+"""A matrix of LaTeX, as NumPy prints it, as a table of Markdown, or as rows of numbers.
+
+The search for the end of a matrix stops at the next one that begins: else a file of beginnings
+alone would take time that grows with the square of its size.
+"""
 ASSIGNED = re.compile(r"([^=]*?)[\s&:]*(?:=.*)?[=:][\s$]*(?:[\w.]+\(|\\left\s*[\[(|.])?\s*")
 """The text before a matrix on its line: a name, and the start of what encloses the matrix."""
 JOINED = re.compile(

@@ -154,7 +154,7 @@ def render(
         solution: whether results for Gradescope tell the right numbers.
 
     Raises:
-        InputError: for a format that is not there, or is no text.
+        InputError: for a format that is not there, or is no text; for anything else to show.
 
     >>> import attncli
     >>> trace = attncli.compute(attncli.Problem(X=[[1, 0], [0, 1]], score="dot"))
@@ -167,6 +167,10 @@ def render(
     from attncli.checking.check import Report
 
     several = [*shown] if isinstance(shown, Sequence) else [shown]
+    for one in several:
+        if not hasattr(one, "trace") and not hasattr(one, "steps") and not hasattr(one, "error"):
+            hint = "render a trace: render(compute(problem)); or a report: render(check(problem))"
+            raise fail(f"there is nothing to render in a {type(one).__name__}", hint=hint)
     reports = [one for one in several if isinstance(one, Report)]
     kind: Kind = "reports" if reports else "traces"
     row = FORMATS[format_named(format, kind, binary=False)]
