@@ -1,4 +1,9 @@
-"""When a written number agrees with an expected number or interval."""
+"""When a written number agrees with an expected one, and every threshold of judging.
+
+Each threshold has its unit and its reason: *derived* follows from arithmetic; *measured* was set by
+the survey that is named, and moves only with it; *chosen* is a convention that a teacher would
+accept.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +13,97 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.thresholds import (
-    FLOAT_ERROR,
-    FLOAT_ERROR_OF_EXACT,
-    LARGEST_TERM,
-    MAX_WIDTH,
-    NEAR_ZERO,
-    ROUNDED,
-    SMALLEST_TERM,
-)
 from attncli.tape.replay import Values
+
+# ---- when a written number agrees with another
+
+ROUNDED = 0.5
+"""Maximum error, in units in the last place, of a number that was rounded. Derived."""
+
+CUT_OFF = 1.0
+"""Maximum error, in units in the last place, of a number that was cut off. Derived."""
+
+FLOAT_ERROR = 1e-9
+"""Relative error granted to calculations in 64-bit floats, theirs and ours. Chosen, far above the
+bound (terms · 2⁻⁵³) of any calculation that is checked."""
+
+SHORT_FLOAT_ERRORS = {"float16": 2e-3, "float32": 1e-6}
+"""Relative error of a step worked out in shorter floats: some units in the last place. Derived."""
+
+SMALLEST_FLOATS = {"float16": 6e-8, "float32": 1e-45}
+"""Smallest number that a shorter float holds: anything smaller may have become 0. Derived."""
+
+FLOAT_ERROR_OF_EXACT = 1e-12
+"""Relative error by which a number is told from a whole one: tanh 14 is not 1, and is 0.9999 cut
+off. Chosen."""
+
+NEAR_ZERO = 1e-3
+"""Error granted to any number of a matrix, relative to `FLOAT_ERROR` of its largest: a sum whose
+terms cancel misses 0 by a share of its terms, not of 0. Chosen."""
+
+SMALLEST_TERM, LARGEST_TERM = 1e-2, 1.0
+"""Bounds of the largest number in `NEAR_ZERO`: all terms of a matrix may cancel, and beside e^60
+another number is not the less wrong. Chosen."""
+
+# ---- what written digits mean
+
+FINE_UNIT = 0.01
+"""A last digit of this unit, or of a finer one, is never taken for a filler zero. Chosen."""
+
+COARSEST_SHARE = 1 / 8
+"""Maximum unit in the last place, relative to the largest number of a step, for which an error of
+one unit is tolerated: with a coarser one, nearly any number would be one unit off. Chosen."""
+
+COARSEST_UNIT = 0.011
+"""Unit that is never too coarse, in steps of small numbers: two decimals. Chosen."""
+
+# ---- intervals
+
+MAX_WIDTH = 2 / 3
+"""Maximum width of an interval, relative to the step's largest number, that counts as evidence: a
+wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
+
+MAX_FINER = 5.0
+"""Maximum error, in units in the last place, explained by hidden steps that were rounded one digit
+finer than the submission. Above it such an interval explains too much. Chosen; it is the bound from
+which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
+
+# ---- rounding schedules
+
+PLAUSIBLE_UNITS = 10.0
+"""Errors up to this size, in units in the last place, are explained by any schedule that fits;
+larger ones need evidence, see `MAX_CHANCE`. Measured by benchmarks/roundings.py: at 5, honest
+numbers of the submission's own digits were refused."""
+
+MAX_CHANCE = 0.05
+"""Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
+by benchmarks/one_wrong_cell.py: none over 10 units may pass."""
+
+MAX_HALVES = 0.1
+"""Maximum width of what halves rounded either way make of a number, relative to the step's largest
+number. Chosen: a choice, such as that of hardmax, makes it as wide as the step."""
+
+MIN_GIVEN, MIN_SHARE_GIVEN = 3, 3 / 4
+"""Minimum count, and share, of the numbers that are off which a schedule must give if it does not
+give all: the others are slips beside it. Chosen."""
+
+MAX_TRIED_NUMBERS = 3_000_000
+"""Maximum number of cells that all schedules together are tried on for one step. It bounds time
+(about 0.1 s) and memory; homework needs a twentieth. Chosen."""
+
+# ---- what explains a wrong step
+
+MAX_COINCIDENCE = 0.01
+"""Maximum number of steps, wrong for no reason, that would show an explanation by chance, for one
+without a "perhaps". Chosen; tests/test_naming.py counts such claims about random numbers."""
+
+MAX_HAND_DECIMALS = 6
+"""Maximum number of decimals of a number that was worked by hand. Chosen."""
+
+NEARLY_ONE = 1.02
+"""Minimum common factor of all numbers that is called one. Chosen: a smaller one comes of something
+small that was done to every number."""
+
 
 Unit: TypeAlias = Array | float
 """One unit in the last place of each written number; 0 for what is exact."""

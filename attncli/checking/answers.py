@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.checking.cell_positions import KeyedMatrix, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
-from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrix_texts import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words

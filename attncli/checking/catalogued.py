@@ -13,15 +13,13 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
-from attncli.checking.agreement import agrees
+from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.answers import Written
-from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import Hypothesis, WrongStep
-from attncli.checking.judged import CORRECT
+from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.mistakes.mistake import Mistake, Valued, Words
-from attncli.checking.thresholds import CUT_OFF
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.operations import Transposed

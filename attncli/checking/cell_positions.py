@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.checking.agreement import FLOAT_ERROR
 from attncli.checking.names import At
-from attncli.checking.thresholds import FLOAT_ERROR
 from attncli.errors import InputError, KeyPath, fail
 from attncli.notation.last_place import numbers_of
 from attncli.notation.written import BLANK_CELLS

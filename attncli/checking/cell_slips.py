@@ -10,8 +10,8 @@ from math import prod
 
 import numpy as np
 
-from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import Hypothesis, WrongStep
+from attncli.checking.judged import Finding
 
 POWERS_OF_TEN = (1, -1, 2, -2, 3, -3)
 """Places by which a decimal point may be moved. Chosen."""

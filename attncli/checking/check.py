@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Collection, Iterator, Mapping
 from functools import cached_property, partial
 
 import numpy as np
@@ -13,11 +13,9 @@ from attncli.checking import judged as status
 from attncli.checking.agreement import agrees
 from attncli.checking.answers import dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
-from attncli.checking.findings import Finding
-from attncli.checking.judged import STATUSES, Compared, Given, Judged, Misshapen
-from attncli.checking.names import At, named_steps
+from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
+from attncli.checking.names import At, answered_by, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
-from attncli.checking.requested_steps import answered_by, behind, mask_of, with_step_names
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
 from attncli.errors import fail, located
@@ -27,6 +25,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.problem.marking import Marking
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
+from attncli.tape.walk import sources
 from attncli.text.notebook import Shown
 
 MAX_KEPT_REPORTS = 64
@@ -254,6 +253,31 @@ class AnswerKey:
             cells={name: at for name, (_, at) in self._meant.items()},
             skipped=reading.skipped,
         )
+
+
+def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
+    """Yield the given steps from whose numbers the steps with some names follow.
+
+    Of these steps the wrong ones count even if they are not asked for; else whatever follows from a
+    mistake would pass. A step that is right by itself hides those before it.
+    """
+    seen: set[str] = set()
+    todo = [steps[name].step for name in names]
+    while todo:
+        for source in sources(todo.pop()):
+            judged = steps.get(source.name)
+            if judged is None or source.name in seen:
+                continue
+            seen.add(source.name)
+            yield source.name
+            if not _is_right(judged):
+                todo.append(judged.step)
+
+
+def _is_right(judged: Judged) -> bool:
+    """Return True if all numbers of a step were given, and are right without earlier ones."""
+    codes = (status.MISSING, status.FOLLOWS, status.WRONG)
+    return not isinstance(judged, Misshapen) and not any(map(judged.has, codes))
 
 
 def _codes(judged: Judged) -> Array:

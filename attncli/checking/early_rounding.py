@@ -14,27 +14,23 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
+from attncli.checking import agreement
 from attncli.checking.agreement import float_error, is_informative, largest
-from attncli.checking.constants import Constant, any_of, constants_of, with_constants
-from attncli.checking.digits import are_decimals
-from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.readings import common_readings, readings, result_of
-from attncli.checking.rounding_rules import CUT, RoundingRule, with_sum
-from attncli.checking.schedules import Schedule, Schedules, long_inputs, schedules_of
-from attncli.checking.thresholds import (
-    CUT_OFF,
-    MAX_CHANCE,
-    MAX_FINER,
-    MAX_HALVES,
-    MAX_TRIED_NUMBERS,
-    MIN_GIVEN,
-    MIN_SHARE_GIVEN,
-    PLAUSIBLE_UNITS,
-    ROUNDED,
+from attncli.checking.reference import axis_of_shares
+from attncli.checking.rounding_rules import CUT, RoundingRule, are_decimals, with_sum
+from attncli.checking.schedules import (
+    Constant,
+    Schedule,
+    Schedules,
+    any_of,
+    constants_of,
+    long_inputs,
+    schedules_of,
+    with_constants,
 )
-from attncli.checking.trial import Trial
+from attncli.checking.trial import Trial, common_readings, readings, result_of
 from attncli.records import Record
 from attncli.tape.step import Step
 
@@ -92,7 +88,9 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
         (reading, part)
         for reading in common_readings(operands, step)
         for schedules in _schedules(operands, step, reading.worked)
-        for part in schedules.chunks(MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1)
+        for part in schedules.chunks(
+            agreement.MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1
+        )
     )
     for index, (reading, part) in enumerate(every):
         make = partial(Trial, operands, part, step, reading)
@@ -135,7 +133,7 @@ def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     for rounding in operands.roundings:
         found = bounded(operands.replay(operands.written, rounding.either).result(step))
-        is_narrow = found.high - found.low <= MAX_HALVES * largest(step.array)
+        is_narrow = found.high - found.low <= agreement.MAX_HALVES * largest(step.array)
         if (given.agrees(found) & is_narrow | given.written.missing).all():
             middle = np.clip(given.written.values, found.low, found.high)
             words = f"the steps that are not shown {rounding}"
@@ -147,12 +145,12 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     step = given.step
     if operands.are_floats or not operands.hidden_before(step) or not operands.roundings:
         return
-    near = given.agrees(operands.written.result(step), MAX_FINER)
-    near |= given.agrees(interval(operands.meant.result(step)), MAX_FINER)
+    near = given.agrees(operands.written.result(step), agreement.MAX_FINER)
+    near |= given.agrees(interval(operands.meant.result(step)), agreement.MAX_FINER)
     near &= given.codes == WRONG
     if not near.any():
         return
-    units = CUT_OFF if _may_cut(operands, given) else ROUNDED
+    units = agreement.CUT_OFF if _may_cut(operands, given) else agreement.ROUNDED
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
@@ -193,7 +191,7 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
     if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
         spare = given.unit * given.codes.shape[-1]
         found = Interval(found.low - spare, found.high + spare)
-    within = given.agrees(found, CUT_OFF)[_unexplained(given, WRONG)]
+    within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
 
 
@@ -236,7 +234,7 @@ def _likeliest(given: Given, fits: Array) -> list[int]:
 
 def _fewest(count: int) -> float:
     """Return how many of some numbers that are off a schedule must give."""
-    return min(count, max(MIN_GIVEN, MIN_SHARE_GIVEN * count))
+    return min(count, max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count))
 
 
 def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
@@ -271,7 +269,7 @@ def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: fl
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
         is_zero = values == 0
-        rounded = np.abs(over) <= ROUNDED * unit + more
+        rounded = np.abs(over) <= agreement.ROUNDED * unit + more
         low = np.where(is_zero, -unit, 0.0)
         cut = (over >= low - more) & (over < unit - more)
     return rounded | (cuts[:, None] & cut)
@@ -296,13 +294,17 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     with np.errstate(invalid="ignore"):
         apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
-    if not (gives & (nearest > PLAUSIBLE_UNITS)).any():
+    if not (gives & (nearest > agreement.PLAUSIBLE_UNITS)).any():
         return True
-    far = gives & (nearest > CUT_OFF)
+    far = gives & (nearest > agreement.CUT_OFF)
     near = gives & ~far
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)
     off = np.abs(results[:, far] - chosen[far])
     same &= (off <= 2 * (nearest * unit)[far]).all(axis=1)  # no farther off to the other side
-    same &= (off < ((nearest - CUT_OFF) * unit)[far]).any(axis=1)  # and rounded to be seen
+    same &= (off < ((nearest - agreement.CUT_OFF) * unit)[far]).any(
+        axis=1
+    )  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
-    return bool(np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(MAX_CHANCE))
+    return bool(
+        np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(agreement.MAX_CHANCE)
+    )

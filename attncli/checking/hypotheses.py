@@ -11,11 +11,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking.agreement import agrees
-from attncli.checking.findings import Finding
-from attncli.checking.judged import MISSING, WRONG, Compared
+from attncli.checking.agreement import MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
+from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
-from attncli.checking.thresholds import MAX_COINCIDENCE, MAX_HAND_DECIMALS
 from attncli.explaining.terms import Term
 from attncli.explaining.worked import Worked
 from attncli.records import Record, replace

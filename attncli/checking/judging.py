@@ -14,10 +14,10 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
+from attncli.checking import agreement
 from attncli.checking import judged as status
-from attncli.checking.agreement import agrees, exact_cells, is_informative, largest
+from attncli.checking.agreement import agrees, exact_cells, is_informative, is_within, largest
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import are_decimals, informative_units
 from attncli.checking.early_rounding import (
     Explanation,
     by_a_schedule,
@@ -25,18 +25,10 @@ from attncli.checking.early_rounding import (
     by_halves,
     by_shown_numbers,
 )
-from attncli.checking.joint_intervals import axis_of_shares
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
-from attncli.checking.reference import Reference
-from attncli.checking.thresholds import (
-    COARSEST_SHARE,
-    COARSEST_UNIT,
-    CUT_OFF,
-    FINE_UNIT,
-    FLOAT_ERROR,
-    ROUNDED,
-)
+from attncli.checking.reference import Reference, axis_of_shares
+from attncli.checking.rounding_rules import are_decimals, informative_units
 from attncli.records import replace
 from attncli.tape.replay import Replay, Values
 from attncli.tape.step import Step
@@ -84,10 +76,16 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share != FLOAT_ERROR or not self.reference.is_given(given):
+        if written.share != agreement.FLOAT_ERROR or not self._is_correct(given):
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
+
+    def _is_correct(self, given: Given) -> bool:
+        """Return True if all numbers of a step are correct; missing ones do not count."""
+        ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
+        inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
+        return bool(inside.all() or (inside | given.written.missing).all())
 
     def _compared(self, given: Given) -> Judged:
         """Return a step with each cell's status, that of the first hypothesis that explains it."""
@@ -130,7 +128,7 @@ class Judge:
         if asked and not written.dtype:
             finest = 10.0**-asked
             return np.where(unit > finest, finest, unit) if (unit > finest).any() else unit
-        if unit.max(initial=0.0) <= FINE_UNIT:
+        if unit.max(initial=0.0) <= agreement.FINE_UNIT:
             return unit
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
@@ -154,7 +152,7 @@ class Judge:
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
     """Yield the correct numbers, and those of other correct calculations."""
     step = given.step
-    is_short = given.written.share != FLOAT_ERROR
+    is_short = given.written.share != agreement.FLOAT_ERROR
     yield operands.right_in_floats(step) if is_short else step.array
     for other in operands.reference.others:
         yield other[step.name].array
@@ -191,18 +189,22 @@ def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
     forgiven = are_decimals(unit)
     if axis_of_shares(step) is not None:
         values = given.written.values
-        forgiven &= (given.written.unit <= COARSEST_SHARE) & (values >= 0) & (values <= 1)
+        forgiven &= (given.written.unit <= agreement.COARSEST_SHARE) & (values >= 0) & (values <= 1)
     else:
         most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = np.where(unit < 1, max(most, COARSEST_UNIT), COARSEST_SHARE * most)
+        coarsest = np.where(
+            unit < 1, max(most, agreement.COARSEST_UNIT), agreement.COARSEST_SHARE * most
+        )
         forgiven &= unit <= coarsest
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
-        found = _near(operands, given, numbers, CUT_OFF)
+        found = _near(operands, given, numbers, agreement.CUT_OFF)
         exact = exact_cells(numbers, unit, given.written.share)
         yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
 
 
-def _near(operands: Operands, given: Given, numbers: Values, units: float = ROUNDED) -> Explanation:
+def _near(
+    operands: Operands, given: Given, numbers: Values, units: float = agreement.ROUNDED
+) -> Explanation:
     """Return which wrong cells are within some units, or the tolerance, of some numbers."""
     found = given.agrees(numbers, units)
     ends = interval(numbers)

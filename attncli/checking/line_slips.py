@@ -15,12 +15,11 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
-from attncli.checking.agreement import float_error, is_exact
+from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
 from attncli.checking.cell_slips import short
-from attncli.checking.findings import Finding
 from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep
+from attncli.checking.judged import Finding
 from attncli.checking.mistakes.nodes import made_by
-from attncli.checking.thresholds import NEARLY_ONE, ROUNDED
 from attncli.explaining.terms import Leaf, Term
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.operations import Divide

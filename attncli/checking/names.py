@@ -1,18 +1,20 @@
-"""Keys of answers: the step, and its cells, that each key means."""
+"""Names of steps in answers and in markings: the step, and its cells, that each of them means."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable, Mapping
 from functools import lru_cache
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.errors import InputError, fail
-from attncli.mechanisms.named import with_named_steps
+from attncli.arithmetic.elements import Array
+from attncli.errors import Fault, InputError, KeyPath, collected, fail, refuse
+from attncli.mechanisms.named import equal_steps, with_named_steps
 from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import key_of, with_key
 from attncli.problem.keys import KEYS
+from attncli.problem.marking import Marking
 from attncli.records import replace
 from attncli.tape.find import find_cells, several_meant
 from attncli.tape.step import Step
@@ -118,3 +120,88 @@ def _input(name: str, word: str, trace: Trace) -> InputError:
         way_out = "write the step's name over its numbers, one of"
     message = f"{visible(name)} is an input of the problem, not a step"
     return fail(message, word, hint=f"{way_out} {', '.join(trace.steps)}")
+
+
+Meant: TypeAlias = dict[str, tuple[Step, At]]
+"""The step, and its cells (() for all), that each name in a marking means."""
+
+
+def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
+    """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
+
+    Some of a step's cells are named by the first word for them. Points count only for cells that
+    are asked for, where any are.
+
+    Raises:
+        InputError: for a word that means no step, and for points that a step, or the same cells,
+            are given twice; for all of them at once.
+    """
+    faults: list[Fault] = []
+    meant: Meant = {}
+    asked: list[str] = []
+    points: dict[str, float] = {}
+    known: dict[tuple[str, bytes], str] = {}
+    words: list[tuple[str, KeyPath, float | None]]
+    words = [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
+    words += [(word, ("points", word), value) for word, value in marking.points.items()]
+    for word, place, value in words:
+        path = ("marking", *place)
+        with collected(faults):
+            step, at = _cells_meant(word, trace, path)
+            mask = mask_of(step, [at]).tobytes()
+            name = known.setdefault((step.name, mask), visible(word)) if at else step.name
+            if name in points:
+                message = f"{visible(word)} is {name}, which has points twice"
+                raise fail(message, *path, hint="leave one of them out")
+            meant[name] = step, at
+            if value is None:
+                asked.append(name)
+            else:
+                points[name] = value
+    refuse(faults)
+    if asked:
+        same = equal_steps(trace)
+        base = {name: same.get(step.name, step.name) for name, (step, _) in meant.items()}
+        for name in list(points):
+            step, at = meant[name]
+            cells = [meant[other][1] for other in asked if base[other] == base[name]]
+            if not mask_of(step, cells)[at].all():
+                del points[name]
+    return replace(marking, ask=tuple(dict.fromkeys(asked)), points=points), meant
+
+
+def mask_of(step: Step, cells: Iterable[At]) -> Array:
+    """Return truth values, in the shape of a step on paper: the cells that any index names."""
+    mask = np.zeros(step.value.shape, bool)
+    for at in cells:
+        mask[at] = True
+    return mask
+
+
+def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
+    wide = with_named_steps(trace, named_steps((word,), trace))
+    try:
+        step, at, _ = find_answer(word, wide)
+    except InputError as error:
+        fault = error.faults[0]
+        is_told = fault.hint.startswith("did you mean") or ("[" in word and fault.hint)
+        hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
+        raise InputError(replace(fault, path=path, hint=hint)) from None
+    return step, at
+
+
+def answered_by(
+    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str]
+) -> str:
+    """Return the step whose numbers count for a wanted one: itself, or one that equals it.
+
+    Args:
+        name: the wanted step.
+        same: the steps that change nothing here, and the step that each equals.
+        given: the names of the steps that were given.
+        renamed: the step that was given under the name of another, such as scaled scores as
+            `scores`.
+    """
+    base = same.get(name, name)
+    group = [name, base, *(other for other, known in same.items() if known == base)]
+    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)

@@ -15,14 +15,12 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval, where
+from attncli.checking import agreement
 from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.digits import roundings_of
-from attncli.checking.joint_intervals import together
 from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
-from attncli.checking.reference import Reference
-from attncli.checking.rounding_rules import RoundingRule
-from attncli.checking.thresholds import CUT_OFF, FLOAT_ERROR, ROUNDED, SMALLEST_FLOATS
+from attncli.checking.reference import Reference, together
+from attncli.checking.rounding_rules import RoundingRule, roundings_of
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
@@ -65,8 +63,10 @@ class Operands:
         floats = [one for one in inexact if one.dtype]
         if 2 * len(floats) < len(inexact):
             floats = []
-        self._share = max((one.share for one in floats), default=FLOAT_ERROR)
-        self._smallest = max((SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0)
+        self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
+        self._smallest = max(
+            (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0
+        )
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
@@ -147,7 +147,7 @@ class Operands:
         """
 
         def around(source: Step) -> Interval:
-            written, more = self.written(source), CUT_OFF * self._given(source).unit
+            written, more = self.written(source), agreement.CUT_OFF * self._given(source).unit
             return hull(*self.numbers(source), written - more, written + more)
 
         every = (*roundings, *self.roundings)
@@ -165,7 +165,7 @@ class Operands:
     @property
     def are_floats(self) -> bool:
         """True if the submission holds numbers of a calculation in short floats."""
-        return self._share != FLOAT_ERROR
+        return self._share != agreement.FLOAT_ERROR
 
     @property
     def cuts(self) -> bool:
@@ -251,7 +251,7 @@ class Operands:
         numbers = wide_as((shown or self._values)(step), made)
         if is_kept:
             unit = wide_as(given.unit, made)
-            stays = stays | agrees(numbers, unit, made, self._share, CUT_OFF)
+            stays = stays | agrees(numbers, unit, made, self._share, agreement.CUT_OFF)
         return np.where(stays, made, numbers)
 
     # ---- what the numbers of a step were before rounding
@@ -269,7 +269,7 @@ class Operands:
         if not any(one.has(WRONG) for one in (*before, given)):
             return given.expected
         follows = bounded(self.meant.result(step))
-        half = np.where(self._is_unrounded(given), 0.0, ROUNDED * given.unit)
+        half = np.where(self._is_unrounded(given), 0.0, agreement.ROUNDED * given.unit)
         around = Interval(given.values - half, given.values + half)
         both = Interval(np.maximum(follows.low, around.low), np.minimum(follows.high, around.high))
         ends = interval(given.expected)
