@@ -158,10 +158,7 @@ def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
 
 
 def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers have no more digits than were written, so that none was rounded.
-
-    An interval is such a number if it has no width.
-    """
+    """Return which numbers have no more digits than were written, so that none was rounded."""
     ends = interval(numbers)
     with np.errstate(invalid="ignore"):  # both ends may be infinite
         known = ~(ends.high - ends.low > float_error(ends, share))
@@ -178,13 +175,11 @@ def is_exact(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> bool:
 
 
 def is_informative(found: Interval, most: float) -> Array:
-    """Return which intervals are narrow enough, beside the largest number, to be evidence."""
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         narrow: Array = (found.high - found.low <= MAX_WIDTH * most) | (found.high == found.low)
     return narrow
 
 
 def largest(array: Array) -> float:
-    """Return the size of the largest number of an array; an infinite one does not count."""
     size = np.abs(array)
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))

@@ -42,24 +42,14 @@ IN_A_STACK = re.compile(r"(\[\d+\])*")
 
 
 class Written(Record, eq=False):
-    """The numbers of one step as a student wrote them, in the layout of the step's array.
+    """The numbers of one step as a student wrote them, in the layout of the step's array."""
 
-    Attributes:
-        values: the numbers, nan where a cell is blank.
-        unit: one unit in the last place of each number; 0 for what is exact, such as 1/3.
-        texts: what was written; a percentage, or a number with a decimal comma, as a decimal.
-        share: relative error granted because a computer worked the numbers out.
-        dtype: float16, float32 or float64 where a computer worked the numbers out: they came as
-            such an array, or with the digits that a program prints of one; "" for handwork.
-        unreadable: the cells that hold something else than a number; None where there are none.
-    """
-
-    values: Array
-    unit: Array
-    texts: Array
-    share: float = FLOAT_ERROR
-    dtype: str = ""
-    unreadable: Array | None = None
+    values: Array  # nan where a cell is blank
+    unit: Array  # one unit in the last place; 0 for what is exact, such as 1/3
+    texts: Array  # a percentage, or a number with a decimal comma, as a decimal
+    share: float = FLOAT_ERROR  # relative error of a computer
+    dtype: str = ""  # float16, float32 or float64 of a computer; "" for handwork
+    unreadable: Array | None = None  # the cells that hold something else than a number
 
     @cached_property
     def blank(self) -> Array:
@@ -68,7 +58,6 @@ class Written(Record, eq=False):
 
     @cached_property
     def missing(self) -> Array:
-        """The cells that were left out."""
         return self.blank if self.unreadable is None else self.blank & ~self.unreadable
 
 
@@ -80,17 +69,11 @@ class ShapeMismatch(Record, eq=False):
     transposed: bool
 
     def numbers(self) -> tuple[Array, Array]:
-        """Return the numbers, nan for what is no decimal, and the units of their last digits."""
         return numbers_of(self.texts)[:2]
 
 
 class ReadSubmission(Record, eq=False):
-    """The matrices of a submission.
-
-    Attributes:
-        matrices: what was written, by the name of the step of the trace.
-        skipped: the keys that mean no step, or hold no numbers, each with a hint or "".
-    """
+    """The matrices of a submission."""
 
     matrices: dict[str, Written | ShapeMismatch]
     skipped: tuple[tuple[str, str], ...] = ()
@@ -181,7 +164,6 @@ def dtype_of(raw: Any) -> str:
 
 
 def _refuse_words(step: Step, matrix: KeyedMatrix) -> None:
-    """Raise an InputError for words instead of a matrix, or a lone number such as dk: 2."""
     texts = matrix.texts
     if not texts.size or matrix.at:
         return
@@ -214,7 +196,6 @@ def _hint(fault: Fault, raw: Any) -> str:
 def _of_one_computer(
     found: dict[str, Written | ShapeMismatch],
 ) -> dict[str, Written | ShapeMismatch]:
-    """Return small matrices as short floats, too, where the others are such floats."""
     written = [one for one in found.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & SHORT_FLOAT_ERRORS.keys()
     if not kinds:
@@ -231,7 +212,6 @@ def _of_one_computer(
 def _written(
     step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
 ) -> Written | ShapeMismatch:
-    """Return the numbers of a step; a mismatch where a matrix has another shape."""
     on_paper = _on_paper(step, matrices, submission)
     if isinstance(on_paper, ShapeMismatch):
         return on_paper

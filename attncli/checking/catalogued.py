@@ -43,11 +43,7 @@ MIN_EXACT = 2
 
 
 class MistakeInStep(Record, eq=False):
-    """A mistake that may have been made, and what would have been calculated instead.
-
-    Its place is the wrong step, or a hidden step before it. The words fill the blanks of its
-    sentence.
-    """
+    """A mistake that may have been made in a step, and what would have been calculated instead."""
 
     mistake: Mistake
     place: Step
@@ -67,7 +63,6 @@ class MistakeInStep(Record, eq=False):
 
 
 def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
-    """Return the mistakes that may be made in one step, by id."""
     found: dict[str, list[MistakeInStep]] = {}
     for mistake in MISTAKES.values():
         for change, words in mistake.changes(place, trace):
@@ -79,8 +74,8 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
 def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
-    The order is that of the catalogue, and for each mistake in a step before it the nearest step
-    comes first. A single wrong number is no evidence of mistakes in hidden steps.
+    The order is that of the catalogue, and for each mistake the nearest step comes first. A single
+    wrong number is no evidence of mistakes in hidden steps.
     """
     before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
@@ -97,10 +92,7 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
 
 
 class Explained(Record, eq=False):
-    """A mistake that gives wrong numbers, and what the step becomes by it.
-
-    A rank is a tuple of facts that speak against the mistake; the smallest rank is the likeliest.
-    """
+    """A mistake that gives wrong numbers, and what the step becomes by it."""
 
     made: MistakeInStep
     numbers: Array
@@ -133,10 +125,7 @@ def _says_more(judge: Judge, other: Explained, first: Explained) -> bool:
 
 
 def is_like(one: str, other: str) -> bool:
-    """Return True if two ids may be names of one mistake.
-
-    A student who skips a step uses the one before it.
-    """
+    """Return True if two ids may be names of one mistake."""
     return "earlier_step_used" in (one, other) or {one, other} in ALIKE
 
 
@@ -149,9 +138,8 @@ def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
 def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
-    The mistake is made with the numbers as they were written, then as they were before rounding,
-    then with intervals that allow for rounding on the way. The intervals may be too wide to be
-    evidence, but no mistake gives the digits of several numbers by chance.
+    It is made with the numbers as they were written, then as they were before rounding, then with
+    intervals. These may be too wide to be evidence, but no mistake gives several digits by chance.
     """
     judge, step = wrong.judge, wrong.judged.step
     kept = judge.operands.kept
@@ -196,10 +184,7 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
 
 
 def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
-    """Return True if the other steps that a mistake changes have its numbers, too.
-
-    Return None where no other of these steps was given.
-    """
+    """Return True if other steps show a mistake, too; None if none that it changes was given."""
     seen = None
     for name in change:
         given, other = judge.given.get(name), judge.trace.steps.get(name)
@@ -216,10 +201,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
-    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or "".
-
-    A single cell may fit by chance.
-    """
+    """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or ""."""
     cells, step = wrong.wrong, wrong.judged.step
     if "head" in step.leading:
         heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
@@ -244,18 +226,11 @@ def _listed(noun: str, names: list[str]) -> str:
 def is_possible(
     trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
 ) -> bool:
-    """Return True if a person may have calculated a step so.
+    """Return True if a person may have calculated a step, which became `found`, so.
 
     Nobody writes one row again for all other rows; but heads may share what all of them are made
-    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1
-    over the queries where there is only one query.
-
-    Args:
-        trace: the correct calculation.
-        replay: the calculation that was changed.
-        step: the changed step.
-        change: what was calculated instead.
-        found: what the step became.
+    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1 over
+    the queries where there is only one query.
     """
     made = change.get(step.name, step.operation)
     for axis in range(-1, 1 - found.ndim, -1):
@@ -270,7 +245,6 @@ def is_possible(
 
 
 def _is_summed(made: Expression | None, axis: int) -> bool:
-    """Return True if an axis has the size 1 because the numbers along it were added up."""
     if isinstance(made, Transposed):
         return _is_summed(made.operand, -3 - axis)
     return isinstance(made, Sum) and (made.along == axis or _is_summed(made.operand, axis))

@@ -31,28 +31,18 @@ MAX_LISTED = 12
 
 
 class KeyedMatrix(Record, eq=False):
-    """The matrix that is written under one key of a submission.
-
-    Attributes:
-        word: the key.
-        at: which cells of the step the key means, an index of its value; () for all.
-        texts: the cells in the shape in which they were written.
-        labels: the label of the row, and that of the column, of each cell, an array of shape
-            (2, *texts.shape) with None where there is none; None without any label.
-        dtype: that of the array which the cells came as; "" for texts and rounded numbers.
-        is_transposed: whether the key is that of the step transposed, such as K^T.
-    """
+    """The matrix that is written under one key of a submission."""
 
     word: str
-    at: At
+    at: At  # the cells of the step that the key means; () for all
     texts: Array
-    labels: Array | None = None
-    dtype: str = ""
-    is_transposed: bool = False
+    labels: Array | None = None  # of the row and the column of each cell, (2, …), or None
+    dtype: str = ""  # of the array which the cells came as; "" for texts
+    is_transposed: bool = False  # True if the key is that of the step transposed, such as K^T
 
     @property
     def is_exact(self) -> bool:
-        """Whether the numbers are a program's whole numbers, which are not rounded."""
+        """True if the numbers are a program's whole numbers, which are not rounded."""
         return self.dtype.startswith(("int", "uint"))
 
 
@@ -61,9 +51,7 @@ def labels_of_cells(
 ) -> Array | None:
     """Return the labels beside each cell of a matrix, as `KeyedMatrix.labels` has them.
 
-    Args:
-        shape: of what was written.
-        labels: of each matrix of a stack by its place, from 0; those at () are of all others.
+    The keys of `labels` are the places of the matrices in a stack; that at () is for all others.
     """
     if not labels or len(shape) < 2:
         return None
@@ -162,7 +150,6 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) 
 
 
 def _are_transposed(step: Step, labels: Array) -> bool:
-    """Return True if the labels of a matrix show that it was written transposed."""
     if len(step.trailing) != 2:
         return False
     (row, column), lead = step.axes[-2:], (0,) * (labels.ndim - 3)
@@ -187,11 +174,6 @@ def _ordered(
     layouts: Sequence[Array],
     wanted: tuple[int, ...],
 ) -> list[Array]:
-    """Return the cells in each layout, in the order of their labels.
-
-    Raises:
-        InputError: if the labels do not fit in any layout.
-    """
     found, errors = [], list[InputError]()
     for cells in layouts:
         texts = matrix.texts.ravel()[cells]
@@ -227,21 +209,9 @@ def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Arr
 def _order(
     step: Step, axis: int, size: int, words: Sequence[str | None], path: KeyPath
 ) -> list[int] | None:
-    """Return the place along an axis of each row, or column, of a matrix.
+    """Return the place along an axis (−2 or −1) of each row, or column, of a matrix.
 
-    Args:
-        step: which was written.
-        axis: −2 or −1.
-        size: the number of places of the axis.
-        words: the labels that are written; None where there is none.
-        path: the key of the matrix and its place in a stack.
-
-    Returns:
-        The places in the order of the labels, or in their own order without labels; None where
-        there are no labels, and more or fewer rows than places.
-
-    Raises:
-        InputError: for a word that is no label of the axis, or that is written twice.
+    Without labels they are in their own order; None if there are more or fewer of them than places.
     """
     noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
     known = [word for word in words if word is not None]
@@ -262,7 +232,6 @@ def _order(
 
 
 def _place(step: Step, axis: str, word: str, path: KeyPath) -> int:
-    """Return the place of one label along an axis."""
     labels = step.labels[axis]
     places = places_of(word, labels)
     if len(places) == 1:
@@ -296,10 +265,7 @@ def _folded(label: str) -> str:
 
 
 def _labels_along(axis: int, rows: Array, columns: Array) -> list[str | None]:
-    """Return the labels along an axis of a matrix, −2 or −1.
-
-    Where one row was written as a column, its labels are those of the rows.
-    """
+    """Return the labels along an axis; those of one row written as a column are of its rows."""
     lines = [rows[:, 0], columns[:, 0]] if axis == -2 else [columns[0], rows[0]]
     for line in lines:
         if len(set(line)) > 1:

@@ -66,7 +66,6 @@ class Report(Record, Shown, eq=False):
     skipped: tuple[tuple[str, str], ...] = ()
 
     def is_wrong(self, judged: Judged) -> bool:
-        """Return True if a step has a wrong cell."""
         return judged.status == "wrong" or any(map(judged.has, self._bad))
 
     @property
@@ -78,11 +77,9 @@ class Report(Record, Shown, eq=False):
         )
 
     def codes(self, name: str) -> Array:
-        """Return the status of each cell that a name in the marking means."""
         return _codes(self.steps[self.answers[name]])[self.cells[name]]
 
     def status(self, name: str) -> str:
-        """Return the status of the worst cell that a name in the marking means."""
         codes = self.codes(name)
         return next((STATUSES[code] for code in status.WORST_FIRST if code in codes), "missing")
 
@@ -101,10 +98,7 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """The number of missing cells, and of all cells, by name that is asked for or has points.
-
-        A name without missing cells is not among them.
-        """
+        """Number of missing cells, and of all, by name that is asked for and misses some."""
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
@@ -130,7 +124,6 @@ class Report(Record, Shown, eq=False):
 
     @property
     def first_wrong_step(self) -> str | None:
-        """The name of the first wrong step, None if no step is wrong."""
         return next(iter(self.wrong_steps), None)
 
     @cached_property
@@ -157,11 +150,9 @@ class Report(Record, Shown, eq=False):
 
     @property
     def total(self) -> float:
-        """The points of all steps together."""
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
-        """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
@@ -184,7 +175,6 @@ class Report(Record, Shown, eq=False):
 
     @property
     def counts(self) -> dict[str, int]:
-        """How many cells of all steps have each status."""
         counts = [judged.counts for judged in self.steps.values()]
         return {status: sum(count[status] for count in counts) for status in STATUSES}
 
@@ -293,11 +283,7 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    """Return the numbers of a submission as a text, "" for arrays.
-
-    Submissions with the same text get the same report: a name, a comment and the places in a file
-    make no difference.
-    """
+    """Return the numbers of a submission as a text, equal for equal reports; "" for arrays."""
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
     types = [dtype_of(raw) for raw in answers.values()]  # json writes np.float64 as it does floats
     try:

@@ -50,7 +50,6 @@ def _is_turned(judge: Judge, judged: Misshapen) -> bool:
 
 
 def _line_for_each(step: Step) -> str:
-    """Return the advice that says whose rows, or columns, a step has on paper."""
     for axis, noun in zip(step.axes[-2:], ("row", "column"), strict=False):
         if axis in ("query", "key", "time"):
             labels = step.labels.get(axis, ())
@@ -61,10 +60,7 @@ def _line_for_each(step: Step) -> str:
 
 
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
-    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's.
-
-    They must be evident: several numbers, each known to a tenth of the range of all.
-    """
+    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
     step = judged.step
     numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
     for made in mistakes_before(judge, step):
@@ -83,7 +79,6 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
 
 
 def _sentence(text: str) -> str:
-    """Return a message as a sentence; names of steps keep their first letter."""
     is_word = text.startswith(("the ", "a ", "row ", "matrix "))
     return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."
 
@@ -122,12 +117,7 @@ MIN_ROUNDED = 1e-3
 
 
 def diagnose(judge: Judge, judged: Judged) -> Finding | None:
-    """Return what explains the wrong numbers of a step, None for a step that is not wrong.
-
-    The judge has judged every step up to this one. A single wrong number was more likely copied
-    wrongly than made by a mistake that no other number shows. Then the mistakes of the catalogue
-    are tried, then slips; otherwise only the place is named.
-    """
+    """Return what explains the wrong numbers of a step, None for a step that is not wrong."""
     if isinstance(judged, Misshapen):
         return of_mismatch(judge, judged)
     if not isinstance(judged, Compared) or not judged.has(WRONG):
@@ -155,7 +145,6 @@ def _first(wrong: WrongStep, searches: tuple[Search, ...]) -> Finding | None:
 
 
 def _where(wrong: WrongStep) -> Finding | None:
-    """Return the place of the wrong cells: one cell, few cells or one line; None otherwise."""
     cells, axis = wrong.cells, wrong.axis
     if len(cells) == 1:
         place = f"Only {wrong.place}"
@@ -171,10 +160,7 @@ def _where(wrong: WrongStep) -> Finding | None:
 
 
 def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
-    """Return a finding with lines that work its cells: each of few cells, the first of a line.
-
-    Only the first wrong step of a report has them: it is the one to be worked again.
-    """
+    """Return a finding with lines that work its cells: each of few cells, the first of a line."""
     judge, step = wrong.judge, wrong.judged.step
     if not wrong.is_first or is_long(step):
         return finding
@@ -191,7 +177,6 @@ def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
 
 
 def too_few_digits(judged: Judged, decimals: int) -> Finding | None:
-    """Return the finding for numbers with too few decimals, None where there are none."""
     if not isinstance(judged, Compared) or judged.short is None:
         return None
     step = judged.step

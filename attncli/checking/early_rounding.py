@@ -39,10 +39,7 @@ COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
 
 
 class Explanation(Record, eq=False):
-    """The cells that a hypothesis explains, by which numbers, and what a report says of it.
-
-    `fits` holds the cells that it would explain if no earlier hypothesis had.
-    """
+    """The cells that a hypothesis explains, by which numbers, and what a report says of it."""
 
     cells: Array
     numbers: Array
@@ -83,7 +80,6 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
-    """Yield the schedules that are tried on the way to a step, the likelier first."""
     every = (
         (reading, part)
         for reading in common_readings(operands, step)
@@ -106,7 +102,6 @@ def _size(*steps: Step) -> int:
 
 
 def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
-    """Return the schedules for steps that are worked on the way to one, the likelier first."""
     hidden = [one.name for one in worked if not operands.is_whole(one)]
     every = (*(one.name for one in worked), step.name)
 
@@ -125,8 +120,7 @@ def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[S
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what hidden steps give that are rounded to the submission's own digits.
 
-    A half may be rounded up in one cell and down in the next, as in a program's floats. Through
-    the many steps of a backward pass, such intervals may grow as wide as anything.
+    A half may be rounded up in one cell and down in the next, as in a program's floats.
     """
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
@@ -170,13 +164,11 @@ def _may_be_rounded(operands: Operands, given: Given) -> bool:
 
 
 def _unexplained(given: Given, *codes: int) -> Array:
-    """Return the cells that hold a number and have one of some statuses."""
     found: Array = np.isin(given.codes, codes) & ~given.written.blank
     return found
 
 
 def _may_cut(operands: Operands, given: Given) -> bool:
-    """Return True if a number so far was cut off rather than rounded."""
     return operands.cuts or LAST_DIGIT in given.codes
 
 
@@ -218,12 +210,8 @@ def _explained_by(
 def _likeliest(given: Given, fits: Array) -> list[int]:
     """Return the results that give every number, else those that give nearly all that are off.
 
-    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that
-    were rounded early makes none of them wrong.
-
-    Args:
-        given: the step.
-        fits: which numbers each result gives, (results, written numbers).
+    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that were
+    rounded early makes none of them wrong.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
@@ -233,22 +221,11 @@ def _likeliest(given: Given, fits: Array) -> list[int]:
 
 
 def _fewest(count: int) -> float:
-    """Return how many of some numbers that are off a schedule must give."""
     return min(count, max(agreement.MIN_GIVEN, agreement.MIN_SHARE_GIVEN * count))
 
 
 def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingRule] = ()) -> Array:
-    """Return which numbers of a step several results give exactly as they were written.
-
-    Args:
-        given: the step.
-        found: (results, …).
-        cuts: which results belong to somebody who cuts numbers off.
-        roundings: how weights are rounded whose largest is adjusted so that they sum to 1.
-
-    Returns:
-        Truth values, (results, written numbers).
-    """
+    """Return which numbers several results give exactly as written, (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
     fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
@@ -276,18 +253,12 @@ def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: fl
 
 
 def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
-    """Return True if it is no coincidence that a schedule gives the numbers of a step.
+    """Return True if it is no coincidence that the last of some schedules gives certain numbers.
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
     not off as well as the chosen one differ in the others: a number that is wrong for no reason, by
-    as much and to either side, is among these with some probability.
-
-    Args:
-        given: the step.
-        usual: what follows where nothing is rounded on the way.
-        results: what the schedules give that are as likely or likelier, (schedules, …); the last is
-            to explain the step.
-        gives: the numbers that it gives.
+    as much and to either side, is among these with some probability. `usual` holds what follows
+    where nothing is rounded on the way.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)

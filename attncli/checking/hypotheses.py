@@ -28,30 +28,18 @@ MAX_WORKED_SIZE = 500
 
 
 class Hypothesis(Record, eq=False):
-    """One way in which wrong numbers may have come about; arrays have the layout of the step.
-
-    Attributes:
-        finding: the finding if it holds.
-        expected: what the step becomes; None for what follows from the earlier numbers.
-        written: what the student would have written without the slip; None for what they wrote.
-        unit: the units of these numbers; None for those of what the student wrote.
-        fitted: number of cells that it was fitted to, which are no evidence.
-        is_fact: True if it only states what is seen, and guesses nothing.
-    """
+    """One way in which wrong numbers may have come about; arrays have the layout of the step."""
 
     finding: Finding
-    expected: Values | None = None
-    written: Array | None = None
-    unit: Array | None = None
-    fitted: int = 0
-    is_fact: bool = False
+    expected: Values | None = None  # what the step becomes; None for what follows
+    written: Array | None = None  # the numbers without the slip; None for what is written
+    unit: Array | None = None  # the units of these
+    fitted: int = 0  # number of cells that it was fitted to, which are no evidence
+    is_fact: bool = False  # True if it only states what is seen, and guesses nothing
 
 
 class WrongStep(Record, eq=False):
-    """A step with wrong cells, and a judge who has judged every step up to it.
-
-    Arrays have the layout of the step's array.
-    """
+    """A step with wrong cells, and a judge who has judged every step up to it."""
 
     judge: Judge
     judged: Compared
@@ -62,12 +50,10 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def shown(self) -> Array:
-        """The cells that were not left out."""
         return np.asarray(self.judged.codes != MISSING)
 
     @cached_property
     def cells(self) -> list[Index]:
-        """The places of the wrong cells."""
         return [tuple(place) for place in np.argwhere(self.wrong).tolist()]
 
     @property
@@ -79,10 +65,7 @@ class WrongStep(Record, eq=False):
         return Worked(self.judge.midpoints, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
-        """Return the products whose sum a cell is, each as its factors; an addend has one factor.
-
-        A cell that is neither a sum nor a product has none, nor has a cell of a large step.
-        """
+        """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
         if is_long(self.judged.step):
             return []
         found = _summands(self._worked.term(self.judged.step, place))
@@ -98,18 +81,15 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def off(self) -> Array:
-        """The distance of each number from what follows from the student's earlier ones."""
         with np.errstate(invalid="ignore"):  # −∞ − (−∞)
             return np.asarray(np.abs(self.given - self.judged.yours))
 
     @cached_property
     def spread(self) -> Array:
-        """The width of the interval of what follows from the student's earlier numbers."""
         with np.errstate(invalid="ignore"):  # −∞ − (−∞)
             return np.asarray(self.judged.follows.high - self.judged.follows.low)
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
-        """Return what follows, with other numbers, as uncertain, in some cells."""
         follows = self.judged.follows
         low, high = numbers - self.spread, numbers + self.spread
         return Interval(np.where(cells, low, follows.low), np.where(cells, high, follows.high))
@@ -166,7 +146,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def is_one_line(self) -> bool:
-        """True if the step has only one row or column on paper."""
         return min(self.judged.step.value.shape[-2:], default=1) == 1
 
     @cached_property
@@ -183,7 +162,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def in_line(self) -> Array:
-        """The cells of that line."""
         found = np.zeros(self.wrong.shape, bool)
         at: list[int | slice] = list(self.cells[0])
         at[-1 if self.axis == -2 else -2] = slice(None)
@@ -203,7 +181,6 @@ class WrongStep(Record, eq=False):
         return "row" if (axis == -2) != self.judged.step.columns else "column"
 
     def line(self, axis: int, line: int) -> str:
-        """Return the name of a row or column: its label, or its number from 1."""
         trailing = self.judged.step.trailing
         axis_name = trailing[axis] if len(trailing) >= -axis else ""
         return label_text(place_word(self.judged.step.labels, axis_name, line))
@@ -220,7 +197,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def again(self) -> str:
-        """The advice for one number; a copied step needs no calculation."""
         is_copied = isinstance(self.judged.step.operation, Step)
         return "Copy it again." if is_copied else "Calculate it again."
 
@@ -241,10 +217,7 @@ def _summands(term: Term) -> list[tuple[Term, ...]]:
 
 
 def _grid(*arrays: Array) -> Array:
-    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0.
-
-    Zeros at the end of a whole number are digits, but no information.
-    """
+    """Return the largest of 1, 0.1, … of which the numbers at each place are multiples; else 0."""
     found = np.zeros(arrays[0].shape)
     for decimals in range(MAX_HAND_DECIMALS, -1, -1):
         rounded = (np.isclose(one, np.round(one, decimals), rtol=0, atol=1e-9) for one in arrays)

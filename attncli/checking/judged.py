@@ -67,7 +67,6 @@ class Finding(Record):
 
     @property
     def others(self) -> Iterator[tuple[str, str]]:
-        """The sentences, with their ids, of other findings that give the same numbers."""
         for other in self.also:
             place = f", {small(other.place)}," if other.place else ""
             said = f"Another mistake{place} gives the same numbers: {small(other.what)}"
@@ -111,7 +110,6 @@ class Judged(Record, eq=False):
 
     @cached_property
     def status(self) -> str:
-        """The status of the step: that of its worst cell."""
         return next((STATUSES[code] for code in WORST_FIRST if self.has(code)), "missing")
 
 
@@ -162,7 +160,6 @@ class Given(Judged):
         return is_even and float(numbers[0]) in (0.0, 1.0)
 
     def agrees(self, expected: Values, units: float = ROUNDED) -> Array:
-        """Return which of the student's numbers agree with what is expected."""
         return agrees(self.written.values, self.unit, expected, self.written.share, units)
 
 
@@ -186,5 +183,4 @@ class Compared(Given):
 
     @property
     def expected(self) -> Array:
-        """The number with which each cell was compared, with every digit."""
         return self.explained

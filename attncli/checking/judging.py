@@ -35,14 +35,7 @@ from attncli.tape.step import Step
 
 
 class Judge:
-    """Judges one student's answers, step by step in the order of computation.
-
-    Attributes:
-        reference: the correct calculations.
-        trace: the first of them.
-        given: the student's matrices by step.
-        judged: the steps so far; all of them after construction.
-    """
+    """Judges one student's answers, step by step in the order of computation."""
 
     def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
         self.reference = reference
@@ -54,7 +47,6 @@ class Judge:
 
     @cached_property
     def operands(self) -> Operands:
-        """The operands of later steps; a correct submission never needs them."""
         return Operands(self.reference, self.given, self.judged)
 
     @property
@@ -88,7 +80,6 @@ class Judge:
         return bool(inside.all() or (inside | given.written.missing).all())
 
     def _compared(self, given: Given) -> Judged:
-        """Return a step with each cell's status, that of the first hypothesis that explains it."""
         codes, expected, words = given.codes, given.step.array, ""
         rest = np.ones(codes.shape, bool)  # the rows that no hypothesis explains as a whole
         for code, explanations in HYPOTHESES:
@@ -111,7 +102,6 @@ class Judge:
         return Compared(given.step, codes, given.written, given.unit, *about)
 
     def _yours(self, step: Step, is_wrong: bool) -> tuple[Array, Interval]:
-        """Return what the student's own earlier numbers give, and the intervals of that."""
         yours = self.operands.written.result(step)
         if not is_wrong:
             return yours, Interval(yours, yours)
@@ -120,10 +110,7 @@ class Judge:
         return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
 
     def _unit(self, step: Step, written: Written) -> Array:
-        """Return the units of the last informative digits.
-
-        A number with fewer decimals than are asked for is read as padded with zeros.
-        """
+        """Return the units of the last informative digits; decimals that are asked for count."""
         unit, asked = written.unit, self.trace.problem.marking.decimals
         if asked and not written.dtype:
             finest = 10.0**-asked
@@ -150,7 +137,6 @@ class Judge:
 
 
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
-    """Yield the correct numbers, and those of other correct calculations."""
     step = given.step
     is_short = given.written.share != agreement.FLOAT_ERROR
     yield operands.right_in_floats(step) if is_short else step.array
@@ -169,13 +155,11 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
 
 
 def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """The correct number, rounded."""
     for numbers in _correct_numbers(operands, given):
         yield _near(operands, given, numbers)
 
 
 def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """What follows from the student's own earlier numbers, rounded."""
     for numbers in _followed(operands, given):
         yield _near(operands, given, numbers)
 

@@ -31,10 +31,7 @@ from attncli.text.sentences import all_of
 
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers of the line were divided by the sum of another line, or by a third number.
-
-    The third number is what the largest dividend was divided by.
-    """
+    """The numbers of the line were divided by the sum of another line, or by a third number."""
     made, judge = wrong.judged.step.operation, wrong.judge
     if wrong.axis is None or not isinstance(made, Divide):
         return
@@ -62,7 +59,6 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The line holds the numbers of another line; the nearest one is tried first."""
     axis, given, yours = wrong.axis, wrong.given, wrong.judged.yours
     if axis is None or wrong.is_only_line:
         return
@@ -169,11 +165,7 @@ MIN_EVEN = 3
 
 
 def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A blocked cell holds a number, or an open one holds none.
-
-    No sign or digit explains that, so it is named before any other slip; but not where other
-    numbers are wrong, too.
-    """
+    """A blocked cell holds a number, or an open one holds none; no sign or digit explains that."""
     blocked = _blocked(wrong)
     if blocked is None:
         return
@@ -210,7 +202,6 @@ def _blocked(wrong: WrongStep) -> Array | None:
 
 
 def _listed(wrong: WrongStep) -> str:
-    """Return the names of the wrong cells, or of some and the number of the others."""
     names = [wrong.cell(place) for place in wrong.cells[:MAX_NAMED]]
     if len(wrong.cells) > MAX_NAMED:
         names = [*names[:-1], f"{len(wrong.cells) - MAX_NAMED + 1} more"]
@@ -218,7 +209,6 @@ def _listed(wrong: WrongStep) -> str:
 
 
 def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Every wrong cell has the wrong sign."""
     if not wrong.given[wrong.wrong].any():
         return
     if len(wrong.cells) == 1:
@@ -234,7 +224,6 @@ def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def _every(wrong: WrongStep, verb: str, of_several: str) -> str:
-    """Return the subject and the verb of a sentence about all numbers of the step."""
     if wrong.is_one_line:
         return f"All {wrong.shown.sum()} numbers {of_several}"
     return f"Every number {verb}"
@@ -274,7 +263,6 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The numbers are those of an earlier step."""
     step = wrong.judged.step
     for other in takewhile(lambda other: other is not step, wrong.judge.trace):
         if other.array.shape == wrong.given.shape:
@@ -284,7 +272,6 @@ def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """Two rows, two columns or two cells are exchanged."""
     given, places = wrong.given, np.arange(wrong.given.size).reshape(wrong.given.shape)
 
     def found(id_: str, what: str, advice: str, swapped: Array) -> Hypothesis:

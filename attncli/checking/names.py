@@ -50,10 +50,7 @@ def find_answer(word: str, trace: Trace) -> Meaning:
 
 
 def named_steps(words: Iterable[str], trace: Trace) -> tuple[str, ...]:
-    """Return the names of steps that keys of answers mean and that the trace leaves out.
-
-    Each changes nothing here, and equals another step; `with_named_steps` adds it.
-    """
+    """Return the names of steps that keys mean and that change nothing, so the trace has none."""
     others = [word for word in words if word not in trace]
     unknown = [word for word in others if isinstance(_meaning(word, trace), InputError)]
     wide = _wide(trace) if unknown else trace
@@ -67,7 +64,6 @@ _wide = lru_cache(maxsize=8)(with_named_steps)  # many submissions have keys tha
 
 @lru_cache(maxsize=4096)  # the rows of a class's table have the same headings
 def _meaning(word: str, trace: Trace) -> Meaning | InputError:
-    """Return what a key means, or why it means nothing; see `find_answer`."""
     if word in trace:
         return trace[word], (), False
     if len(word) > MAX_KEY_LENGTH:
@@ -83,7 +79,6 @@ def _meaning(word: str, trace: Trace) -> Meaning | InputError:
 
 
 def _cells(word: str, trace: Trace) -> Meaning:
-    """Return what a word means that is not the name of a step."""
     base = word.partition("[")[0].strip()
     try:
         _refuse_several(base, trace)
@@ -114,7 +109,6 @@ def _refuse_several(base: str, trace: Trace) -> None:
 
 
 def _input(name: str, word: str, trace: Trace) -> InputError:
-    """Return the error for an answer whose key is an input."""
     way_out = "leave it out; the steps are"
     if name == "X":
         way_out = "write the step's name over its numbers, one of"
@@ -129,12 +123,9 @@ Meant: TypeAlias = dict[str, tuple[Step, At]]
 def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
     """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
 
-    Some of a step's cells are named by the first word for them. Points count only for cells that
-    are asked for, where any are.
+    Points count only for cells that are asked for, where any are.
 
-    Raises:
-        InputError: for a word that means no step, and for points that a step, or the same cells,
-            are given twice; for all of them at once.
+    Raises an InputError for all words at once that mean no step, or get points twice.
     """
     faults: list[Fault] = []
     meant: Meant = {}
@@ -195,12 +186,7 @@ def answered_by(
 ) -> str:
     """Return the step whose numbers count for a wanted one: itself, or one that equals it.
 
-    Args:
-        name: the wanted step.
-        same: the steps that change nothing here, and the step that each equals.
-        given: the names of the steps that were given.
-        renamed: the step that was given under the name of another, such as scaled scores as
-            `scores`.
+    `same` holds the steps that change nothing here, and the step that each equals.
     """
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]

@@ -34,13 +34,7 @@ MAX_KEPT_SIZE = 100
 
 
 class Operands:
-    """The numbers from which later steps of one submission are made.
-
-    Args:
-        reference: the correct calculations.
-        given: the student's matrices by step.
-        judged: the steps that have been judged so far, by name; the judge adds to it.
-    """
+    """The numbers from which later steps of one submission are made."""
 
     def __init__(
         self,
@@ -80,10 +74,8 @@ class Operands:
     ) -> Replay[Values]:
         """Return the calculation in intervals, with some numbers in the place of shown steps.
 
-        Args:
-            shown: gives the numbers of a shown step; its missing cells are worked.
-            settle: gives the value of a hidden step that later steps use.
-            instead: operations on intervals that take the place of others.
+        `shown` gives the numbers of a shown step, `settle` the value of a hidden one that later
+        steps use.
         """
         return Replay(
             self.trace,
@@ -95,15 +87,11 @@ class Operands:
 
     @cached_property
     def written(self) -> Replay[Array]:
-        """The calculation on the numbers as they were written; hidden steps have every digit."""
         return Replay(self.trace, self._known, self.completed)
 
     @cached_property
     def meant(self) -> Replay[Values]:
-        """The calculation on the numbers that a student had before rounding them.
-
-        Of a wrong number these are unknown, so it is the interval of what rounds to it.
-        """
+        """The calculation on the numbers that a student had before rounding them."""
         return self.replay(self._meant, self._in_floats)
 
     @cached_property
@@ -125,26 +113,13 @@ class Operands:
         )
 
     def kept(self, name: Hashable, step: Step, make: Callable[[], T]) -> T:
-        """Return a result for a step, kept for a class if it depends on no number of a student.
-
-        Args:
-            name: what the result is.
-            step: the step.
-            make: works the result out, from the correct numbers and `roundings`.
-        """
+        """Return a result for a step, kept for a class if it depends on no number of a student."""
         if step.array.size > MAX_KEPT_SIZE or self.are_floats or not self.is_first(step):
             return make()
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
 
     def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
-        """Return the intervals of a step where everything before it may be rounded coarsely.
-
-        Args:
-            step: the step.
-            roundings: the coarsest ways to round; those of the submission are added.
-            change: operations on intervals that take the place of others.
-        """
 
         def around(source: Step) -> Interval:
             written, more = self.written(source), agreement.CUT_OFF * self._given(source).unit
@@ -159,12 +134,10 @@ class Operands:
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        """The roundings of the student, by the digits of what was written."""
         return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
 
     @property
     def are_floats(self) -> bool:
-        """True if the submission holds numbers of a calculation in short floats."""
         return self._share != agreement.FLOAT_ERROR
 
     @property
@@ -175,8 +148,7 @@ class Operands:
     def shown(self, step: Step) -> Given | None:
         """Return a step from whose written numbers later steps go on; None for any other.
 
-        Nothing follows from a matrix of another shape, which is taken as not handed in, nor from a
-        wrong step that holds nothing but 0 or 1.
+        Nothing follows from a matrix of another shape, nor from a wrong step of nothing but 0 or 1.
         """
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
@@ -187,7 +159,6 @@ class Operands:
         return given is not None and not given.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
-        """Return True if no step before it was given."""
         for name, judged in self.judged.items():
             if name == step.name:
                 return True
@@ -200,7 +171,6 @@ class Operands:
         return self._sources(step, lambda source: False)
 
     def hidden_before(self, step: Step) -> list[Step]:
-        """Return the steps that a step is made of and that are not shown in every cell."""
         if step.name not in self._hidden:
             self._hidden[step.name] = self._sources(step, self.is_whole)
         return self._hidden[step.name]
@@ -225,7 +195,6 @@ class Operands:
         return self._given(step).values
 
     def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
-        """Return the numbers of a step that is shown in every cell, None for any other."""
         if not self.is_whole(step):
             return None
         return (shown or self._values)(step)
@@ -239,11 +208,8 @@ class Operands:
     ) -> Any:
         """Return worked numbers of a step, with the shown numbers in their place.
 
-        Args:
-            step: the step.
-            made: the worked numbers, perhaps of several calculations along the first axis.
-            shown: gives the numbers of a shown step; by default as they were written.
-            is_kept: True if worked numbers stay where they are written so.
+        If `is_kept`, worked numbers stay where they are written so. There may be several
+        calculations, one after the other along the first axis.
         """
         if (given := self.shown(step)) is None:
             return made
@@ -329,7 +295,6 @@ class Operands:
         return self._numbers[step.name]
 
     def unrounded(self, step: Step) -> list[Array]:
-        """Return what a step becomes where no hidden step is rounded."""
         return [step.array, self.written.result(step), _middle(self.meant.result(step))]
 
 

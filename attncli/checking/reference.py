@@ -30,15 +30,10 @@ most 220 of those of a sample, and 1,000 take about 16 MB (measured). Chosen."""
 
 
 class Reference(Record, eq=False):
-    """The correct calculations of a problem, with which submissions are compared.
+    """The correct calculations of a problem, with which submissions are compared."""
 
-    Attributes:
-        trace: the calculation by which a submission is judged.
-        others: calculations that are correct as well, such as the one without rounding.
-    """
-
-    trace: Trace
-    others: tuple[Trace, ...] = ()
+    trace: Trace  # the calculation by which a submission is judged
+    others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
@@ -60,8 +55,8 @@ class Reference(Record, eq=False):
     def kept(self, key: tuple[Hashable, ...], make: Callable[[], T]) -> T:
         """Return a result that depends on the problem and a key alone; work it out only once.
 
-        The students of a class hand in the same steps. Where they hand in only the output, this
-        makes judging a wrong one three times as fast (benchmarks/checking.py).
+        Where the students of a class hand in only the output, this makes judging a wrong one three
+        times as fast (benchmarks/checking.py).
         """
         if not self.is_small:
             return make()
@@ -75,16 +70,15 @@ class Reference(Record, eq=False):
         return found
 
     def changed(self, change: Callable[[Trace], Trace]) -> Reference:
-        """Return every calculation changed, as by another correct way of working."""
         return Reference(change(self.trace), tuple(map(change, self.others)))
 
 
 def together(trace: Trace, given: Container[str]) -> Change:
     """Return operations with joint intervals for those whose operands depend on each other.
 
-    Args:
-        trace: the calculation.
-        given: the names of the steps whose numbers are known; a known sum is an ordinary divisor.
+    The intervals of powers and of their sum, taken as independent, are too wide: of two powers in
+    [1, 2] each, a share would be between 1/4 and 1. As one operation it is between 1/3 and 2/3. A
+    sum that is given is an ordinary divisor.
     """
     found: dict[str, Expression] = {}
     for step in trace:
@@ -107,10 +101,7 @@ def shares_of(made: Expression | None) -> Sum | None:
 
 
 def axis_of_shares(step: Step) -> int | None:
-    """Return the axis along which a step's numbers are parts of 1; None where they are not.
-
-    In a line that is wholly blocked, they are all 0.
-    """
+    """Return the axis along which a step's numbers are parts of 1, or all 0; else None."""
     made = step.operation
     if isinstance(made, Hardmax | Sparsemax):
         return made.along
@@ -132,7 +123,6 @@ class Share(Operation):
     total: Expression
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a line of zeros keeps them."""
         part, total = arrays
         return Divide(self.part, self.total).apply(part, total)
 
@@ -159,7 +149,6 @@ class Mixture(Operation):
     values: Expression
 
     def apply(self, *arrays: Array) -> Array:
-        """(…, n, m) and (…, m, d) give (…, n, d)."""
         product: Array = arrays[0] @ arrays[1]
         return product
 

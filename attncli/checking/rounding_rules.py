@@ -33,20 +33,13 @@ UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
 
 
 class RoundingRule(Record):
-    """One way to round numbers.
+    """One way to round numbers: `mode` is `UP`, `EVEN` or `CUT`."""
 
-    Attributes:
-        count: number of decimals, or of significant digits.
-        is_significant: True if the count is of significant digits.
-        mode: `UP`, `EVEN` or `CUT`.
-    """
-
-    count: int
+    count: int  # of decimals, or of significant digits
     is_significant: bool = False
     mode: str = UP
 
     def __str__(self) -> str:
-        """Return the words of a report: `rounded to 2 decimals`."""
         noun = "significant digit" if self.is_significant else "decimal"
         preposition = "after" if self.mode == CUT else "to"
         return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
@@ -67,7 +60,6 @@ class RoundingRule(Record):
         return replace(self, mode=mode)
 
     def __call__(self, numbers: Array) -> Array:
-        """Return rounded numbers; infinite ones stay."""
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
             whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
@@ -170,19 +162,13 @@ def only_unit(unit: Array) -> float | None:
 
 
 def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
-    """Return the units of the last informative digits.
+    """Return the units of the last informative digits of written numbers.
 
-    With three significant digits the zeros at the end of a large number are no information, nor
-    are the point and the zero that programs write after it: 1200000 may mean 1202604. Where all
-    numbers are small, a whole number is none: a weight of 1 could be anything from a half on. It
-    is taken as rounded to the decimals of its neighbours, or to a tenth of the largest number; so
-    is a 0 beside decimals.
-
-    Args:
-        values: the written numbers.
-        unit: one unit in the last place of each.
-        texts: what was written.
-        most: the largest number that this step may hold.
+    With three significant digits the zeros at the end of a large number are no information, nor are
+    the point and the zero that programs write after it: 1200000 may mean 1202604. Where all
+    numbers, which are at most `most`, are small, a whole number is none: a weight of 1 could be
+    anything from a half on. It is taken as rounded to the decimals of its neighbours, or to a tenth
+    of the largest number; so is a 0 beside decimals.
     """
     with np.errstate(invalid="ignore"):
         whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)
@@ -204,10 +190,7 @@ def are_decimals(unit: Array) -> Array:
 
 @lru_cache(maxsize=16384)  # as for `decimal_of`
 def _digits_of(text: str) -> tuple[int, int]:
-    """Return the number of significant digits, and of decimals, of a number with a point.
-
-    Both are 0 of any other text, such as 0.1·e^2, which is exact, or what is no number.
-    """
+    """Return the count of significant digits, and of decimals, of a number with a point; else 0."""
     mantissa, _, power = text.lower().partition("e")
     if "." not in mantissa or (power and POWER.fullmatch(power) is None):
         return 0, 0

@@ -34,16 +34,10 @@ MIN_DIGITS = 2
 
 
 class Constant(Record, eq=False):
-    """A constant of the calculation, taken as another number.
+    """A constant of the calculation, taken as another number."""
 
-    Attributes:
-        words: what a report says: `√3 taken as 1.73`.
-        factors: the number that multiplies the operand instead, by the name of each step whose
-            operation holds the constant.
-    """
-
-    words: str
-    factors: Mapping[str, float]
+    words: str  # of a report: `√3 taken as 1.73`
+    factors: Mapping[str, float]  # multiplies the operand instead, by the name of the step
 
 
 def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
@@ -57,7 +51,6 @@ def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
 
 
 def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
-    """Yield the words for each rounding of a constant, and the factor that it makes."""
     if isinstance(node, Exp):
         if node.base == np.e:
             for value in rounded_values(np.e):
@@ -75,7 +68,6 @@ def _rounded(node: Scale | Exp) -> Iterator[tuple[str, float]]:
 
 
 def _name(value: float) -> str:
-    """Return the name of a constant: √3, or its digits."""
     square = value * value
     is_root = abs(square - round(square)) < 1e-9 * square
     return f"√{round(square)}" if is_root else f"{value:.6g}"
@@ -104,7 +96,6 @@ class Multiplied(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; the factors have four axes."""
         extra = arrays[0].ndim - self.factors.ndim
         product: Array = arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
         return product
@@ -115,10 +106,8 @@ def with_constants(
 ) -> Change:
     """Return the operations in which a constant is another number.
 
-    Args:
-        constants: a constant for each calculation, None where all of them are exact.
-        steps: the steps that are worked.
-        as_factor: makes a factor of the factors of an operation, one for each calculation.
+    There is one constant for each calculation, None where all of them are exact. `as_factor` makes
+    a factor of the factors of an operation, one for each calculation.
     """
     every = list(constants)
     named = {name for one in every if one for name in one.factors}
@@ -141,7 +130,6 @@ def any_of(factors: Array) -> Interval:
 
 
 def _holder(step: Step) -> Scale | Exp | None:
-    """Return the operation of a step that holds a constant, if one does."""
     nodes = walk(step.operation) if step.operation is not None else ()
     return next((node for node in nodes if isinstance(node, Scale | Exp)), None)
 
@@ -195,19 +183,12 @@ MAX_SINGLE = 16
 
 
 class Schedule(Record, eq=False):
-    """One way to round on the way.
+    """One way to round on the way."""
 
-    Attributes:
-        names: the steps and inputs that are rounded.
-        rounding: how they are rounded; None where only a constant is.
-        constant: the constant that is rounded, if one is.
-        adjusts: True if the largest weight of each line is adjusted so that they sum to 1.
-    """
-
-    names: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()  # the steps and inputs that are rounded
     rounding: RoundingRule | None = None
     constant: Constant | None = None
-    adjusts: bool = False
+    adjusts: bool = False  # True if the largest weight of a line is, so that they sum to 1
 
     def words(self, order: Sequence[str]) -> str:
         """Return the words of a report; `order` holds the names of all steps in their order."""
@@ -229,7 +210,6 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def by_step(self) -> dict[str, dict[RoundingRule, Array]]:
-        """The roundings of each step, and the schedules that round it so."""
         found: dict[str, dict[RoundingRule, Array]] = {}
         for index, schedule in enumerate(self.each):
             if schedule.rounding is not None:
@@ -261,16 +241,6 @@ def schedules_of(
     every: Sequence[str],
     is_backward: bool,
 ) -> list[Schedules]:
-    """Return the schedules to be tried, the likelier first.
-
-    Args:
-        names: the hidden steps, and inputs with many digits.
-        own: the roundings of the submission, each half up.
-        constants: the constants that may be rounded.
-        shares: the hidden steps whose lines sum to 1.
-        every: the names of all steps that are worked, and of the one that is to be explained.
-        is_backward: True for a step of the backward pass, whose steps are all rounded alike.
-    """
 
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
         return [replace(one, adjusts=True) for one in schedules if one.names & {*shares}]
@@ -296,7 +266,6 @@ def schedules_of(
 def _own_schedules(
     names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to the digits of the submission."""
     parts = [frozenset(names)] if is_backward else list(_parts(names).values())
     ways = [rounding.of_mode(mode) for rounding in roundings for mode in (UP, CUT)]
     for count in (len(parts), *range(1, len(parts))):
@@ -308,7 +277,6 @@ def _own_schedules(
 def _common_schedules(
     names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
 ) -> Iterator[Schedule]:
-    """Yield the schedules that round to other digits."""
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = {}
     for wanted in (EVERY,) if is_backward else COMMON_PARTS:

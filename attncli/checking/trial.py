@@ -26,25 +26,15 @@ MAX_STARTS = 40
 
 
 class Reading(Record, eq=False):
-    """One way in which a student may have gone on from the shown steps.
+    """One way in which a student may have gone on from the shown steps."""
 
-    Attributes:
-        worked: the steps that are worked again on the way, in the order of computation.
-        numbers: the numbers of other steps; by default as they were written.
-        is_kept: True if a shown step that is worked again keeps the worked numbers, with every
-            digit, where they are written so; else it has the numbers as written.
-    """
-
-    worked: Sequence[Step]
-    numbers: Mapping[str, Array] = EMPTY
-    is_kept: bool = False
+    worked: Sequence[Step]  # the steps that are worked again, in order
+    numbers: Mapping[str, Array] = EMPTY  # of other steps; by default as written
+    is_kept: bool = False  # True if worked numbers stay where they are written so
 
 
 def readings(operands: Operands, step: Step) -> Iterator[Reading]:
-    """Yield the readings of the shown steps of which a step is made.
-
-    Either each has some of its `numbers`, or the student kept every digit from some step on.
-    """
+    """Yield the readings of the shown steps of which a step is made."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = [operands.numbers(source) for source in shown]
     if not any(len(found) > 1 for found in numbers):
@@ -71,7 +61,6 @@ def common_readings(operands: Operands, step: Step) -> list[Reading]:
 
 
 def _shown_before(operands: Operands, step: Step) -> list[Step]:
-    """Return the shown steps of which a step is made, directly or through hidden ones."""
     every = [source for one in (*operands.hidden_before(step), step) for source in sources(one)]
     shown = (source for source in every if source.operation is not None and operands.shown(source))
     return list({source.name: source for source in shown}.values())
@@ -87,13 +76,8 @@ def result_of(
 ) -> Array:
     """Return what a step becomes by a reading of the shown steps.
 
-    Args:
-        operands: what the submission shows.
-        step: the step.
-        reading: the reading.
-        settle: gives the value that later steps use of a step that is worked on the way.
-        of_others: gives the value that later steps use of an input, or of a shown step.
-        instead: operations that take the place of others.
+    `settle` gives the value that later steps use of a step that is worked on the way, `of_others`
+    that of an input or of a shown step.
     """
     again = {source.name for source in reading.worked}
 
@@ -118,17 +102,13 @@ def result_of(
 class Trial:
     """Schedules that are carried out at once on the way to a step.
 
-    Arrays have one place for each schedule along the axis of the batch.
-
-    Attributes:
-        schedules: the schedules.
-        numbers: what the step becomes, (schedules, …) with the shape of the step.
-        is_valid: the schedules that can be carried out, (schedules,). Nobody divides by a sum, or
-            goes on from a line of weights, that was rounded to nothing but zeros.
-        has_ties: True if a usual schedule rounded a half up, which other people round to even.
+    `numbers` are what the step becomes, (schedules, …). `is_valid` is False for a schedule that
+    nobody carries out, as it divides by a sum, or goes on from a line of weights, that was rounded
+    to nothing but zeros. `has_ties` is True if a usual schedule rounded a half up, which other
+    people round to even.
     """
 
-    numbers: Array
+    numbers: Array  # what the step becomes, (schedules, …) with the shape of the step
 
     def __init__(
         self, operands: Operands, schedules: Schedules, step: Step, reading: Reading
@@ -159,10 +139,7 @@ class Trial:
         return np.repeat(factors, self._batch).reshape(-1, 1, 1, 1)
 
     def _spread(self, array: Array) -> Array:
-        """Return numbers with a place for each schedule and batch along the first axis.
-
-        Those of one schedule stay: steps before a sum over the batch have more places than the sum.
-        """
+        """Return numbers with a place for each schedule and batch; of one schedule as they are."""
         if self._count == 1:
             return array
         places = self._count * self._batch
@@ -171,11 +148,9 @@ class Trial:
         return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
 
     def _known(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of an input, or of a shown step; one for all broadcasts."""
         return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))
 
     def _settled(self, source: Step, made: Array) -> Array:
-        """Return the value of a worked step that later steps use."""
         made = self._rounded(source, made)
         if isinstance(source.operation, Sum):
             lost = (self._spread(made) == 0) & (self._spread(source.array) != 0)
@@ -183,7 +158,6 @@ class Trial:
         return made
 
     def _rounded(self, source: Step, numbers: Array) -> Array:
-        """Return the numbers of a step as each schedule rounds them."""
         by_rounding = self.schedules.by_step.get(source.name, {})
         made = self._spread(numbers).copy() if by_rounding else numbers
         along = axis_of_shares(source) if source is not self._step else None

@@ -49,20 +49,17 @@ class Shifted(Operation):
     along: int
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape; a line that is wholly blocked stays."""
         largest = arrays[0].max(axis=self.along, keepdims=True)
         shifted: Array = arrays[0] - np.where(largest == -np.inf, 0.0, largest)
         return shifted
 
     def bounds(self, *operands: Any) -> Any:
-        """The largest is at least the largest low end, and no number is above it."""
         (scores,) = operands
         ends = (end.max(axis=self.along, keepdims=True) for end in (scores.low, scores.high))
         least, most = (np.where(np.isfinite(end), end, 0.0) for end in ends)
         return type(scores)(scores.low - most, np.minimum(scores.high - least, 0.0))
 
     def notation(self, columns: bool) -> Formula:
-        """`Q Kᵀ − largest`."""
         return minus(notation_of(self.operand, columns), Words("largest"))
 
 
@@ -73,25 +70,19 @@ class Log(Operation):
     pointwise = True
 
     def apply(self, *arrays: Array) -> Array:
-        """Any shape."""
         logarithm: Array = np.log(arrays[0])
         return logarithm
 
     def bounds(self, *operands: Any) -> Any:
-        """It only rises."""
         (numbers,) = operands
         return type(numbers)(np.log(numbers.low), np.log(numbers.high))
 
     def notation(self, columns: bool) -> Formula:
-        """`ln(Σ exp)`."""
         return Call("ln", (notation_of(self.operand, columns),))
 
 
 def masked_early(trace: Trace, given: Collection[str]) -> Forms:
-    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given.
-
-    A blocked score is −∞, and stays −∞ when it is scaled or a bias is added.
-    """
+    """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
     if any(step.backward for step in trace):
         return
     masks = [
@@ -156,7 +147,6 @@ def _other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
 
 
 def _factor_before(trace: Trace) -> Forms:
-    """Yield Q, K or both scaled instead of their products."""
     scale = trace.steps.get("scaled")
     made = scale.operation if scale is not None else None
     if not isinstance(made, Scale) or "Q" not in trace or "K" not in trace:
@@ -171,7 +161,6 @@ def _factor_before(trace: Trace) -> Forms:
 
 
 def _shift_before(trace: Trace) -> Forms:
-    """Yield the largest of each row subtracted in the scores themselves."""
     along = trace.problem.rules.normalize.along
     for stem in ("scores", "scaled", "masked"):
         steps = [step for step in trace if step.name.partition("_")[0] == stem]
@@ -209,7 +198,6 @@ def _logarithms(trace: Trace) -> Forms:
 
 
 def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
-    """Yield each step of powers, its operation, and the step of the scores."""
     for step in trace:
         made = step.operation
         if isinstance(made, Exp) and isinstance(made.operand, Step):
@@ -217,7 +205,6 @@ def _exponentials(trace: Trace) -> Iterator[tuple[Step, Exp, Step]]:
 
 
 def with_steps(made: Expression, read: Mapping[str, Step]) -> Expression:
-    """Return an expression with other steps in the place of those with some names."""
 
     def rule(part: Step) -> Expression:  # an input may have the name of a step
         return part if part.operation is None else read.get(part.name, part)
@@ -235,21 +222,13 @@ SHIFTED = ("exp", "sum")
 
 
 class Way(Record, eq=False):
-    """One way of working a problem, and a submission as it is read then.
-
-    Attributes:
-        reference: the correct calculations, of which the first is shown.
-        given: the student's matrices by step.
-        sheet: what was handed in.
-        said: a sentence for each thing that was done otherwise than in the problem.
-        renamed: the step that was given under the name of another one, by that name.
-    """
+    """One way of working a problem, and a submission as it is read then."""
 
     reference: Reference
     given: Mapping[str, Written | ShapeMismatch]
     sheet: Submission
-    said: tuple[str, ...] = ()
-    renamed: Mapping[str, str] = EMPTY
+    said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
+    renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
 
     @cached_property
     def judge(self) -> Judge:
@@ -257,7 +236,6 @@ class Way(Record, eq=False):
 
     @cached_property
     def wrong(self) -> set[str]:
-        """The names of the steps that have a wrong number, or the wrong shape."""
         judged = self.judge.judged.items()
         return {name for name, one in judged if one.has(WRONG) or isinstance(one, Misshapen)}
 
@@ -334,11 +312,8 @@ def _in_form(
 ) -> Iterator[Way]:
     """Yield another form of the calculation.
 
-    Args:
-        forms: yields the forms of a calculation.
-        way: the calculation, and what was given.
-        is_evident: False where the numbers of a form may as well be mistakes. Such a form is tried
-            only where it changes every wrong step, and a later step was given.
+    If not `is_evident`, the numbers of a form may as well be mistakes. It is tried only where it
+    changes every wrong step, and a later step was given.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]
@@ -354,24 +329,13 @@ def _in_form(
 
 
 def shifted(right: Reference) -> Iterator[Reference]:
-    """Yield the correct calculations in which the largest score is subtracted before the e^.
-
-    Only the steps whose names begin as in `SHIFTED` have other numbers then.
-    """
+    """Yield the correct calculations in which the largest score is subtracted before the e^."""
     for _, change in shifts(right.trace):
         yield right.changed(partial(remade, change=change))
 
 
 def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
-    """Return a calculation with other operations in some of its steps.
-
-    A step with unchanged numbers keeps its array.
-
-    Args:
-        trace: the calculation.
-        change: the operations.
-        turned: True to exchange the convention of rows and that of columns.
-    """
+    """Return a calculation with other operations in some steps, or in the other convention."""
     rounding = Rounding(**trace.problem.round) if trace.unrounded and trace.problem.round else None
     made: dict[str, Step] = {}
     others: set[str] = set()  # the names of the steps with other numbers
@@ -389,7 +353,6 @@ def remade(trace: Trace, change: Change = EMPTY, turned: bool = False) -> Trace:
 
 
 def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]:
-    """Yield each step and its operation, after the steps of which it is made."""
     rest = {step.name: change.get(step.name, made_by(step)) for step in trace}
     while rest:
         name = next(name for name, made in rest.items() if rest.keys().isdisjoint(_names_in(made)))
@@ -397,7 +360,6 @@ def _in_order(trace: Trace, change: Change) -> Iterator[tuple[Step, Expression]]
 
 
 def _names_in(made: Expression) -> list[str]:
-    """Return the names of the steps, not of the inputs, in an expression."""
     parts = (part for part in walk(made) if isinstance(part, Step))
     return [part.name for part in parts if part.operation is not None]
 

@@ -87,10 +87,7 @@ def mistake(
 def step_mistake(
     sentence: str, advice: str, backward: bool = False
 ) -> Callable[[Callable[[Step, Trace], Changes]], Mistake]:
-    """Return a decorator for a mistake of a whole step, or of several at once.
-
-    It is made in the forward pass, or in the backward one.
-    """
+    """Return a decorator for a mistake of a whole step, or of several; forward or backward."""
 
     def decorated(rule: Callable[[Step, Trace], Changes]) -> Mistake:
         def changes(step: Step, trace: Trace) -> Changes:
@@ -117,10 +114,7 @@ def _words_of_factor(node: Expression, other: Expression, step: Step) -> Words:
 
 
 class Wrong(Operation):
-    """An operation that is any function of its operands' arrays; it has no formula.
-
-    The arrays have the axes (batch, head, row, column); each may be one of intervals, too.
-    """
+    """An operation that is any function of its operands' arrays; it has no formula."""
 
     function: Callable[..., Any]
     parts: tuple[Expression, ...]
@@ -140,10 +134,7 @@ class Wrong(Operation):
 def wrong(
     function: Callable[..., Any], *operands: Expression, ranges: Callable[..., Any] | None = None
 ) -> Wrong:
-    """Return the operation of a function of arrays.
-
-    `ranges` is the same function of intervals, for a function that can't take them.
-    """
+    """Return the operation of a function of arrays; `ranges` is the same function of intervals."""
     return Wrong(function, operands, ranges)
 
 

@@ -46,7 +46,6 @@ def _lengths(step: Step, trace: Trace) -> Iterator[tuple[Array, Array]]:
 
 
 def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
-    """Return a masked step in which other keys are kept."""
     made = made_by(Masked, step)
     assert made is not None  # by `_lengths`
     mask = {key: value for key, value in trace.problem.rules.mask.items() if key != "lengths"}

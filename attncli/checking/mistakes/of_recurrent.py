@@ -112,7 +112,6 @@ def _is(part: Expression, name: str) -> bool:
 def _of_scores(
     trace: Trace, time: int, rule: Callable[[Expression], Nodes]
 ) -> dict[str, Expression]:
-    """Return how the scores of a time, or their hidden layer, are made by a rule."""
     names = (f"hidden_{time}", f"scores_{time}")
     steps = [trace[name] for name in names if name in trace]
     return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}
@@ -121,10 +120,7 @@ def _of_scores(
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
 ) -> list[tuple[dict[str, Expression], int | None]]:
-    """Return the changes of a step at its time, and at the first time also those at all times.
-
-    Each comes with its time, which is None for all of them.
-    """
+    """Return the changes of a step at its time, and at the first time those at all times (None)."""
     if trace.problem.kind != "recurrent" or not step.name.startswith(prefix):
         return []
     time = int(step.name.removeprefix(prefix))

@@ -108,7 +108,6 @@ def sign_of_distance(node: GaussianExponent) -> Nodes:
 
 @mistake("The squared distance was not divided by 2·width².", "Divide by 2·width².")
 def half_forgotten(node: GaussianExponent) -> Nodes:
-    """The squared distance divided by width², or not divided."""
     yield Scale(node, times=2.0)
     if node.width != 1:
         yield Scale(node, times=2.0 * node.width * node.width)

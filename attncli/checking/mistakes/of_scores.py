@@ -38,7 +38,6 @@ ROOT = Root(named("d_k"))
 
 
 def divides_by_root(scale: Scale) -> bool:
-    """Return True if the scale divides by √d_k."""
     return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
 
 
@@ -74,8 +73,8 @@ def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
 def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
     """Yield the changes that divide by something else than √d_k.
 
-    Each letter is a size of the problem; "√" before it takes the root. d_model is the width of
-    the input, and of all heads together.
+    Each letter is a size of the problem; "√" before it takes the root. d_model is the width of the
+    input, and of all heads together.
     """
     scale = made_by(Scale, step)
     if scale is None or not divides_by_root(scale):
@@ -226,7 +225,6 @@ def swapped_q_v(step: Step, trace: Trace) -> Changes:
 
 
 def _swapped(step: Step, trace: Trace, one: str, other: str) -> Changes:
-    """Yield the changes in which two of Q, K and V are exchanged."""
     if one not in trace or other not in trace:
         return
     if step.name in (one, other):
@@ -269,7 +267,6 @@ def wrong_source(step: Step, trace: Trace) -> Changes:
 
 
 def _with_input(step: Step, name: str, other: Step) -> Expression:
-    """Return how a step is made, with another input in the place of one with a name."""
     return transform(made_of(step), lambda part: other if part.name == name else part)
 
 

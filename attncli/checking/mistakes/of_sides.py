@@ -93,7 +93,6 @@ def other_score_function(step: Step, trace: Trace) -> Changes:
 
 
 def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
-    """Return the queries and the keys that an expression compares."""
     for node in walk(expression):
         if isinstance(node, Pairs):
             return _unprojected(node.q), _unprojected(node.k)
