@@ -77,7 +77,7 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     The order is that of the catalogue, and for each mistake the nearest step comes first. A single
     wrong number is no evidence of mistakes in hidden steps.
     """
-    before = [] if is_alone else judge.ranges.unknown_before(step)[::-1]
+    before = [] if is_alone else judge.operands.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
         by_place = [
             judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
@@ -143,11 +143,11 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """
     judge, step = wrong.judge, wrong.judged.step
     kept = judge.operands.kept
-    found = kept(("numbers", made), step, lambda: judge.midpoints.changed(step, made.change))
+    found = kept(("numbers", made), step, lambda: judge.operands.written.changed(step, made.change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
-    if not is_possible(judge.trace, judge.midpoints, step, made.change, found):
+    if not is_possible(judge.trace, judge.operands.written, step, made.change, found):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
@@ -156,7 +156,9 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        intervals = kept(("intervals", made), step, lambda: judge.ranges.changed(step, made.change))
+        intervals = kept(
+            ("intervals", made), step, lambda: judge.operands.ranges.changed(step, made.change)
+        )
         ranges = fitted(intervals, step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
@@ -190,7 +192,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
         given, other = judge.given.get(name), judge.trace.steps.get(name)
         if name == step.name or other is None or not isinstance(given, Written):
             continue
-        found = fitted(judge.midpoints.changed(other, {name: change[name]}), other)
+        found = fitted(judge.operands.written.changed(other, {name: change[name]}), other)
         if found is None:
             return False
         near = agrees(given.values, given.unit, found, given.share, CUT_OFF)

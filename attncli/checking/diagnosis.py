@@ -42,7 +42,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
     """Return True if most numbers are those of the step with rows and columns exchanged."""
     numbers, unit = judged.mismatch.numbers()
-    right = judged.step.on_paper(judge.midpoints.result(judged.step)).swapaxes(-1, -2)
+    right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
         return False
     found = agrees(numbers, unit, right, units=CUT_OFF)
@@ -64,7 +64,7 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
     step = judged.step
     numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
     for made in mistakes_before(judge, step):
-        found = judge.ranges.changed(step, made.change)
+        found = judge.operands.ranges.changed(step, made.change)
         if found is None or found.shape == step.array.shape:
             continue
         if step.columns and found.ndim == 4:
@@ -167,7 +167,7 @@ def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
     from attncli.explaining.explain import explain_with  # correct submissions never need it
 
     def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
-        found = judge.midpoints(source)
+        found = judge.operands.written(source)
         return np.where(np.abs(found) > MIN_ROUNDED, np.round(found, 12), found)
 
     cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]

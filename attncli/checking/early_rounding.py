@@ -9,11 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import count
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, interval
+from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import agreement
 from attncli.checking.agreement import float_error, is_informative, largest
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
@@ -22,12 +23,9 @@ from attncli.checking.reference import axis_of_shares
 from attncli.checking.rounding_rules import CUT, RoundingRule, are_decimals, with_sum
 from attncli.checking.schedules import (
     Constant,
-    Schedule,
-    Schedules,
-    any_of,
     constants_of,
     long_inputs,
-    schedules_of,
+    schedules_for,
     with_constants,
 )
 from attncli.checking.trial import Trial, common_readings, readings, result_of
@@ -69,52 +67,29 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
         return
     if not _is_within_reach(operands, given, constants):
         return
-    best: Explanation | None = None
+    first: Explanation | None = None
     for trial in _trials(operands, step):
-        is_whole, found = _explained_by(operands, given, trial)
-        best = found if is_whole else best or found
-        if is_whole:
-            break
-    if best:
-        yield best
+        found = _explained_by(operands, given, trial)
+        if found and found.cells[_unexplained(given, WRONG)].all():
+            yield found
+            return
+        first = first or found
+    if first:
+        yield first
 
 
 def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
-    every = (
-        (reading, part)
-        for reading in common_readings(operands, step)
-        for schedules in _schedules(operands, step, reading.worked)
-        for part in schedules.chunks(
-            agreement.MAX_TRIED_NUMBERS // _size(step, *reading.worked) or 1
-        )
-    )
-    for index, (reading, part) in enumerate(every):
-        make = partial(Trial, operands, part, step, reading)
-        trial = operands.kept(("trial", index), step, make)
-        yield trial
-        if trial.has_ties:
-            make = partial(Trial, operands, part.to_even, step, reading)
-            yield operands.kept(("trial to even", index), step, make)
-
-
-def _size(*steps: Step) -> int:
-    return sum(step.array.size for step in steps)
-
-
-def _schedules(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
-    hidden = [one.name for one in worked if not operands.is_whole(one)]
-    every = (*(one.name for one in worked), step.name)
-
-    def make() -> list[Schedules]:
-        names = (*long_inputs((step, *worked)), *hidden)
-        parts_of_1 = [one.name for one in (*worked, step) if axis_of_shares(one) is not None]
-        shares = [name for name in parts_of_1 if name in hidden]
-        constants, own = constants_of((*worked, step)), operands.roundings
-        found = schedules_of(names, own, constants, shares, every, step.backward)
-        return [Schedules((Schedule(),)), *found] if step.name in parts_of_1 else found
-
-    # The submissions of a class show the same steps.
-    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
+    index = count()
+    for reading in common_readings(operands, step):
+        size = sum(one.array.size for one in (step, *reading.worked))
+        for schedules in schedules_for(operands, step, reading.worked):
+            for part in schedules.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+                make = partial(Trial, operands, part, step, reading)
+                trial = operands.kept(("trial", next(index)), step, make)
+                yield trial
+                if trial.has_ties:
+                    make = partial(Trial, operands, part.to_even, step, reading)
+                    yield operands.kept(("trial", next(index)), step, make)
 
 
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
@@ -169,15 +144,30 @@ def _unexplained(given: Given, *codes: int) -> Array:
 
 
 def _may_cut(operands: Operands, given: Given) -> bool:
-    return operands.cuts or LAST_DIGIT in given.codes
+    """Return True if a number so far was cut off rather than rounded."""
+    before = operands.judged.values()
+    return LAST_DIGIT in given.codes or any(one.has(LAST_DIGIT) for one in before)
 
 
 def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
+    every = (*COARSEST_ROUNDINGS, *operands.roundings)
+
+    def around(source: Step) -> Interval:
+        written, shown = operands.written(source), operands.shown(source)
+        more = agreement.CUT_OFF * shown.unit if shown else 0.0
+        return hull(*operands.numbers(source), written - more, written + more)
 
     def coarsest() -> Interval:
-        change = with_constants([None, *constants], operands.trace, any_of)
-        return bounded(operands.coarsest(given.step, COARSEST_ROUNDINGS, change))
+        change = with_constants(
+            [None, *constants],
+            operands.trace,
+            lambda x: Interval(x.min(keepdims=True), x.max(keepdims=True)),
+        )
+        def settle(made: Values) -> Values:
+            return hull(made, *(one.any_finer(made) for one in every))
+
+        return bounded(operands.replay(around, settle, change).result(given.step))
 
     found = operands.kept("coarsest", given.step, coarsest)
     if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
@@ -187,10 +177,8 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
     return bool(within.sum() >= _fewest(len(within)))
 
 
-def _explained_by(
-    operands: Operands, given: Given, trial: Trial
-) -> tuple[bool, Explanation | None]:
-    """Return whether a schedule gives all numbers, and the first that gives all or nearly all."""
+def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation | None:
+    """Return what the first schedule explains that gives all or nearly all numbers."""
     part, found, valid = trial.schedules, trial.numbers, trial.is_valid
     # A schedule that keeps every digit leaves open whether its student cuts numbers off.
     of_others = _may_cut(operands, given)
@@ -203,8 +191,8 @@ def _explained_by(
         if part.is_usual or _is_evident(given, operands.unrounded(given.step), tried, gives):
             cells = _unexplained(given, WRONG, LAST_DIGIT) & gives
             words = part.each[index].words(list(operands.trace.steps))
-            return bool(fits[index].all()), Explanation(cells, found[index], words)
-    return False, None
+            return Explanation(cells, found[index], words)
+    return None
 
 
 def _likeliest(given: Given, fits: Array) -> list[int]:

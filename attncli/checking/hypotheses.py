@@ -62,7 +62,7 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def _worked(self) -> Worked:
-        return Worked(self.judge.midpoints, large=0)
+        return Worked(self.judge.operands.written, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""

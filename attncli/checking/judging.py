@@ -30,7 +30,7 @@ from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares
 from attncli.checking.rounding_rules import are_decimals, informative_units
 from attncli.records import replace
-from attncli.tape.replay import Replay, Values
+from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 
@@ -48,16 +48,6 @@ class Judge:
     @cached_property
     def operands(self) -> Operands:
         return Operands(self.reference, self.given, self.judged)
-
-    @property
-    def midpoints(self) -> Replay[Array]:
-        """The calculation on the student's own numbers as they were written."""
-        return self.operands.written
-
-    @property
-    def ranges(self) -> Replay[Values]:
-        """The calculation on the uncertainty intervals of the student's numbers."""
-        return self.operands.ranges
 
     def _judge(self, step: Step) -> Judged:
         written = self.given.get(step.name)

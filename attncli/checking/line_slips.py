@@ -36,7 +36,7 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     if wrong.axis is None or not isinstance(made, Divide):
         return
     dividend, divisor = (
-        np.broadcast_to(evaluate(part, judge.midpoints), wrong.given.shape)
+        np.broadcast_to(evaluate(part, judge.operands.written), wrong.given.shape)
         for part in (made.dividend, made.divisor)
     )
     line = wrong.in_line & wrong.shown
@@ -124,9 +124,9 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
     hidden = judge.operands.hidden_before(wrong.judged.step)
     if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
         return
-    e = evaluate(shares.dividend, judge.midpoints)[batch, head, row]
+    e = evaluate(shares.dividend, judge.operands.written)[batch, head, row]
     given, unit = (x[batch, head, row] for x in (wrong.given, wrong.judged.unit))
-    right = judge.midpoints(scores)[batch, head, row]
+    right = judge.operands.written(scores)[batch, head, row]
     if np.count_nonzero(e) < MIN_EVEN or scores.array.shape != wrong.given.shape:
         return
     for k in np.flatnonzero((e > 0) & (given > unit) & (given < 1 - unit)).tolist():
@@ -189,7 +189,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def _blocked(wrong: WrongStep) -> Array | None:
     """Return the cells that the student's mask, or the correct one, blocks; None without one."""
-    step, midpoints = wrong.judged.step, wrong.judge.midpoints
+    step, midpoints = wrong.judged.step, wrong.judge.operands.written
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)
     if not step.name.startswith(("exp", "weights")):
@@ -268,7 +268,7 @@ def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
         if other.array.shape == wrong.given.shape:
             what = f"These are the numbers of {other.name}, not those of {step.name}."
             finding = Finding("another_step", what, f"Calculate {step.formula}.")
-            yield Hypothesis(finding, wrong.judge.midpoints(other), is_fact=True)
+            yield Hypothesis(finding, wrong.judge.operands.written(other), is_fact=True)
 
 
 def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:

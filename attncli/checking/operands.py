@@ -6,7 +6,7 @@ it. A hidden step is computed from those before it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
 from typing import Any, TypeVar
@@ -18,7 +18,7 @@ from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking import agreement
 from attncli.checking.agreement import agrees, is_exact, is_same
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.judged import CORRECT, LAST_DIGIT, MISSING, WRONG, Given, Judged
+from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference, together
 from attncli.checking.rounding_rules import RoundingRule, roundings_of
 from attncli.records import EMPTY
@@ -119,17 +119,6 @@ class Operands:
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
 
-    def coarsest(self, step: Step, roundings: Sequence[RoundingRule], change: Change) -> Values:
-
-        def around(source: Step) -> Interval:
-            written, more = self.written(source), agreement.CUT_OFF * self._given(source).unit
-            return hull(*self.numbers(source), written - more, written + more)
-
-        every = (*roundings, *self.roundings)
-        return self.replay(
-            around, lambda found: hull(found, *(one.any_finer(found) for one in every)), change
-        ).result(step)
-
     # ---- what is shown
 
     @cached_property
@@ -139,11 +128,6 @@ class Operands:
     @property
     def are_floats(self) -> bool:
         return self._share != agreement.FLOAT_ERROR
-
-    @property
-    def cuts(self) -> bool:
-        """True if a number so far was cut off rather than rounded."""
-        return any(one.has(LAST_DIGIT) for one in self.judged.values())
 
     def shown(self, step: Step) -> Given | None:
         """Return a step from whose written numbers later steps go on; None for any other.
@@ -159,32 +143,24 @@ class Operands:
         return given is not None and not given.written.blank.any()
 
     def is_first(self, step: Step) -> bool:
-        for name, judged in self.judged.items():
-            if name == step.name:
-                return True
-            if self.shown(judged.step):
-                return False
-        return True
+        before = takewhile(lambda one: one.step.name != step.name, self.judged.values())
+        return not any(self.shown(one.step) for one in before)
 
-    def ancestors(self, step: Step) -> list[Step]:
+    def ancestors(
+        self, step: Step, is_left_out: Callable[[Step], bool] = lambda source: False
+    ) -> list[Step]:
         """Return every step that a step is made of, shown or not, in the order of computation."""
-        return self._sources(step, lambda source: False)
-
-    def hidden_before(self, step: Step) -> list[Step]:
-        if step.name not in self._hidden:
-            self._hidden[step.name] = self._sources(step, self.is_whole)
-        return self._hidden[step.name]
-
-    def _sources(self, step: Step, is_left_out: Callable[[Step], bool]) -> list[Step]:
         wanted, found = {source.name for source in sources(step)}, []
-        for other in reversed(self._before(step)):
+        for other in reversed(list(takewhile(lambda other: other is not step, self.trace))):
             if other.name in wanted and not is_left_out(other):
                 found.append(other)
                 wanted.update(source.name for source in sources(other))
         return found[::-1]
 
-    def _before(self, step: Step) -> list[Step]:
-        return list(takewhile(lambda other: other is not step, self.trace))
+    def hidden_before(self, step: Step) -> list[Step]:
+        if step.name not in self._hidden:
+            self._hidden[step.name] = self.ancestors(step, self.is_whole)
+        return self._hidden[step.name]
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)

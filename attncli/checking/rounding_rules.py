@@ -45,10 +45,6 @@ class RoundingRule(Record):
         return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
 
     @property
-    def coarsest(self) -> float:
-        return 10.0 ** (int(self.is_significant) - self.count)
-
-    @property
     def finer(self) -> RoundingRule:
         return replace(self, count=self.count + 1)
 

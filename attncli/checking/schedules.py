@@ -7,7 +7,7 @@ once: arrays have one place for each schedule along the axis of the batch.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, combinations
 from math import floor, log, log10
 from typing import Any
@@ -15,8 +15,9 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import Exp
+from attncli.checking.operands import Operands
+from attncli.checking.reference import axis_of_shares
 from attncli.checking.rounding_rules import CUT, EVEN, UP, RoundingRule
 from attncli.notation.text import text
 from attncli.records import Record, replace
@@ -125,10 +126,6 @@ def with_constants(
     return found
 
 
-def any_of(factors: Array) -> Interval:
-    return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
-
-
 def _holder(step: Step) -> Scale | Exp | None:
     nodes = walk(step.operation) if step.operation is not None else ()
     return next((node for node in nodes if isinstance(node, Scale | Exp)), None)
@@ -233,33 +230,44 @@ class Schedules(Record, eq=False):
             yield Schedules(self.each[start : start + size], self.is_usual)
 
 
-def schedules_of(
-    names: Sequence[str],
-    own: Sequence[RoundingRule],
-    constants: Sequence[Constant],
-    shares: Sequence[str],
-    every: Sequence[str],
-    is_backward: bool,
+def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
+    """Return the schedules for steps that are worked on the way to one, the likelier first."""
+    hidden = [one.name for one in worked if not operands.is_whole(one)]
+    make = partial(_schedules, hidden, operands.roundings, (*worked, step))
+    # The submissions of a class show the same steps.
+    every = (*(one.name for one in worked), step.name)
+    return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
+
+
+def _schedules(
+    hidden: Sequence[str], own: Sequence[RoundingRule], every: Sequence[Step]
 ) -> list[Schedules]:
+    *worked, step = every
+    names = (*long_inputs((step, *worked)), *hidden)
+    constants, parts_of_1 = (
+        constants_of(every),
+        [one.name for one in every if axis_of_shares(one) is not None],
+    )
+    shares = {name for name in parts_of_1 if name in hidden}
 
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
-        return [replace(one, adjusts=True) for one in schedules if one.names & {*shares}]
+        return [replace(one, adjusts=True) for one in schedules if one.names & shares]
 
     finer = (one for rounding in own for one in (rounding.finer, rounding.finer.finer))
-    likely = [Schedule(frozenset(every), one) for one in finer]
+    likely = [Schedule(frozenset(one.name for one in every), rounding) for rounding in finer]
     likely += [Schedule(constant=constant) for constant in constants]
-    usual: list[Schedule] = []
-    common: list[Schedule] = []
+    usual, common = list[Schedule](), list[Schedule]()
     if names:
-        by_own = list(_own_schedules(names, own, is_backward))
+        by_own = list(_own_schedules(names, own, step.backward))
         usual = [one for one in by_own if one.names == frozenset(names)]
         likely += [one for one in by_own if one not in usual]
-        common = list(_common_schedules(names, own, is_backward))
+        common = list(_common_schedules(names, own, step.backward))
         whole = [*usual, *(one for one in common if one.names == frozenset(names))]
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
-    lists = (usual, True), (likely, False), (common, False)
+    exact = [Schedule()] if step.name in parts_of_1 else []
+    lists = (exact, False), (usual, True), (likely, False), (common, False)
     return [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
 
 
