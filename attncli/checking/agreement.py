@@ -1,4 +1,4 @@
-"""When a written number agrees with an expected one, and every threshold of judging.
+"""What written digits mean: rounding, units, agreement, and every threshold of judging.
 
 Each threshold has its unit and its reason: *derived* follows from arithmetic; *measured* was set by
 the survey that is named, and moves only with it; *chosen* is a convention that a teacher would
@@ -7,12 +7,20 @@ accept.
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+from collections.abc import Sequence
+from decimal import Decimal
+from functools import lru_cache
+from math import log10
 from typing import TypeAlias
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.arithmetic.intervals import Interval, interval
+from attncli.arithmetic.intervals import Interval, hull, interval
+from attncli.notation.last_place import significant
+from attncli.records import Record, replace
 from attncli.tape.replay import Values
 
 # ---- when a written number agrees with another
@@ -183,3 +191,200 @@ def is_informative(found: Interval, most: float) -> Array:
 def largest(array: Array) -> float:
     size = np.abs(array)
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
+
+
+NOISE = 1e-9
+"""Error, in units in the last place, with which a float counts as a half or a whole number."""
+
+CALCULATOR = 2e-8
+"""Error, in units in the last place, with which a float is not cut off to the unit below it. A
+calculator shows ten digits: the tanh of 12 is 1 to most people, and the tanh of 9 is 0.999."""
+
+TEN = np.float64(10)
+"""A float whose powers overflow to infinity, where Python's floats raise an error."""
+
+UP, EVEN, CUT = "rounded", "rounded, a half to even,", "cut off"
+"""What happens to further digits; `UP` rounds a half away from zero."""
+
+
+class RoundingRule(Record):
+    """One way to round numbers: `mode` is `UP`, `EVEN` or `CUT`."""
+
+    count: int  # of decimals, or of significant digits
+    is_significant: bool = False
+    mode: str = UP
+
+    def __str__(self) -> str:
+        noun = "significant digit" if self.is_significant else "decimal"
+        preposition = "after" if self.mode == CUT else "to"
+        return f"{self.mode} {preposition} {self.count} {noun}{'' if self.count == 1 else 's'}"
+
+    @property
+    def finer(self) -> RoundingRule:
+        return replace(self, count=self.count + 1)
+
+    def writes(self, unit: Array) -> bool:
+        """Return True if numbers with these units in the last place may have been rounded so."""
+        return self.is_significant or bool((unit == 10.0**-self.count).all())
+
+    def of_mode(self, mode: str) -> RoundingRule:
+        return replace(self, mode=mode)
+
+    def __call__(self, numbers: Array) -> Array:
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
+            if self.mode == EVEN and (ties := self.ties(numbers)).any():
+                powers = np.broadcast_to(power, units.shape)[ties]
+                whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
+            found = np.copysign(whole / power, numbers)
+        return np.where(np.isfinite(found), found, numbers)
+
+    def ties(self, numbers: Array) -> Array:
+        """Return which numbers are in the middle between two rounded ones."""
+        units, _ = self._units(numbers)
+        with np.errstate(invalid="ignore"):  # ∞ − ∞
+            found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
+        return found
+
+    def _units(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the sizes of numbers in units of the last kept digit, and 1 in these units."""
+        size = np.abs(numbers)
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
+            power = np.asarray(TEN ** (self.count - lead))
+            return size * power, power
+
+    def interval(self, found: Values) -> Interval:
+        """Return intervals that hold numbers as they are, rounded, and cut off."""
+        ends = interval(found)
+        bounds = [
+            [np.copysign(size, end) for size in self._around(end)] for end in (ends.low, ends.high)
+        ]
+        low, high = np.minimum(*bounds[0]), np.maximum(*bounds[1])
+        return Interval(
+            np.where(np.isfinite(low), low, ends.low), np.where(np.isfinite(high), high, ends.high)
+        )
+
+    def _around(self, numbers: Array) -> tuple[Array, Array]:
+        """Return the least and the largest size of numbers as they are, rounded, and cut off."""
+        units, power = self._units(numbers)
+        with np.errstate(all="ignore"):
+            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + NOISE)
+            return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
+
+    def either(self, found: Values) -> Interval:
+        """Return rounded intervals, of halves both up and down, as floats may have it."""
+        ends = interval(found)
+        made = []
+        for end in (ends.low, ends.high):
+            units, power = self._units(end)
+            up, down = self(end), np.copysign(np.floor(units) / power, end)
+            made += [up, np.where(self.ties(end), down, up)]
+        return hull(*made)
+
+    def any_finer(self, found: Values) -> Interval:
+        """Return intervals that hold numbers rounded or cut off to these digits, or to more."""
+        ends = interval(found)
+        size = np.maximum(np.abs(ends.low), np.abs(ends.high))
+        with np.errstate(all="ignore"):
+            lead = np.floor(np.log10(size)) + 1 if self.is_significant else np.zeros(size.shape)
+            unit = np.where((size > 0) & np.isfinite(size), 10.0 ** (lead - self.count), 0.0)
+        low = np.where(ends.low > 0, np.maximum(0.0, ends.low - unit), ends.low - unit / 2)
+        high = np.where(ends.high < 0, np.minimum(0.0, ends.high + unit), ends.high + unit / 2)
+        return Interval(low, high)
+
+
+def _printed(number: float, power: float) -> float:
+    """Return a number in units as programs print it: the float itself, a half to even."""
+    return round(Decimal(abs(number)).scaleb(round(log10(power))))
+
+
+def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
+    """Return rounded shares, of which the largest of each line is adjusted so that they have a sum.
+
+    Args:
+        shares: the shares with every digit.
+        along: the axis of a line.
+        total: the sum of each line: 1, or 0 where everything is blocked.
+        rounding: the rounding; the largest share is written with the same digits.
+    """
+    largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
+    missing = total - found.sum(axis=along, keepdims=True)
+    taken = np.take_along_axis(found, largest, along) + missing
+    np.put_along_axis(found, largest, rounding.of_mode(UP)(taken), along)
+    return found
+
+
+MIN_FOR_RULE = 3
+"""Minimum count of written numbers whose common number of digits is a rule."""
+
+POWER = re.compile(r"[-+]?[0-9]{1,4}")
+"""The power of ten at the end of a decimal number, after the letter e."""
+
+MAX_OWN = 2
+"""Maximum number of roundings that a submission is assumed to use, the most common first."""
+
+
+def only_unit(unit: Array) -> float | None:
+    """Return the unit that all numbers have in common; None where they have several."""
+    first = unit.flat[0] if unit.size else np.nan
+    return float(first) if (unit == first).all() and unit.size else None
+
+
+def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
+    """Return the units of the last informative digits of written numbers.
+
+    With three significant digits the zeros at the end of a large number are no information, nor are
+    the point and the zero that programs write after it: 1200000 may mean 1202604. Where all
+    numbers, which are at most `most`, are small, a whole number is none: a weight of 1 could be
+    anything from a half on. It is taken as rounded to the decimals of its neighbours, or to a tenth
+    of the largest number; so is a 0 beside decimals.
+    """
+    with np.errstate(invalid="ignore"):
+        whole = (np.abs(values) >= 100) & (values % 1 == 0) & (unit > FINE_UNIT)
+    if whole.any():
+        digits = max(3, significant(texts[~np.isnan(values)].tolist()))
+        size = np.floor(np.log10(np.abs(values), where=whole, out=np.zeros_like(values)))
+        unit = np.where(whole, np.maximum(unit, 10.0 ** (size + 1 - digits)), unit)
+    finer = unit[(unit > 0) & (unit < 1) & ~np.isnan(values)]
+    blank = (unit >= 1) & (2 * unit > most) | (values == 0) & (unit == 1) & bool(finer.size)
+    return np.where(blank, finer.max() if finer.size else most / 10, unit)
+
+
+def are_decimals(unit: Array) -> Array:
+    """Return which units are powers of ten, not those of an expression such as 16/1.73."""
+    power = np.log10(np.where(unit > 0, unit, 1.0))
+    found: Array = (unit > 0) & (np.abs(power - np.round(power)) < 1e-6)
+    return found
+
+
+@lru_cache(maxsize=16384)  # as for `decimal_of`
+def _digits_of(text: str) -> tuple[int, int]:
+    """Return the count of significant digits, and of decimals, of a number with a point; else 0."""
+    mantissa, _, power = text.lower().partition("e")
+    if "." not in mantissa or (power and POWER.fullmatch(power) is None):
+        return 0, 0
+    return significant([text]), max(0, len(mantissa.partition(".")[2]) - int(power or 0))
+
+
+def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
+    """Return how a student rounds, the most common number of decimals first.
+
+    Only numbers with a point count; a whole number may be exact. Where all have as many significant
+    digits, or their decimals differ, the student may count those: 0.478 has three of both.
+    """
+    decimals: Counter[int] = Counter()
+    digits = []
+    for text in texts:
+        count, places = _digits_of(text)
+        if count:
+            decimals[places] += 1
+            digits.append(count)
+    found = [RoundingRule(count) for count, _ in decimals.most_common(MAX_OWN)]
+    most = max(digits, default=0)
+    is_even = len(digits) >= MIN_FOR_RULE and min(digits) == most
+    if 2 <= most <= 6 and (is_even or len(decimals) > 1):
+        by_digits = RoundingRule(most, is_significant=True)
+        return (by_digits,) if is_even and len(decimals) > 1 else (*found, by_digits)
+    return tuple(found)

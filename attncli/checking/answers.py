@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -68,18 +68,17 @@ class ShapeMismatch(Record, eq=False):
     fault: Fault
     transposed: bool
 
-    def numbers(self) -> tuple[Array, Array]:
-        return numbers_of(self.texts)[:2]
+
+Matrices: TypeAlias = dict[str, Written | ShapeMismatch]
+"""What was written, by the name of the step."""
+
+Skipped: TypeAlias = tuple[tuple[str, str], ...]
+"""The keys that mean no step, or hold no numbers, each with a hint or ""."""
 
 
-class ReadSubmission(Record, eq=False):
-    """The matrices of a submission."""
-
-    matrices: dict[str, Written | ShapeMismatch]
-    skipped: tuple[tuple[str, str], ...] = ()
-
-
-def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
+def read_submission(
+    submission: Submission, trace: Trace
+) -> tuple[dict[str, Written | ShapeMismatch], tuple[tuple[str, str], ...]]:
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Cells that are not mentioned are missing. Labels beside rows and columns give their order.
@@ -91,7 +90,7 @@ def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}
-    uneven: dict[str, Written | ShapeMismatch] = {}
+    uneven: Matrices = {}
     is_known = False
     for word, raw in submission.matrices.items():
         if word in ABOUT and word not in trace:
@@ -114,7 +113,7 @@ def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
                 _refuse_words(step, matrix)
                 found.setdefault(step.name, []).append(matrix)
             is_known = True
-    matrices: dict[str, Written | ShapeMismatch] = {}
+    matrices: Matrices = {}
     for step in trace:
         if step.name in uneven:
             matrices[step.name] = uneven[step.name]
@@ -125,7 +124,7 @@ def read_submission(submission: Submission, trace: Trace) -> ReadSubmission:
     fault_of = {str(one.path[0]): one for one in unknown}
     words = [word for word in submission.matrices if word in fault_of]
     skipped = tuple((word, _hint(fault_of[word], submission.matrices[word])) for word in words)
-    return ReadSubmission(_of_one_computer(matrices), skipped)
+    return _of_one_computer(matrices), skipped
 
 
 def _keyed_matrix(
@@ -193,9 +192,7 @@ def _hint(fault: Fault, raw: Any) -> str:
     return fault.hint if is_slip and not fault.hint.startswith("there are") else ""
 
 
-def _of_one_computer(
-    found: dict[str, Written | ShapeMismatch],
-) -> dict[str, Written | ShapeMismatch]:
+def _of_one_computer(found: Matrices) -> Matrices:
     written = [one for one in found.values() if isinstance(one, Written)]
     kinds = {one.dtype for one in written} & SHORT_FLOAT_ERRORS.keys()
     if not kinds:

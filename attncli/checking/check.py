@@ -14,7 +14,7 @@ from attncli.checking.agreement import agrees
 from attncli.checking.answers import dtype_of, read_submission
 from attncli.checking.diagnosis import diagnose
 from attncli.checking.judged import STATUSES, Compared, Finding, Given, Judged, Misshapen
-from attncli.checking.names import At, answered_by, mask_of, named_steps, with_step_names
+from attncli.checking.names import At, mask_of, named_steps, with_step_names
 from attncli.checking.reference import Reference
 from attncli.checking.submission import ABOUT, Submission, submission_of
 from attncli.checking.ways import Way, likeliest
@@ -70,11 +70,8 @@ class Report(Record, Shown, eq=False):
 
     @property
     def _bad(self) -> tuple[int, ...]:
-        return (
-            (status.WRONG, status.LAST_DIGIT, status.ROUNDED_EARLY)
-            if self.strict
-            else (status.WRONG,)
-        )
+        also = (status.LAST_DIGIT, status.ROUNDED_EARLY) if self.strict else ()
+        return status.WRONG, *also
 
     def codes(self, name: str) -> Array:
         return _codes(self.steps[self.answers[name]])[self.cells[name]]
@@ -91,10 +88,8 @@ class Report(Record, Shown, eq=False):
         asked: dict[str, list[At]] = {}
         for name in self.marking.ask:
             asked.setdefault(self.answers[name], []).append(self.cells[name])
-        return {
-            name: _codes(self.steps[name])[mask_of(self.trace[name], cells)]
-            for name, cells in asked.items()
-        }
+        steps = self.steps
+        return {s: _codes(steps[s])[mask_of(self.trace[s], at)] for s, at in asked.items()}
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
@@ -143,10 +138,8 @@ class Report(Record, Shown, eq=False):
         `marking.follow`; one that is right only to the digits that were written, where more
         are asked for, `marking.few_digits`; one that is both, their product.
         """
-        return {
-            name: round(points * self.share(name) + 1e-9, 2)
-            for name, points in self.marking.points.items()
-        }
+        points = self.marking.points.items()
+        return {name: round(worth * self.share(name) + 1e-9, 2) for name, worth in points}
 
     @property
     def total(self) -> float:
@@ -158,13 +151,8 @@ class Report(Record, Shown, eq=False):
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
         is_from_slip = any(self.is_wrong(self.steps[other]) for other in before)
         follow = self.marking.follow if is_from_slip else 1.0
-        worth = {
-            status.CORRECT: 1.0,
-            status.LAST_DIGIT: near,
-            status.ROUNDED_EARLY: near,
-            status.FOLLOWS: follow,
-        }
-        earned = np.array([worth.get(code, 0.0) for code in range(len(STATUSES))])[judged.codes]
+        # In the order of STATUSES: correct, last digit, rounded early, follows, wrong, missing.
+        earned = np.array([1.0, near, near, follow, 0.0, 0.0])[judged.codes]
         if isinstance(judged, Compared) and judged.short is not None:
             written = judged.written
             is_right = agrees(written.values, written.unit, judged.step.array, written.share)
@@ -223,11 +211,12 @@ class AnswerKey:
         # all, fits no right number and so needs no warning.
         with np.errstate(all="ignore"):
             with located(sheet.locate):
-                reading = read_submission(sheet, reference.trace)
-            way = likeliest(Way(reference, reading.matrices, sheet))
+                matrices, skipped = read_submission(sheet, reference.trace)
+            way = likeliest(Way(reference, matrices, sheet))
             steps = way.judge.judged
             readable = {name: one for name, one in steps.items() if not _only_unreadable(one)}
             found = {name: diagnose(way.judge, one) for name, one in readable.items()}
+        meant = self._meant.items()
         return Report(
             sheet.name,
             way.reference.trace,
@@ -235,14 +224,21 @@ class AnswerKey:
             {name: finding for name, finding in found.items() if finding is not None},
             said=way.said,
             marking=self.marking,
-            answers={
-                name: answered_by(step.name, self._same, way.given, way.renamed)
-                for name, (step, _) in self._meant.items()
-            },
+            answers={name: answered_by(step.name, self._same, way) for name, (step, _) in meant},
             title=self.problem.title,
-            cells={name: at for name, (_, at) in self._meant.items()},
-            skipped=reading.skipped,
+            cells={name: at for name, (_, at) in meant},
+            skipped=skipped,
         )
+
+
+def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
+    """Return the step whose numbers count for a wanted one: itself, or one that equals it.
+
+    `same` holds the steps that change nothing here, and the step that each equals.
+    """
+    base = same.get(name, name)
+    group = [name, base, *(other for other, known in same.items() if known == base)]
+    return next((one for one in (*group, way.renamed.get(base, base)) if one in way.given), base)
 
 
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:

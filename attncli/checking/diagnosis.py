@@ -8,12 +8,13 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import interval
-from attncli.checking import cell_slips, line_slips
+from attncli.checking import hypotheses, line_slips
 from attncli.checking.agreement import CUT_OFF, agrees
 from attncli.checking.catalogued import by_a_mistake, mistakes_before
 from attncli.checking.hypotheses import Search, WrongStep, explained_by, is_long
 from attncli.checking.judged import WRONG, Compared, Finding, Judged, Misshapen
 from attncli.checking.judging import Judge
+from attncli.notation.last_place import numbers_of
 from attncli.records import replace
 from attncli.tape.cells import cell_name, place_of
 from attncli.tape.step import Step
@@ -41,7 +42,7 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
 
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
     """Return True if most numbers are those of the step with rows and columns exchanged."""
-    numbers, unit = judged.mismatch.numbers()
+    numbers, unit = numbers_of(judged.mismatch.texts)[:2]
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
         return False
@@ -62,7 +63,7 @@ def _line_for_each(step: Step) -> str:
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
     """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
     step = judged.step
-    numbers, unit = (array.squeeze() for array in judged.mismatch.numbers())
+    numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
     for made in mistakes_before(judge, step):
         found = judge.operands.ranges.changed(step, made.change)
         if found is None or found.shape == step.array.shape:
@@ -83,26 +84,16 @@ def _sentence(text: str) -> str:
     return f"{text[0].upper()}{text[1:]}." if is_word else f"{text}."
 
 
-OF_A_NUMBER: tuple[Search, ...] = (
-    line_slips.wrong_signs,
-    cell_slips.moved_point,
-    cell_slips.swapped_digits,
-)
+OF_A_NUMBER = (line_slips.wrong_signs, hypotheses.moved_point, hypotheses.swapped_digits)
 """Slips in writing a number down."""
 
-OF_ONE_CELL: tuple[Search, ...] = (line_slips.mask_slip, *OF_A_NUMBER, cell_slips.other_term)
+OF_ONE_CELL = (line_slips.mask_slip, *OF_A_NUMBER, hypotheses.other_term)
 """Explanations of one wrong number, in the order of trial."""
 
-OF_SEVERAL: tuple[Search, ...] = (
-    line_slips.mask_slip,
-    line_slips.wrong_signs,
-    line_slips.other_divisor,
-    line_slips.common_factor,
-    line_slips.other_step,
-    line_slips.exchange,
-    line_slips.other_score,
-    line_slips.like_another_line,
-    line_slips.misread_factor,
+OF_SEVERAL = (
+    *(line_slips.mask_slip, line_slips.wrong_signs, line_slips.other_divisor),
+    *(line_slips.common_factor, line_slips.other_step, line_slips.exchange),
+    *(line_slips.other_score, line_slips.like_another_line, line_slips.misread_factor),
 )
 """Explanations of several wrong numbers, in the order of trial."""
 
@@ -148,7 +139,7 @@ def _where(wrong: WrongStep) -> Finding | None:
     cells, axis = wrong.cells, wrong.axis
     if len(cells) == 1:
         place = f"Only {wrong.place}"
-        return Finding("single_cell_slip", cell_slips.off_by(wrong), wrong.again, place, hint="")
+        return Finding("single_cell_slip", hypotheses.off_by(wrong), wrong.again, place, hint="")
     is_few = len(cells) <= MAX_FEW and 3 * len(cells) <= wrong.shown.sum()
     is_line = axis is not None and not wrong.is_only_line
     if is_few and not (is_line and (wrong.wrong | ~wrong.shown)[wrong.in_line].all()):

@@ -15,21 +15,22 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
-from attncli.checking import agreement
-from attncli.checking.agreement import float_error, is_informative, largest
+from attncli.checking import agreement, schedules
+from attncli.checking.agreement import (
+    CUT,
+    RoundingRule,
+    are_decimals,
+    float_error,
+    is_informative,
+    largest,
+    with_sum,
+)
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import axis_of_shares
-from attncli.checking.rounding_rules import CUT, RoundingRule, are_decimals, with_sum
-from attncli.checking.schedules import (
-    Constant,
-    constants_of,
-    long_inputs,
-    schedules_for,
-    with_constants,
-)
 from attncli.checking.trial import Trial, common_readings, readings, result_of
 from attncli.records import Record
+from attncli.tape.replay import Values
 from attncli.tape.step import Step
 
 COARSEST_ROUNDINGS = (RoundingRule(1), RoundingRule(2, is_significant=True))
@@ -61,8 +62,8 @@ def by_a_schedule(operands: Operands, given: Given) -> Iterator[Explanation]:
     if not _may_be_rounded(operands, given):
         return
     every = (*operands.ancestors(step), step)
-    constants = operands.reference.kept(("constants", step), partial(constants_of, every))
-    is_rounded = operands.hidden_before(step) or long_inputs((step,))
+    constants = operands.reference.kept(("constants", step), partial(schedules.constants_of, every))
+    is_rounded = operands.hidden_before(step) or schedules.long_inputs((step,))
     if not (is_rounded or constants or axis_of_shares(step) is not None):
         return
     if not _is_within_reach(operands, given, constants):
@@ -82,8 +83,8 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
     index = count()
     for reading in common_readings(operands, step):
         size = sum(one.array.size for one in (step, *reading.worked))
-        for schedules in schedules_for(operands, step, reading.worked):
-            for part in schedules.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
+        for tried in schedules.schedules_for(operands, step, reading.worked):
+            for part in tried.chunks(agreement.MAX_TRIED_NUMBERS // size or 1):
                 make = partial(Trial, operands, part, step, reading)
                 trial = operands.kept(("trial", next(index)), step, make)
                 yield trial
@@ -149,25 +150,23 @@ def _may_cut(operands: Operands, given: Given) -> bool:
     return LAST_DIGIT in given.codes or any(one.has(LAST_DIGIT) for one in before)
 
 
-def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Constant]) -> bool:
+def _is_within_reach(
+    operands: Operands, given: Given, constants: Sequence[schedules.Constant]
+) -> bool:
     """Return True if the coarsest roundings that people use may give nearly every wrong number."""
-    every = (*COARSEST_ROUNDINGS, *operands.roundings)
+    roundings = (*COARSEST_ROUNDINGS, *operands.roundings)
 
     def around(source: Step) -> Interval:
-        written, shown = operands.written(source), operands.shown(source)
+        numbers, shown = operands.numbers(source), operands.shown(source)
         more = agreement.CUT_OFF * shown.unit if shown else 0.0
-        return hull(*operands.numbers(source), written - more, written + more)
+        return hull(*numbers, numbers[0] - more, numbers[0] + more)
+
+    def coarser(made: Values) -> Values:
+        return hull(made, *(one.any_finer(made) for one in roundings))
 
     def coarsest() -> Interval:
-        change = with_constants(
-            [None, *constants],
-            operands.trace,
-            lambda x: Interval(x.min(keepdims=True), x.max(keepdims=True)),
-        )
-        def settle(made: Values) -> Values:
-            return hull(made, *(one.any_finer(made) for one in every))
-
-        return bounded(operands.replay(around, settle, change).result(given.step))
+        change = schedules.with_constants([None, *constants], operands.trace, _any_of)
+        return bounded(operands.replay(around, coarser, change).result(given.step))
 
     found = operands.kept("coarsest", given.step, coarsest)
     if axis_of_shares(given.step) is not None:  # the largest may be adjusted by the whole error
@@ -175,6 +174,10 @@ def _is_within_reach(operands: Operands, given: Given, constants: Sequence[Const
         found = Interval(found.low - spare, found.high + spare)
     within = given.agrees(found, agreement.CUT_OFF)[_unexplained(given, WRONG)]
     return bool(within.sum() >= _fewest(len(within)))
+
+
+def _any_of(factors: Array) -> Interval:
+    return Interval(factors.min(keepdims=True), factors.max(keepdims=True))
 
 
 def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation | None:

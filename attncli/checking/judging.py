@@ -16,7 +16,15 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking import agreement
 from attncli.checking import judged as status
-from attncli.checking.agreement import agrees, exact_cells, is_informative, is_within, largest
+from attncli.checking.agreement import (
+    agrees,
+    are_decimals,
+    exact_cells,
+    informative_units,
+    is_informative,
+    is_within,
+    largest,
+)
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.early_rounding import (
     Explanation,
@@ -28,7 +36,6 @@ from attncli.checking.early_rounding import (
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares
-from attncli.checking.rounding_rules import are_decimals, informative_units
 from attncli.records import replace
 from attncli.tape.replay import Values
 from attncli.tape.step import Step

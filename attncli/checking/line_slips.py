@@ -16,8 +16,7 @@ from attncli.arithmetic.intervals import Interval, hull
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Shares, Sum
 from attncli.checking.agreement import NEARLY_ONE, ROUNDED, float_error, is_exact
-from attncli.checking.cell_slips import short
-from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep
+from attncli.checking.hypotheses import MAX_WORKED_SIZE, Hypothesis, WrongStep, short
 from attncli.checking.judged import Finding
 from attncli.checking.mistakes.nodes import made_by
 from attncli.explaining.terms import Leaf, Term

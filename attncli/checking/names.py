@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import Any, TypeAlias
 
@@ -179,15 +179,3 @@ def _cells_meant(word: str, trace: Trace, path: KeyPath) -> tuple[Step, At]:
         hint = fault.hint if is_told else f"the steps are {', '.join(wide.steps)}"
         raise InputError(replace(fault, path=path, hint=hint)) from None
     return step, at
-
-
-def answered_by(
-    name: str, same: Mapping[str, str], given: Container[str], renamed: Mapping[str, str]
-) -> str:
-    """Return the step whose numbers count for a wanted one: itself, or one that equals it.
-
-    `same` holds the steps that change nothing here, and the step that each equals.
-    """
-    base = same.get(name, name)
-    group = [name, base, *(other for other, known in same.items() if known == base)]
-    return next((one for one in (*group, renamed.get(base, base)) if one in given), base)

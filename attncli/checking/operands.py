@@ -16,11 +16,10 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking import agreement
-from attncli.checking.agreement import agrees, is_exact, is_same
+from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
 from attncli.checking.answers import ShapeMismatch, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference, together
-from attncli.checking.rounding_rules import RoundingRule, roundings_of
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step

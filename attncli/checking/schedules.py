@@ -16,9 +16,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Exp
+from attncli.checking.agreement import CUT, EVEN, UP, RoundingRule
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares
-from attncli.checking.rounding_rules import CUT, EVEN, UP, RoundingRule
 from attncli.notation.text import text
 from attncli.records import Record, replace
 from attncli.tape.operations import Scale

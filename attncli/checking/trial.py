@@ -9,9 +9,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.attention.normalizers import Sum
+from attncli.checking.agreement import UP, with_sum
 from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares
-from attncli.checking.rounding_rules import UP, with_sum
 from attncli.checking.schedules import Schedules, with_constants
 from attncli.records import EMPTY, Record
 from attncli.tape.replay import Change, Replay

@@ -284,7 +284,7 @@ def _turned_round(way: Way) -> Iterator[Way]:
         return  # it could not have been read
     right = way.reference.changed(partial(remade, turned=True))
     try:
-        given = read_submission(way.sheet, right.trace).matrices
+        given = read_submission(way.sheet, right.trace)[0]
     except InputError:  # a name of a cell, or a label, that fits the one way only
         return
     tokens = "rows" if next(iter(trace)).columns else "columns"

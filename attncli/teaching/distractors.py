@@ -13,6 +13,7 @@ from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.agreement import (
     CUT_OFF,
     ROUNDED,
+    RoundingRule,
     exact_cells,
     is_informative,
     is_same,
@@ -23,7 +24,6 @@ from attncli.checking.agreement import (
 from attncli.checking.catalogued import is_possible
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.reference import together
-from attncli.checking.rounding_rules import RoundingRule
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
