@@ -137,7 +137,6 @@ def reach(
 
 
 def is_within(written: Array, found: Interval) -> Array:
-    """Return which written numbers lie in intervals; nan lies in none."""
     with np.errstate(invalid="ignore"):
         inside: Array = (written >= found.low) & (written <= found.high)
     return inside
@@ -146,14 +145,10 @@ def is_within(written: Array, found: Interval) -> Array:
 def agrees(
     written: Array, unit: Unit, expected: Values, share: float = FLOAT_ERROR, units: float = ROUNDED
 ) -> Array:
-    """Return which written numbers may stand for what is expected.
+    """Return which written numbers may stand for what is expected, within some `units`.
 
-    Args:
-        written: the numbers; nan, a cell that was left out, agrees with nothing.
-        unit: one unit in the last place of each; 0 for what is exact.
-        expected: the numbers or intervals that should stand there; it broadcasts.
-        share: the relative error of floats.
-        units: how many units in the last place a number may be off.
+    The unit is 0 for what is exact; nan agrees with nothing; `share` is the relative error of
+    floats.
     """
     return is_within(written, reach(unit, expected, share, units))
 
@@ -166,7 +161,7 @@ def is_same(written: Array, right: Array, share: float = FLOAT_ERROR) -> Array:
 
 
 def exact_cells(numbers: Values, unit: Array, share: float = FLOAT_ERROR) -> Array:
-    """Return which numbers have no more digits than were written, so that none was rounded."""
+    """Return which numbers, or intervals without width, have no more digits than were written."""
     ends = interval(numbers)
     with np.errstate(invalid="ignore"):  # both ends may be infinite
         known = ~(ends.high - ends.low > float_error(ends, share))
@@ -248,7 +243,6 @@ class RoundingRule(Record):
         return found
 
     def _units(self, numbers: Array) -> tuple[Array, Array]:
-        """Return the sizes of numbers in units of the last kept digit, and 1 in these units."""
         size = np.abs(numbers)
         with np.errstate(all="ignore"):
             lead = np.floor(np.log10(size)) + 1 if self.is_significant else 0
@@ -301,13 +295,10 @@ def _printed(number: float, power: float) -> float:
 
 
 def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
-    """Return rounded shares, of which the largest of each line is adjusted so that they have a sum.
+    """Return rounded shares, of which the largest of each line is adjusted to make their sum
+    `total`.
 
-    Args:
-        shares: the shares with every digit.
-        along: the axis of a line.
-        total: the sum of each line: 1, or 0 where everything is blocked.
-        rounding: the rounding; the largest share is written with the same digits.
+    The total is 1, or 0 where everything is blocked; `along` is the axis of a line.
     """
     largest, found = shares.argmax(axis=along, keepdims=True), rounding(shares)
     missing = total - found.sum(axis=along, keepdims=True)
@@ -333,11 +324,10 @@ def only_unit(unit: Array) -> float | None:
 
 
 def informative_units(values: Array, unit: Array, texts: Array, most: float) -> Array:
-    """Return the units of the last informative digits of written numbers.
+    """Return the units of the last informative digits of numbers that are at most `most`.
 
-    With three significant digits the zeros at the end of a large number are no information, nor are
-    the point and the zero that programs write after it: 1200000 may mean 1202604. Where all
-    numbers, which are at most `most`, are small, a whole number is none: a weight of 1 could be
+    With three significant digits the zeros at the end of a large number are no information: 1200000
+    may mean 1202604. Where all numbers are small, a whole number is none: a weight of 1 could be
     anything from a half on. It is taken as rounded to the decimals of its neighbours, or to a tenth
     of the largest number; so is a 0 beside decimals.
     """
@@ -371,8 +361,7 @@ def _digits_of(text: str) -> tuple[int, int]:
 def roundings_of(texts: Sequence[str]) -> tuple[RoundingRule, ...]:
     """Return how a student rounds, the most common number of decimals first.
 
-    Only numbers with a point count; a whole number may be exact. Where all have as many significant
-    digits, or their decimals differ, the student may count those: 0.478 has three of both.
+    A whole number may be exact. If decimals differ, a student may count significant digits.
     """
     decimals: Counter[int] = Counter()
     digits = []

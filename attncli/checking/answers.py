@@ -81,12 +81,8 @@ def read_submission(
 ) -> tuple[dict[str, Written | ShapeMismatch], tuple[tuple[str, str], ...]]:
     """Return the matrices of a submission, each by the step of the trace that it is.
 
-    Cells that are not mentioned are missing. Labels beside rows and columns give their order.
-
-    Raises:
-        InputError: for an unknown label, a cell that is written twice, a submission without any
-            key that means a step or without any number. A matrix of the wrong shape raises
-            nothing.
+    Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
+    an unknown label does, a cell that is written twice, and a submission without any number.
     """
     faults, unknown = list[Fault](), list[Fault]()
     found: dict[str, list[KeyedMatrix]] = {}

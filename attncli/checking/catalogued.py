@@ -1,8 +1,4 @@
-"""The mistakes of the catalogue as hypotheses of what went wrong in a step.
-
-A mistake is named only if its calculation, on the student's own operands, gives the student's
-numbers.
-"""
+"""The mistakes of the catalogue as hypotheses of what went wrong in a step."""
 
 from __future__ import annotations
 
@@ -74,8 +70,7 @@ def mistakes_in(trace: Trace, place: Step) -> dict[str, list[MistakeInStep]]:
 def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterator[MistakeInStep]:
     """Yield the mistakes that may be made in a step, then those in hidden steps before it.
 
-    The order is that of the catalogue, and for each mistake the nearest step comes first. A single
-    wrong number is no evidence of mistakes in hidden steps.
+    The nearest step comes first. One wrong number is no evidence of mistakes in hidden steps.
     """
     before = [] if is_alone else judge.operands.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
@@ -101,12 +96,7 @@ class Explained(Record, eq=False):
 
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
-    """Return the likeliest mistake that gives the numbers of a step, with at most one other.
-
-    A mistake that no correct number contradicts comes first; then one that gives the whole step,
-    before one that gives whole rows or heads; one that is seen in another step, too; and one that
-    gives the very digits.
-    """
+    """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
     before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
     found = list(filter(None, (_explained(wrong, made) for made in before)))
     if not found:
@@ -138,8 +128,7 @@ def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
 def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     """Return a mistake with its rank if it gives the wrong cells, None otherwise.
 
-    It is made with the numbers as they were written, then as they were before rounding, then with
-    intervals. These may be too wide to be evidence, but no mistake gives several digits by chance.
+    Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
     judge, step = wrong.judge, wrong.judged.step
     kept = judge.operands.kept
@@ -175,9 +164,8 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
     """Return True if a mistake may give half of the wrong cells; it saves most of the intervals.
 
-    An interval that holds the student's number and the mistake's, and is narrower than the
-    difference that it explains, has these two no farther apart than the student's number and the
-    correct one. So this rejects nothing that fits.
+    It rejects nothing that fits: an interval that holds the student's number and the mistake's, and
+    is narrower than what it explains, has them no farther apart than the student's and the right.
     """
     with np.errstate(invalid="ignore"):  # −∞ − (−∞)
         off = np.abs(wrong.given - numbers)
@@ -230,9 +218,8 @@ def is_possible(
 ) -> bool:
     """Return True if a person may have calculated a step, which became `found`, so.
 
-    Nobody writes one row again for all other rows; but heads may share what all of them are made
-    from, and a sum is written beside everything that it is the sum of. Nor do weights sum to 1 over
-    the queries where there is only one query.
+    Nobody writes one row again for all other rows, but heads may share what they are made from, and
+    a sum is written beside its terms. Weights do not sum to 1 over the only query.
     """
     made = change.get(step.name, step.operation)
     for axis in range(-1, 1 - found.ndim, -1):

@@ -49,10 +49,7 @@ class KeyedMatrix(Record, eq=False):
 def labels_of_cells(
     shape: tuple[int, ...], labels: Mapping[tuple[int, ...], Labels]
 ) -> Array | None:
-    """Return the labels beside each cell of a matrix, as `KeyedMatrix.labels` has them.
-
-    The keys of `labels` are the places of the matrices in a stack; that at () is for all others.
-    """
+    """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
     if not labels or len(shape) < 2:
         return None
     found = np.full((2, *shape), None, object)
@@ -70,14 +67,6 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
 
     Axes of size 1 may be left out or be in another place; heads may be side by side or one above
     the other. Labels give the order of rows and columns, and show which of them are left out.
-
-    Args:
-        step: which was written.
-        matrix: of one key.
-        wanted: the shape of the cells that the key means.
-
-    Raises:
-        InputError: for a label that the step does not have, or that is written twice.
     """
     texts, labels = matrix.texts, matrix.labels if len(wanted) > 1 else None
     is_one = texts.size == 1 == prod(wanted)
@@ -209,10 +198,7 @@ def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Arr
 def _order(
     step: Step, axis: int, size: int, words: Sequence[str | None], path: KeyPath
 ) -> list[int] | None:
-    """Return the place along an axis (−2 or −1) of each row, or column, of a matrix.
-
-    Without labels they are in their own order; None if there are more or fewer of them than places.
-    """
+    """Return the place along an axis (−2 or −1) of each row or column; None if it is unknown."""
     noun, labels = step.axes[axis], step.labels.get(step.axes[axis], ())
     known = [word for word in words if word is not None]
     is_usual = [*map(_folded, known)] == [*map(_folded, labels)]

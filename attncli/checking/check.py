@@ -93,7 +93,6 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
-        """Number of missing cells, and of all, by name that is asked for and misses some."""
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
@@ -105,10 +104,7 @@ class Report(Record, Shown, eq=False):
 
     @cached_property
     def wrong_steps(self) -> list[str]:
-        """The names of the steps with a wrong cell that counts, in the order of computation.
-
-        A step that is not asked for counts where a cell that is asked for follows from it.
-        """
+        """The names of the wrong steps that count, or from which cells follow that count."""
         wrong = [name for name, judged in self.steps.items() if self.is_wrong(judged)]
         if not self.marking.ask:
             return wrong
@@ -232,10 +228,7 @@ class AnswerKey:
 
 
 def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
-    """Return the step whose numbers count for a wanted one: itself, or one that equals it.
-
-    `same` holds the steps that change nothing here, and the step that each equals.
-    """
+    """Return the step whose numbers count for a wanted one: itself, or one that equals it."""
     base = same.get(name, name)
     group = [name, base, *(other for other, known in same.items() if known == base)]
     return next((one for one in (*group, way.renamed.get(base, base)) if one in way.given), base)
@@ -244,8 +237,7 @@ def answered_by(name: str, same: Mapping[str, str], way: Way) -> str:
 def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]:
     """Yield the given steps from whose numbers the steps with some names follow.
 
-    Of these steps the wrong ones count even if they are not asked for; else whatever follows from a
-    mistake would pass. A step that is right by itself hides those before it.
+    They count even if they are not asked for; else whatever follows from a mistake would pass.
     """
     seen: set[str] = set()
     todo = [steps[name].step for name in names]
@@ -267,7 +259,6 @@ def _is_right(judged: Judged) -> bool:
 
 
 def _codes(judged: Judged) -> Array:
-    """Return the status of each cell on paper; all cells of a wrong shape are wrong."""
     codes: Array = judged.step.on_paper(judged.codes)
     return np.full_like(codes, status.WRONG) if isinstance(judged, Misshapen) else codes
 
@@ -279,7 +270,6 @@ def _only_unreadable(judged: Judged) -> bool:
 
 
 def _contents(sheet: Submission) -> str:
-    """Return the numbers of a submission as a text, equal for equal reports; "" for arrays."""
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
     types = [dtype_of(raw) for raw in answers.values()]  # json writes np.float64 as it does floats
     try:

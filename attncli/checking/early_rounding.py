@@ -1,9 +1,4 @@
-"""Numbers that come from rounding on the way, in steps that are not shown or of constants.
-
-A schedule explains a step only if it gives every number of it exactly as it was written. A number
-that no schedule explains may be off by as much as hidden steps cause that are rounded one digit
-finer than the submission.
-"""
+"""Numbers that come from rounding on the way, in hidden steps or of constants."""
 
 from __future__ import annotations
 
@@ -94,10 +89,7 @@ def _trials(operands: Operands, step: Step) -> Iterator[Trial]:
 
 
 def by_halves(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Yield what hidden steps give that are rounded to the submission's own digits.
-
-    A half may be rounded up in one cell and down in the next, as in a program's floats.
-    """
+    """Yield what hidden steps give in the submission's own digits, with halves up or down."""
     step = given.step
     if step.backward or not operands.hidden_before(step) or not _may_be_rounded(operands, given):
         return
@@ -145,7 +137,6 @@ def _unexplained(given: Given, *codes: int) -> Array:
 
 
 def _may_cut(operands: Operands, given: Given) -> bool:
-    """Return True if a number so far was cut off rather than rounded."""
     before = operands.judged.values()
     return LAST_DIGIT in given.codes or any(one.has(LAST_DIGIT) for one in before)
 
@@ -201,8 +192,7 @@ def _explained_by(operands: Operands, given: Given, trial: Trial) -> Explanation
 def _likeliest(given: Given, fits: Array) -> list[int]:
     """Return the results that give every number, else those that give nearly all that are off.
 
-    These must give all numbers that an earlier hypothesis explains: a slip beside numbers that were
-    rounded early makes none of them wrong.
+    These must give all other numbers: a slip beside rounded numbers makes none of them wrong.
     """
     if fits.all(axis=1).any():
         return np.flatnonzero(fits.all(axis=1)).tolist()
@@ -248,8 +238,7 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
     not off as well as the chosen one differ in the others: a number that is wrong for no reason, by
-    as much and to either side, is among these with some probability. `usual` holds what follows
-    where nothing is rounded on the way.
+    as much and to either side, is among these with some probability. `usual` is without rounding.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)

@@ -101,10 +101,9 @@ class WrongStep(Record, eq=False):
     def fits(
         self, expected: Values | None, written: Array | None = None, unit: Array | None = None
     ) -> Array:
-        """Return the cells that a hypothesis gives or leaves right; arguments as its attributes.
+        """Return the cells that a hypothesis gives or leaves right.
 
-        An interval that accepts anything explains nothing: in half of the wrong cells it must be
-        narrower than the error that it explains.
+        In half of the wrong cells its interval must be narrower than the error that it explains.
         """
         judged, follows = self.judged, self.judged.follows
         written = self.given if written is None else written
@@ -126,8 +125,7 @@ class WrongStep(Record, eq=False):
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
         The probability that a number that is wrong for no reason agrees with it is the width of the
-        interval of agreement, relative to the error. A number that was written down wrongly has no
-        more information than its digits.
+        interval of agreement, relative to the error.
         """
         given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
@@ -171,7 +169,6 @@ class WrongStep(Record, eq=False):
 
     @property
     def place(self) -> str:
-        """The part of the step that is wrong, if it is one cell or one line; or ""."""
         if len(self.cells) == 1:
             return f"{self.cell(self.cells[0])} is wrong"
         if self.axis is None or self.is_only_line:
@@ -262,10 +259,7 @@ CARRIES = (1, 10, 100)
 
 
 def moved_point(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """The number is right but for the place of its decimal point.
-
-    Its last digit moves with the point, or a 0 was appended: 32 is not 3 with the point moved.
-    """
+    """The number is right but for the place of its decimal point, or a 0 at its end."""
     (place,) = wrong.cells
     given, unit = float(wrong.given[place]), float(wrong.judged.unit[place])
     words = "Its decimal point is in the wrong place."

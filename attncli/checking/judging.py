@@ -1,8 +1,4 @@
-"""Each cell of a student's answers, judged by hypotheses of how its number was calculated.
-
-A step is compared with one ordered list, `HYPOTHESES`. Each is a way in which a person can have
-worked; a number that none of them explains is wrong.
-"""
+"""Each cell of a student's answers, judged by hypotheses of how its number was calculated."""
 
 from __future__ import annotations
 
@@ -162,10 +158,7 @@ def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
 
 
 def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
-    """Either of these, one unit off in the last place, as where it was cut off.
-
-    A number without more digits excuses no error, and a coarse unit would excuse nearly any.
-    """
+    """Either of these, one unit off in the last place, as where it was cut off."""
     unit, step = given.unit, given.step
     forgiven = are_decimals(unit)
     if axis_of_shares(step) is not None:

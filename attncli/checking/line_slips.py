@@ -1,8 +1,4 @@
-"""Slips in a line or in a whole matrix: what may have gone wrong where several cells are wrong.
-
-A search yields hypotheses of how the wrong numbers came about; `hypotheses` tests them all alike.
-`mask_slip` and `wrong_signs` are also tried where one cell is wrong.
-"""
+"""Slips in a line or in a whole matrix: hypotheses of how several cells became wrong."""
 
 from __future__ import annotations
 
@@ -75,11 +71,7 @@ def like_another_line(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def misread_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
-    """A number was misread in a whole line.
-
-    Each cell is a sum of products. A misread factor of every cell of the line puts each off by the
-    same multiple of the other factors.
-    """
+    """A misread number puts each cell of a line off by the same multiple of the other factors."""
     if wrong.axis is None or not np.isfinite(wrong.off[wrong.in_line & wrong.shown]).all():
         return
     cells = [tuple(at) for at in np.argwhere(wrong.in_line & wrong.shown).tolist()]

@@ -35,11 +35,7 @@ Meaning: TypeAlias = tuple[Step, At, bool]
 def find_answer(word: str, trace: Trace) -> Meaning:
     """Return which step the key of an answer means, which of its cells, and whether transposed.
 
-    A key is the name of a step or another word for it, a row, a cell, or whatever else
-    `attn explain` reads; also as a heading, such as `Weights:` or `weights (softmax)`.
-
-    Raises:
-        InputError: for a word that means no step, or one of several.
+    A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`.
     """
     if word in trace:  # as nearly all are
         return trace[word], (), False
@@ -124,8 +120,6 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
     """Return a marking with names for its words for steps, such as `alpha`, and its meaning.
 
     Points count only for cells that are asked for, where any are.
-
-    Raises an InputError for all words at once that mean no step, or get points twice.
     """
     faults: list[Fault] = []
     meant: Meant = {}

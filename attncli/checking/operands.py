@@ -1,8 +1,4 @@
-"""The numbers with which a student went on: as written, or as they were before rounding.
-
-A shown step takes the place of the computed one, so that a slip differs from what only follows from
-it. A hidden step is computed from those before it.
-"""
+"""The numbers with which a student went on: as written, or as they were before rounding."""
 
 from __future__ import annotations
 
@@ -71,11 +67,7 @@ class Operands:
         settle: Callable[[Values], Values] = lambda found: found,
         instead: Change = EMPTY,
     ) -> Replay[Values]:
-        """Return the calculation in intervals, with some numbers in the place of shown steps.
-
-        `shown` gives the numbers of a shown step, `settle` the value of a hidden one that later
-        steps use.
-        """
+        """Return the calculation with some numbers for shown steps, and hidden ones settled."""
         return Replay(
             self.trace,
             lambda step: self._known(step, shown),
@@ -90,7 +82,6 @@ class Operands:
 
     @cached_property
     def meant(self) -> Replay[Values]:
-        """The calculation on the numbers that a student had before rounding them."""
         return self.replay(self._meant, self._in_floats)
 
     @cached_property
@@ -129,10 +120,7 @@ class Operands:
         return self._share != agreement.FLOAT_ERROR
 
     def shown(self, step: Step) -> Given | None:
-        """Return a step from whose written numbers later steps go on; None for any other.
-
-        Nothing follows from a matrix of another shape, nor from a wrong step of nothing but 0 or 1.
-        """
+        """Return a given step with a number other than 0 and 1, on which later steps go on."""
         judged = self.judged.get(step.name)
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
@@ -181,11 +169,7 @@ class Operands:
         shown: Callable[[Step], Any] | None = None,
         is_kept: bool = False,
     ) -> Any:
-        """Return worked numbers of a step, with the shown numbers in their place.
-
-        If `is_kept`, worked numbers stay where they are written so. There may be several
-        calculations, one after the other along the first axis.
-        """
+        """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
         if (given := self.shown(step)) is None:
             return made
         stays = wide_as(given.written.blank, made)
@@ -198,10 +182,7 @@ class Operands:
     # ---- what the numbers of a step were before rounding
 
     def _meant(self, step: Step) -> Values:
-        """Return the numbers of a step before rounding, as far as they are known.
-
-        A wrong number is whatever rounds to it, and one that follows from it what follows.
-        """
+        """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
         if self.are_floats:  # a program goes on with the floats that it has
             return self._in_floats(self.written(step))
         given = self._given(step)
@@ -222,8 +203,7 @@ class Operands:
     def _is_unrounded(self, given: Given) -> bool:
         """Return True if no number of a step was rounded, neither a correct nor a student's one.
 
-        A wrong number that uses all its decimals may be the rounding of anything, such as 5.77
-        where 10 is correct.
+        A wrong number with all its decimals may be the rounding of anything: 5.77 for 10.
         """
         unit, share = given.unit, given.written.share
         if not is_exact(given.step.array, unit, share):
@@ -251,8 +231,7 @@ class Operands:
         """Return the numbers with which the student may have gone on from a shown step.
 
         These are the written ones; what explains them, with every digit; and, where it is written
-        so, what the numbers before them give, as they were written and before rounding, and what
-        explains them, with one and two digits more than were written.
+        so, what the numbers before them give, and what explains them, with one and two digits more.
         """
         if step.name not in self._numbers:
             given, written = self._given(step), self.written(step)

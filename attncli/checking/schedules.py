@@ -1,8 +1,4 @@
-"""Rounding schedules: the steps and constants that a student rounds on the way, and their digits.
-
-A schedule is a way of working that a person can carry out. All schedules of a list are tried at
-once: arrays have one place for each schedule along the axis of the batch.
-"""
+"""Rounding schedules: the steps and constants that a student rounds on the way."""
 
 from __future__ import annotations
 
@@ -105,11 +101,7 @@ class Multiplied(Operation):
 def with_constants(
     constants: Iterable[Constant | None], steps: Iterable[Step], as_factor: Callable[[Array], Any]
 ) -> Change:
-    """Return the operations in which a constant is another number.
-
-    There is one constant for each calculation, None where all of them are exact. `as_factor` makes
-    a factor of the factors of an operation, one for each calculation.
-    """
+    """Return the operations in which constants are others; None for all exact ones."""
     every = list(constants)
     named = {name for one in every if one for name in one.factors}
     found: dict[str, Expression] = {}

@@ -74,11 +74,7 @@ def result_of(
     of_others: Callable[[Step, Array], Array] = lambda source, numbers: numbers,
     instead: Change = EMPTY,
 ) -> Array:
-    """Return what a step becomes by a reading of the shown steps.
-
-    `settle` gives the value that later steps use of a step that is worked on the way, `of_others`
-    that of an input or of a shown step.
-    """
+    """Return what a step becomes by a reading; functions give the values that later steps use."""
     again = {source.name for source in reading.worked}
 
     def known(source: Step) -> Array | None:
@@ -100,12 +96,10 @@ def result_of(
 
 
 class Trial:
-    """Schedules that are carried out at once on the way to a step.
+    """What schedules make of a step; arrays have a place for each along the axis of the batch.
 
-    `numbers` are what the step becomes, (schedules, …). `is_valid` is False for a schedule that
-    nobody carries out, as it divides by a sum, or goes on from a line of weights, that was rounded
-    to nothing but zeros. `has_ties` is True if a usual schedule rounded a half up, which other
-    people round to even.
+    One is not valid if it divides by a sum, or goes on from weights, that were rounded to zeros.
+    There are ties if a usual schedule rounded a half up, which other people round to even.
     """
 
     numbers: Array  # what the step becomes, (schedules, …) with the shape of the step

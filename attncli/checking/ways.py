@@ -1,9 +1,4 @@
-"""Other correct ways of working; whoever takes one is right, and a report says so once.
-
-A way is another form of the calculation (operations for some steps, after which later steps are
-unchanged), or another reading of the submission, that gives the correct result. It is taken where
-it leaves fewer wrong steps than the calculation of the problem.
-"""
+"""Other correct forms of the calculation, and other readings of a submission."""
 
 from __future__ import annotations
 
@@ -244,10 +239,7 @@ WaySearch: TypeAlias = Callable[[Way], Iterator[Way]]
 
 
 def likeliest(way: Way) -> Way:
-    """Return the way of working that leaves the fewest steps wrong.
-
-    It makes no correct step wrong, and the problem's own way wins a tie.
-    """
+    """Return the way with the fewest wrong steps that makes no correct one wrong."""
     for search in SEARCHES:
         for other in search(way) if way.wrong else ():
             possible = way.wrong | (other.given.keys() - way.given.keys())
@@ -312,8 +304,7 @@ def _in_form(
 ) -> Iterator[Way]:
     """Yield another form of the calculation.
 
-    If not `is_evident`, the numbers of a form may as well be mistakes. It is tried only where it
-    changes every wrong step, and a later step was given.
+    If not evident, as its numbers may be mistakes, it must change every wrong step before a given.
     """
     before, order = way.reference.trace, list(way.reference.trace.steps)
     later = order[max(map(order.index, way.wrong)) + 1 :]

@@ -73,11 +73,7 @@ def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
 
 
 def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
-    """Yield the changes that divide by something else than √d_k.
-
-    Each letter is a size of the problem; "√" before it takes the root. d_model is the width of the
-    input, and of all heads together.
-    """
+    """Yield divisions by a size of the problem, or its root: `√d_model`."""
     scale = made_by(Scale, step)
     if scale is None or not divides_by_root(scale):
         return
