@@ -295,8 +295,7 @@ def _printed(number: float, power: float) -> float:
 
 
 def with_sum(shares: Array, along: int, total: Array | float, rounding: RoundingRule) -> Array:
-    """Return rounded shares, of which the largest of each line is adjusted to make their sum
-    `total`.
+    """Return rounded shares; the largest of each line is adjusted to make their sum `total`.
 
     The total is 1, or 0 where everything is blocked; `along` is the axis of a line.
     """

@@ -167,9 +167,8 @@ def _is_in_reach(wrong: WrongStep, numbers: Array) -> bool:
     It rejects nothing that fits: an interval that holds the student's number and the mistake's, and
     is narrower than what it explains, has them no farther apart than the student's and the right.
     """
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        off = np.abs(wrong.given - numbers)
-        most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
+    off = np.abs(wrong.given - numbers)
+    most = wrong.off + wrong.judged.unit + 1e-6 * np.abs(wrong.given)
     return bool(2 * (off > most)[wrong.wrong].sum() <= len(wrong.cells))
 
 

@@ -73,8 +73,7 @@ def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
         found = interval(found.reshape([size for size in found.shape if size > 1]))
         if found.shape != numbers.shape or numbers.size < 2:
             continue
-        with np.errstate(invalid="ignore"):
-            is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
+        is_evident = (found.high - found.low <= 0.1 * np.ptp(numbers)).all()
         if is_evident and agrees(numbers, unit, found).all():
             yield made.finding(step)
 

@@ -224,12 +224,11 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
 def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: float) -> Array:
     """Return which numbers are written so: rounded, or perhaps cut off by whoever cuts."""
     more = float_error(values, share)
-    with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-        over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
-        is_zero = values == 0
-        rounded = np.abs(over) <= agreement.ROUNDED * unit + more
-        low = np.where(is_zero, -unit, 0.0)
-        cut = (over >= low - more) & (over < unit - more)
+    over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
+    is_zero = values == 0
+    rounded = np.abs(over) <= agreement.ROUNDED * unit + more
+    low = np.where(is_zero, -unit, 0.0)
+    cut = (over >= low - more) & (over < unit - more)
     return rounded | (cuts[:, None] & cut)
 
 
@@ -242,8 +241,7 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)
-    with np.errstate(invalid="ignore"):
-        apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
+    apart = [np.nan_to_num(np.abs(given.written.values - one) / unit) for one in usual]
     nearest = min(apart, key=lambda one: float(one[gives].max(initial=0.0)))
     if not (gives & (nearest > agreement.PLAUSIBLE_UNITS)).any():
         return True

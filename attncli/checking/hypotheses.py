@@ -82,13 +82,11 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def off(self) -> Array:
-        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-            return np.asarray(np.abs(self.given - self.judged.yours))
+        return np.asarray(np.abs(self.given - self.judged.yours))
 
     @cached_property
     def spread(self) -> Array:
-        with np.errstate(invalid="ignore"):  # −∞ − (−∞)
-            return np.asarray(self.judged.follows.high - self.judged.follows.low)
+        return np.asarray(self.judged.follows.high - self.judged.follows.low)
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
         follows = self.judged.follows
@@ -109,8 +107,7 @@ class WrongStep(Record, eq=False):
         written = self.given if written is None else written
         unit = judged.unit if unit is None else unit
         expected = follows if expected is None else interval(expected)
-        with np.errstate(invalid="ignore"):
-            width = expected.high - expected.low
+        width = expected.high - expected.low
         is_narrow = (expected.low == expected.high) | (width <= self.off)
         if 2 * (is_narrow & self.wrong).sum() < self.wrong.sum():
             return np.zeros(self.wrong.shape, bool)
@@ -131,10 +128,9 @@ class WrongStep(Record, eq=False):
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
         if hypothesis.written is not None:
             off = np.minimum(off, np.minimum(np.abs(given), np.abs(yours)))
-        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-            share = self.judged.written.share * np.abs(np.nan_to_num(yours))
-            digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
-            found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
+        share = self.judged.written.share * np.abs(np.nan_to_num(yours))
+        digits = np.maximum(self.judged.unit[self.wrong], _grid(given, yours))
+        found = np.minimum(1.0, (digits + 2 * spread + share) / (2 * off))
         found = np.sort(np.nan_to_num(found, nan=1.0))
         return bool(tried * np.prod(found[hypothesis.fitted :]) <= MAX_COINCIDENCE)
 

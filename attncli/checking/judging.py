@@ -184,8 +184,7 @@ def _near(
     ends = interval(numbers)
     if more := operands.trace.problem.marking.tolerance:
         found |= given.agrees(Interval(ends.low - more, ends.high + more), 0.0)
-    with np.errstate(invalid="ignore"):  # −∞ − ∞
-        middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    middle = np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
     return Explanation(found & (given.codes == status.WRONG), middle, fits=found)
 
 

@@ -37,25 +37,18 @@ class Operands:
         given: Mapping[str, Written | ShapeMismatch],
         judged: Mapping[str, Judged],
     ) -> None:
-        self.reference = reference
-        self.trace = reference.trace
-        self.judged = judged
-        self._shown = [one for one in given.values() if isinstance(one, Written)]
-        self._together = together(reference.trace, given)
-        # Numbers with many digits may look like floats among others that were written by hand.
-        inexact = [
-            one
-            for name, one in given.items()
-            if isinstance(one, Written)
-            and not is_same(one.values, reference.trace[name].array)[~one.blank].all()
-        ]
+        self.reference, self.trace, self.judged = reference, reference.trace, judged
+        self._shown = {name: one for name, one in given.items() if isinstance(one, Written)}
+        self._together = together(self.trace, given)
+        shown = self._shown.items()
+        exact = {s: is_same(one.values, self.trace[s].array)[~one.blank].all() for s, one in shown}
+        inexact = [one for name, one in shown if not exact[name]]
         floats = [one for one in inexact if one.dtype]
-        if 2 * len(floats) < len(inexact):
-            floats = []
+        # Numbers with many digits may look like floats among others that were written by hand.
+        floats = floats if 2 * len(floats) >= len(inexact) else []
         self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
-        self._smallest = max(
-            (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats), default=0.0
-        )
+        smallest = (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats)
+        self._smallest = max(smallest, default=0.0)
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
@@ -113,7 +106,8 @@ class Operands:
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
-        return roundings_of([text for one in self._shown for text in one.texts.ravel().tolist()])
+        shown = self._shown.values()
+        return roundings_of([text for one in shown for text in one.texts.ravel().tolist()])
 
     @property
     def are_floats(self) -> bool:
@@ -158,9 +152,7 @@ class Operands:
         return self._given(step).values
 
     def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
-        if not self.is_whole(step):
-            return None
-        return (shown or self._values)(step)
+        return (shown or self._values)(step) if self.is_whole(step) else None
 
     def completed(
         self,
@@ -206,13 +198,11 @@ class Operands:
         A wrong number with all its decimals may be the rounding of anything: 5.77 for 10.
         """
         unit, share = given.unit, given.written.share
-        if not is_exact(given.step.array, unit, share):
-            return False
-        if not is_exact(self.meant.result(given.step), unit, share):
-            return False
-        with np.errstate(invalid="ignore"):  # −∞
-            tens = given.values / np.where(unit, 10 * unit, 1.0)
-            uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
+        for right in (given.step.array, self.meant.result(given.step)):
+            if not is_exact(right, unit, share):
+                return False
+        tens = given.values / np.where(unit, 10 * unit, 1.0)
+        uses_last_digit = np.abs(tens - np.round(tens)) > 0.05
         return not (uses_last_digit & (given.codes == WRONG) & (unit < 1)).any()
 
     def _in_floats(self, found: V) -> V | Interval:
@@ -235,13 +225,11 @@ class Operands:
         """
         if step.name not in self._numbers:
             given, written = self._given(step), self.written(step)
-            known = (given.codes != WRONG) & (given.codes != MISSING)
             found = [written]
-            meant = np.where(known, given.expected, written)
-            finer = (
-                one(meant) for own in self.roundings[:1] for one in (own.finer, own.finer.finer)
-            )
-            again = (self.written.result(step), _middle(self.meant.result(step)), *finer)
+            meant = np.where(np.isin(given.codes, (WRONG, MISSING)), written, given.expected)
+            own = self.roundings[:1]
+            finer = (one(meant) for rule in own for one in (rule.finer, rule.finer.finer))
+            again = (*self.unrounded(step)[1:], *finer)
             for other in (meant, *(self.completed(step, one, is_kept=True) for one in again)):
                 if not any(np.array_equal(other, one) for one in found):
                     found.append(other)
@@ -266,5 +254,4 @@ def bounded(found: Values) -> Interval:
 
 def _middle(found: Values) -> Array:
     ends = interval(found)
-    with np.errstate(invalid="ignore"):  # −∞ + ∞
-        return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)
+    return np.where(ends.low == ends.high, ends.low, (ends.low + ends.high) / 2)

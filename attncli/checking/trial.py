@@ -121,9 +121,8 @@ class Trial:
             return
         constants = (one.constant for one in schedules.each)
         change = with_constants(constants, (*reading.worked, step), self._along_batch)
-        with np.errstate(all="ignore"):
-            found = result_of(operands, step, reading, self._settled, self._known, change)
-            found = self._rounded(step, found)
+        found = result_of(operands, step, reading, self._settled, self._known, change)
+        found = self._rounded(step, found)
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         if self._count == 1:
             found = np.broadcast_to(found, step.array.shape)
