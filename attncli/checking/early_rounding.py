@@ -23,7 +23,7 @@ from attncli.checking.agreement import (
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import axis_of_shares
-from attncli.checking.trial import Trial, common_readings, readings, result_of
+from attncli.checking.trial import Trial, common_readings, readings
 from attncli.records import Record
 from attncli.tape.replay import Values
 from attncli.tape.step import Step
@@ -45,9 +45,9 @@ def by_shown_numbers(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Yield what follows where some shown steps were used as written and others before rounding."""
     cuts = np.array([_may_cut(operands, given)])
     for reading in readings(operands, given.step):
-        found = result_of(operands, given.step, reading)
-        if _fits(given, found[None], cuts).all():
-            yield Explanation(_unexplained(given, WRONG), found)
+        found = Trial(operands, schedules.EXACT, given.step, reading).numbers
+        if _fits(given, found, cuts).all():
+            yield Explanation(_unexplained(given, WRONG), found[0])
             return
 
 
@@ -209,27 +209,18 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     """Return which numbers several results give exactly as written, (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
-    fits = _as_written(values, unit, found[:, cells], cuts, given.written.share)
+    made, more = found[:, cells], float_error(values, given.written.share)
+    over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
+    low = np.where(values == 0, -unit, 0.0)
+    cut = (over >= low - more) & (over < unit - more)
+    fits: Array = (np.abs(over) <= agreement.ROUNDED * unit + more) | (cuts[:, None] & cut)
     along = axis_of_shares(given.step)
-    if along is None:
-        return fits
     for rounding in roundings:
-        if rounding.writes(unit):
+        if along is not None and rounding.writes(unit):
             adjusted = with_sum(found, along, 1.0, rounding)[:, cells]
             whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
             fits = fits | whole
     return fits
-
-
-def _as_written(values: Array, unit: Array, found: Array, cuts: Array, share: float) -> Array:
-    """Return which numbers are written so: rounded, or perhaps cut off by whoever cuts."""
-    more = float_error(values, share)
-    over = np.where(found == values, 0.0, (found - values) * np.where(values < 0, -1.0, 1.0))
-    is_zero = values == 0
-    rounded = np.abs(over) <= agreement.ROUNDED * unit + more
-    low = np.where(is_zero, -unit, 0.0)
-    cut = (over >= low - more) & (over < unit - more)
-    return rounded | (cuts[:, None] & cut)
 
 
 def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Array) -> bool:
@@ -250,10 +241,8 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     same = (np.abs(results[:, near] - chosen[near]) <= unit[near]).all(axis=1)
     off = np.abs(results[:, far] - chosen[far])
     same &= (off <= 2 * (nearest * unit)[far]).all(axis=1)  # no farther off to the other side
-    same &= (off < ((nearest - agreement.CUT_OFF) * unit)[far]).any(
-        axis=1
-    )  # and rounded to be seen
+    seen = ((nearest - agreement.CUT_OFF) * unit)[far]
+    same &= (off < seen).any(axis=1)  # and rounded to be seen
     different = len(np.unique(np.round(results[same][:, far] / unit[far]), axis=0))
-    return bool(
-        np.log(different) - np.log(2 * nearest[far] + 1).sum() <= np.log(agreement.MAX_CHANCE)
-    )
+    chance = np.log(different) - np.log(2 * nearest[far] + 1).sum()
+    return bool(chance <= np.log(agreement.MAX_CHANCE))

@@ -10,25 +10,11 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
-from attncli.checking import agreement
+from attncli.checking import agreement, early_rounding
 from attncli.checking import judged as status
-from attncli.checking.agreement import (
-    agrees,
-    are_decimals,
-    exact_cells,
-    informative_units,
-    is_informative,
-    is_within,
-    largest,
-)
+from attncli.checking.agreement import largest
 from attncli.checking.answers import ShapeMismatch, Written
-from attncli.checking.early_rounding import (
-    Explanation,
-    by_a_schedule,
-    by_finer_steps,
-    by_halves,
-    by_shown_numbers,
-)
+from attncli.checking.early_rounding import Explanation
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import Reference, axis_of_shares
@@ -41,9 +27,7 @@ class Judge:
     """Judges one student's answers, step by step in the order of computation."""
 
     def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
-        self.reference = reference
-        self.trace = reference.trace
-        self.given = given
+        self.reference, self.trace, self.given = reference, reference.trace, given
         self.judged: dict[str, Judged] = {}
         for step in self.trace:
             self.judged[step.name] = self._judge(step)
@@ -69,7 +53,9 @@ class Judge:
     def _is_correct(self, given: Given) -> bool:
         """Return True if all numbers of a step are correct; missing ones do not count."""
         ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
-        inside = is_within(given.written.values, Interval(ends.low - half, ends.high + half))
+        inside = agreement.is_within(
+            given.written.values, Interval(ends.low - half, ends.high + half)
+        )
         return bool(inside.all() or (inside | given.written.missing).all())
 
     def _compared(self, given: Given) -> Judged:
@@ -112,7 +98,7 @@ class Judge:
             return unit
         is_share = axis_of_shares(step) is not None
         most = 1.0 if is_share else max(largest(step.array), largest(written.values))
-        return informative_units(written.values, unit, written.texts, most)
+        return agreement.informative_units(written.values, unit, written.texts, most)
 
     def _short(self, given: Given, yours: Array) -> Array | None:
         """Return which wrong numbers are correct only to the digits that were written."""
@@ -121,7 +107,7 @@ class Judge:
             return None
         found = np.zeros(given.codes.shape, bool)
         for numbers in (given.step.array, yours):
-            found |= agrees(written.values, written.unit, numbers, written.share)
+            found |= agreement.agrees(written.values, written.unit, numbers, written.share)
         found &= (given.codes == status.WRONG) & (written.unit > given.unit)
         return found if found.any() else None
 
@@ -143,36 +129,32 @@ def _followed(operands: Operands, given: Given) -> Iterator[Values]:
     yours = operands.written.result(step)
     yield yours
     ends = bounded(operands.meant.result(step))
-    known = is_informative(ends, max(largest(step.array), largest(yours)))
+    known = agreement.is_informative(ends, max(largest(step.array), largest(yours)))
     yield Interval(np.where(known, ends.low, np.nan), np.where(known, ends.high, np.nan))
 
 
 def correct(operands: Operands, given: Given) -> Iterator[Explanation]:
-    for numbers in _correct_numbers(operands, given):
-        yield _near(operands, given, numbers)
+    return (_near(operands, given, numbers) for numbers in _correct_numbers(operands, given))
 
 
 def follows(operands: Operands, given: Given) -> Iterator[Explanation]:
-    for numbers in _followed(operands, given):
-        yield _near(operands, given, numbers)
+    return (_near(operands, given, numbers) for numbers in _followed(operands, given))
 
 
 def last_digit(operands: Operands, given: Given) -> Iterator[Explanation]:
     """Either of these, one unit off in the last place, as where it was cut off."""
     unit, step = given.unit, given.step
-    forgiven = are_decimals(unit)
+    forgiven = agreement.are_decimals(unit)
     if axis_of_shares(step) is not None:
         values = given.written.values
         forgiven &= (given.written.unit <= agreement.COARSEST_SHARE) & (values >= 0) & (values <= 1)
     else:
         most = max(largest(step.array), largest(operands.written.result(step)))
-        coarsest = np.where(
-            unit < 1, max(most, agreement.COARSEST_UNIT), agreement.COARSEST_SHARE * most
-        )
-        forgiven &= unit <= coarsest
+        coarsest = max(most, agreement.COARSEST_UNIT), agreement.COARSEST_SHARE * most
+        forgiven &= unit <= np.where(unit < 1, *coarsest)
     for numbers in chain(_correct_numbers(operands, given), _followed(operands, given)):
         found = _near(operands, given, numbers, agreement.CUT_OFF)
-        exact = exact_cells(numbers, unit, given.written.share)
+        exact = agreement.exact_cells(numbers, unit, given.written.share)
         yield replace(found, cells=found.cells & forgiven & ~exact, fits=None)
 
 
@@ -192,9 +174,9 @@ HYPOTHESES: tuple[tuple[int, Callable[[Operands, Given], Iterator[Explanation]]]
     (status.CORRECT, correct),
     (status.FOLLOWS, follows),
     (status.LAST_DIGIT, last_digit),
-    (status.FOLLOWS, by_shown_numbers),
-    (status.ROUNDED_EARLY, by_a_schedule),
-    (status.ROUNDED_EARLY, by_halves),
-    (status.ROUNDED_EARLY, by_finer_steps),
+    (status.FOLLOWS, early_rounding.by_shown_numbers),
+    (status.ROUNDED_EARLY, early_rounding.by_a_schedule),
+    (status.ROUNDED_EARLY, early_rounding.by_halves),
+    (status.ROUNDED_EARLY, early_rounding.by_finer_steps),
 )
 """The status that each explanation of a number gives, and its search, in the order of trial."""

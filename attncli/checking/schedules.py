@@ -222,6 +222,10 @@ class Schedules(Record, eq=False):
             yield Schedules(self.each[start : start + size], self.is_usual)
 
 
+EXACT = Schedules((Schedule(),))
+"""The schedule that keeps every digit."""
+
+
 def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> list[Schedules]:
     """Return the schedules for steps that are worked on the way to one, the likelier first."""
     hidden = [one.name for one in worked if not operands.is_whole(one)]
@@ -258,9 +262,9 @@ def _schedules(
         likely += adjusted((*usual, *likely))
         common += adjusted(common)
         common += [replace(one, constant=constant) for one in whole for constant in constants]
-    exact = [Schedule()] if step.name in parts_of_1 else []
-    lists = (exact, False), (usual, True), (likely, False), (common, False)
-    return [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
+    lists = (usual, True), (likely, False), (common, False)
+    found = [Schedules(tuple(part), is_usual) for part, is_usual in lists if part]
+    return [EXACT, *found] if step.name in parts_of_1 else found
 
 
 def _own_schedules(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice, product
 
 import numpy as np
@@ -14,7 +14,7 @@ from attncli.checking.operands import Operands
 from attncli.checking.reference import axis_of_shares
 from attncli.checking.schedules import Schedules, with_constants
 from attncli.records import EMPTY, Record
-from attncli.tape.replay import Change, Replay
+from attncli.tape.replay import Replay
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
@@ -66,35 +66,6 @@ def _shown_before(operands: Operands, step: Step) -> list[Step]:
     return list({source.name: source for source in shown}.values())
 
 
-def result_of(
-    operands: Operands,
-    step: Step,
-    reading: Reading,
-    settle: Callable[[Step, Array], Array] = lambda source, made: made,
-    of_others: Callable[[Step, Array], Array] = lambda source, numbers: numbers,
-    instead: Change = EMPTY,
-) -> Array:
-    """Return what a step becomes by a reading; functions give the values that later steps use."""
-    again = {source.name for source in reading.worked}
-
-    def known(source: Step) -> Array | None:
-        if source.name in again:
-            return None
-        numbers = reading.numbers.get(source.name)
-        return of_others(source, operands.written(source) if numbers is None else numbers)
-
-    def settled(source: Step, made: Array) -> Array:
-        found: Array = operands.completed(source, settle(source, made), is_kept=reading.is_kept)
-        return found
-
-    def of_input(source: Step) -> Array:
-        return of_others(source, source.array)
-
-    every = operands.ancestors(step)
-    replay: Replay[Array] = Replay(every, known, settled, instead=instead, of_input=of_input)
-    return replay.result(step)
-
-
 class Trial:
     """What schedules make of a step; arrays have a place for each along the axis of the batch.
 
@@ -112,7 +83,9 @@ class Trial:
         self._adjusts = np.array([one.adjusts for one in schedules.each])
         self.is_valid = np.ones(self._count, bool)
         self.has_ties = False
-        if self._count > 1 and _adds_batch(operands, step):
+        before = operands.ancestors(step)
+        adds_batch = any(source.array.shape[0] > self._batch for source in before)  # as d_W does
+        if self._count > 1 and adds_batch:
             # One schedule after the other: a sum along the first axis would add them up.
             each = [Trial(operands, one, step, reading) for one in schedules.chunks(1)]
             self.numbers = np.concatenate([one.numbers for one in each])
@@ -121,8 +94,24 @@ class Trial:
             return
         constants = (one.constant for one in schedules.each)
         change = with_constants(constants, (*reading.worked, step), self._along_batch)
-        found = result_of(operands, step, reading, self._settled, self._known, change)
-        found = self._rounded(step, found)
+        again = {source.name for source in reading.worked}
+
+        def known(source: Step) -> Array | None:
+            if source.name in again:
+                return None
+            numbers = reading.numbers.get(source.name)
+            return self._known(source, operands.written(source) if numbers is None else numbers)
+
+        def settled(source: Step, made: Array) -> Array:
+            made = self._settled(source, made)
+            found: Array = operands.completed(source, made, is_kept=reading.is_kept)
+            return found
+
+        def of_input(source: Step) -> Array:
+            return self._known(source, source.array)
+
+        replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=of_input)
+        found = self._rounded(step, replay.result(step))
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         if self._count == 1:
             found = np.broadcast_to(found, step.array.shape)
@@ -170,9 +159,3 @@ class Trial:
                     total = (shares != 0).any(axis=along, keepdims=True).astype(float)
                     made[adjusts] = with_sum(shares, along, total, rounding)
         return made
-
-
-def _adds_batch(operands: Operands, step: Step) -> bool:
-    """Return True if a step adds up numbers of several batch elements, as d_W does."""
-    before = operands.ancestors(step)
-    return any(source.array.shape[0] > step.array.shape[0] for source in before)
