@@ -97,7 +97,7 @@ class Explained(Record, eq=False):
 
 def by_a_mistake(wrong: WrongStep, is_alone: bool) -> Finding | None:
     """Return the likeliest mistake that gives the numbers of a step, with at most one other."""
-    before = mistakes_before(wrong.judge, wrong.judged.step, is_alone)
+    before = mistakes_before(wrong.judge, wrong.step, is_alone)
     found = list(filter(None, (_explained(wrong, made) for made in before)))
     if not found:
         return None
@@ -130,7 +130,7 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 
     Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
-    judge, step = wrong.judge, wrong.judged.step
+    judge, step = wrong.judge, wrong.step
     kept = judge.operands.kept
     found = kept(("numbers", made), step, lambda: judge.operands.written.changed(step, made.change))
     numbers = fitted(found, step)
@@ -191,7 +191,7 @@ def _is_seen_elsewhere(judge: Judge, step: Step, change: Change) -> bool | None:
 
 def _whole_lines(wrong: WrongStep, fits: Array) -> str:
     """Return the name of the heads or rows that hold all wrong cells and fit as a whole, or ""."""
-    cells, step = wrong.wrong, wrong.judged.step
+    cells, step = wrong.wrong, wrong.step
     if "head" in step.leading:
         heads = [h for h in range(cells.shape[1]) if cells[:, h].any()]
         if len(heads) < cells.shape[1] and fits[:, heads].all() and cells.sum() > 1:

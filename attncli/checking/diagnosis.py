@@ -151,7 +151,7 @@ def _where(wrong: WrongStep) -> Finding | None:
 
 def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
     """Return a finding with lines that work its cells: each of few cells, the first of a line."""
-    judge, step = wrong.judge, wrong.judged.step
+    judge, step = wrong.judge, wrong.step
     if not wrong.is_first or is_long(step):
         return finding
     from attncli.explaining.explain import explain_with  # correct submissions never need it

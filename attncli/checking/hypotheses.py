@@ -39,37 +39,24 @@ class Hypothesis(Record, eq=False):
     is_fact: bool = False  # True if it only states what is seen, and guesses nothing
 
 
-class WrongStep(Record, eq=False):
+class WrongStep:
     """A step with wrong cells, and a judge who has judged every step up to it."""
 
-    judge: Judge
-    judged: Compared
-
-    @cached_property
-    def wrong(self) -> Array:
-        return np.asarray(self.judged.codes == WRONG)
-
-    @cached_property
-    def shown(self) -> Array:
-        return np.asarray(self.judged.codes != MISSING)
-
-    @cached_property
-    def cells(self) -> list[Index]:
-        return [tuple(place) for place in np.argwhere(self.wrong).tolist()]
-
-    @property
-    def given(self) -> Array:
-        return self.judged.written.values
-
-    @cached_property
-    def _worked(self) -> Worked:
-        return Worked(self.judge.operands.written, large=0)
+    def __init__(self, judge: Judge, judged: Compared) -> None:
+        self.judge, self.judged, self.step = judge, judged, judged.step
+        self.wrong: Array = judged.codes == WRONG
+        self.shown: Array = judged.codes != MISSING
+        self.cells: list[Index] = [tuple(place) for place in np.argwhere(self.wrong).tolist()]
+        self.given = judged.written.values
+        self.off: Array = np.abs(self.given - judged.yours)
+        self.spread: Array = judged.follows.high - judged.follows.low
+        self._worked = Worked(judge.operands.written, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""
-        if is_long(self.judged.step):
+        if is_long(self.step):
             return []
-        found = _summands(self._worked.term(self.judged.step, place))
+        found = _summands(self._worked.term(self.step, place))
         return found if len(found) > 1 or len(found[0]) > 1 else []
 
     @cached_property
@@ -79,14 +66,6 @@ class WrongStep(Record, eq=False):
         return not any(other.has(WRONG) for other in before)
 
     # ---- does a hypothesis hold?
-
-    @cached_property
-    def off(self) -> Array:
-        return np.asarray(np.abs(self.given - self.judged.yours))
-
-    @cached_property
-    def spread(self) -> Array:
-        return np.asarray(self.judged.follows.high - self.judged.follows.low)
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
         follows = self.judged.follows
@@ -137,11 +116,11 @@ class WrongStep(Record, eq=False):
     # ---- what its places are called
 
     def cell(self, place: Index) -> str:
-        return cell_name(self.judged.step, place_of(self.judged.step, place))
+        return cell_name(self.step, place_of(self.step, place))
 
     @property
     def is_one_line(self) -> bool:
-        return min(self.judged.step.value.shape[-2:], default=1) == 1
+        return min(self.step.value.shape[-2:], default=1) == 1
 
     @cached_property
     def axis(self) -> int | None:
@@ -172,16 +151,16 @@ class WrongStep(Record, eq=False):
         return f"Only {self.line_with_head(self.axis)} is wrong"
 
     def noun(self, axis: int) -> str:
-        return "row" if (axis == -2) != self.judged.step.columns else "column"
+        return "row" if (axis == -2) != self.step.columns else "column"
 
     def line(self, axis: int, line: int) -> str:
-        trailing = self.judged.step.trailing
+        trailing = self.step.trailing
         axis_name = trailing[axis] if len(trailing) >= -axis else ""
-        return label_text(place_word(self.judged.step.labels, axis_name, line))
+        return label_text(place_word(self.step.labels, axis_name, line))
 
     def line_with_head(self, axis: int) -> str:
         """Return the name of the line of the wrong cells; the only line of a head is the head."""
-        step, place = self.judged.step, self.cells[0]
+        step, place = self.step, self.cells[0]
         pairs = zip(LEADING, place, strict=False)
         stacked = ", ".join(f"{name} {i + 1}" for name, i in pairs if name in step.leading)
         if self.given.shape[axis] == 1:
@@ -191,7 +170,7 @@ class WrongStep(Record, eq=False):
 
     @property
     def again(self) -> str:
-        is_copied = isinstance(self.judged.step.operation, Step)
+        is_copied = isinstance(self.step.operation, Step)
         return "Copy it again." if is_copied else "Calculate it again."
 
 
@@ -297,20 +276,14 @@ def other_term(wrong: WrongStep) -> Iterator[Hypothesis]:
     values = ([factor.value for factor in factors] for factors in wrong.terms(place))
     terms = [factors for factors in values if prod(factors)]
     slips = [
-        (id_, words.format(short(-prod(factors))), times * prod(factors), factors)
+        (id_, words.format(short(-prod(term))), times * prod(term), term)
         for times, id_, words in TERM_SLIPS
-        for factors in terms
+        for term in terms
     ]
-    slips += [
-        (
-            "single_cell_slip",
-            f"was taken as {short(sum(factors))}, the sum",
-            sum(factors) - prod(factors),
-            factors,
-        )
-        for factors in terms
-        if len(factors) > 1
-    ]
+    for term in terms:
+        if len(term) > 1:
+            words = f"was taken as {short(sum(term))}, the sum"
+            slips.append(("single_cell_slip", words, sum(term) - prod(term), term))
     for id_, words, excess, factors in slips:
         what = f"{_product_text(factors)} {words}."
         finding = Finding(id_, what, wrong.again, wrong.place, hint="")

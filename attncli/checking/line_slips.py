@@ -27,7 +27,7 @@ from attncli.text.sentences import all_of
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """The numbers of the line were divided by the sum of another line, or by a third number."""
-    made, judge = wrong.judged.step.operation, wrong.judge
+    made, judge = wrong.step.operation, wrong.judge
     if wrong.axis is None or not isinstance(made, Divide):
         return
     dividend, divisor = (
@@ -105,14 +105,14 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
 
     Of weights w and powers e, w_k / (1 − w_k) is e_k divided by the sum of the other powers.
     """
-    shares, judge = wrong.judged.step.operation, wrong.judge
+    shares, judge = wrong.step.operation, wrong.judge
     if not isinstance(shares, Shares) or wrong.axis != -2:
         return
     power, total = made_by(Exp, shares.dividend), made_by(Sum, shares.divisor)
     if power is None or total is None or total.along != -1:
         return
     scores, (batch, head, row, _) = power.operand, wrong.cells[0]
-    hidden = judge.operands.hidden_before(wrong.judged.step)
+    hidden = judge.operands.hidden_before(wrong.step)
     if not isinstance(scores, Step) or not {scores, shares.dividend} <= {*hidden}:
         return
     e = evaluate(shares.dividend, judge.operands.written)[batch, head, row]
@@ -162,7 +162,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
         return
     nothing = (wrong.given == -np.inf) | (wrong.given == 0)
     written = np.where(wrong.wrong & (blocked | nothing), wrong.judged.yours, wrong.given)
-    sign = "−∞" if isinstance(wrong.judged.step.operation, Masked) else "0"
+    sign = "−∞" if isinstance(wrong.step.operation, Masked) else "0"
     is_one = len(wrong.cells) == 1
     them, they_are = ("it", "it is") if is_one else ("them", "they are")
     hint = None
@@ -180,7 +180,7 @@ def mask_slip(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def _blocked(wrong: WrongStep) -> Array | None:
     """Return the cells that the student's mask, or the correct one, blocks; None without one."""
-    step, midpoints = wrong.judged.step, wrong.judge.operands.written
+    step, midpoints = wrong.step, wrong.judge.operands.written
     if isinstance(step.operation, Masked):
         return np.asarray(wrong.judged.yours == -np.inf)
     if not step.name.startswith(("exp", "weights")):
@@ -254,7 +254,7 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def other_step(wrong: WrongStep) -> Iterator[Hypothesis]:
-    step = wrong.judged.step
+    step = wrong.step
     for other in takewhile(lambda other: other is not step, wrong.judge.trace):
         if other.array.shape == wrong.given.shape:
             what = f"These are the numbers of {other.name}, not those of {step.name}."
@@ -289,7 +289,7 @@ def exchange(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 def all_the_same(wrong: WrongStep) -> Finding | None:
     """Return that every number is the same where the operands are not; else None."""
-    step, given = wrong.judged.step, wrong.given[wrong.shown]
+    step, given = wrong.step, wrong.given[wrong.shown]
     if given.size < MIN_EVEN or not (given == given[0]).all():
         return None
     if len(wrong.cells) < MIN_EVEN and 2 * len(wrong.cells) <= given.size:

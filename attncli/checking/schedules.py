@@ -130,16 +130,8 @@ def _factor(node: Scale | Exp) -> float:
 
 
 PARTS = (
-    ("Q", "K", "V"),
-    ("h",),
-    ("hidden",),
-    ("scores",),
-    ("scaled",),
-    ("capped", "biased", "masked"),
-    ("exp",),
-    ("sum",),
-    ("weights",),
-    ("context", "c", "concat", "aligned"),
+    *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
+    *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
@@ -302,7 +294,7 @@ def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        index = next((i for i, stems in enumerate(PARTS) if stem in stems), len(PARTS) - 1)
+        index = next((i for i, stems in enumerate(PARTS) if stem in stems.split()), len(PARTS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 
