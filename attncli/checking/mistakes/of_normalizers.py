@@ -12,7 +12,7 @@ from attncli.arithmetic.elements import Array
 from attncli.attention.masks import Masked, kept
 from attncli.attention.normalizers import NORMALIZERS, Exp, Hardmax, Sparsemax, Sum, Unblocked
 from attncli.attention.parameters import Normalize
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.checking.mistakes.of_scores import sigmoid
 from attncli.checking.mistakes.of_weights import tempered
@@ -23,7 +23,7 @@ from attncli.tape.operations import Divide, Scale
 from attncli.tape.step import Expression, Step
 
 
-@step_mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
+@mistake("{used} was taken, not {right}.", "Take {right}: {rule}.")
 def other_normalizer(step: Step, trace: Trace) -> Changes:
     """Weights by another row of the table; softmax without e^ is `not_exponentiated`."""
     if not step.name.startswith("weights"):
@@ -197,13 +197,13 @@ def e_to_zero_is_zero(node: Exp) -> Nodes:
 FIRST_ARE_REAL = "The first keys are real, as many as the length says; the others are padding."
 
 
-@step_mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL)
+@mistake("The first keys were taken as padding, not the last.", FIRST_ARE_REAL)
 def padding_at_wrong_end(step: Step, trace: Trace) -> Changes:
     for keys, real in _lengths(step, trace):
         yield _with_keys(step, trace, keys >= step.array.shape[-1] - real), {}
 
 
-@step_mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL)
+@mistake("The key {blocked} was blocked, not {right}.", FIRST_ARE_REAL)
 def wrong_key_blocked(step: Step, trace: Trace) -> Changes:
     """A real key blocked, and a padded one kept."""
     for keys, real in _lengths(step, trace):
@@ -233,7 +233,7 @@ def _with_keys(step: Step, trace: Trace, keep: Array) -> dict[str, Masked]:
     return {step.name: replace(made, mask=wrong(lambda _: both, made.mask))}
 
 
-@step_mistake(
+@mistake(
     "The rows of padded queries were blocked, too.", "A mask of lengths blocks keys, not queries."
 )
 def padded_queries_blocked(step: Step, trace: Trace) -> Changes:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from attncli.attention.normalizers import Sum
-from attncli.checking.mistakes.mistake import Changes, Nodes, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
@@ -17,7 +17,7 @@ from attncli.tape.step import Expression, Step
 from attncli.tape.walk import rewritten, transform
 
 
-@step_mistake(
+@mistake(
     "{previous} was used instead of {context}.",
     "The new state is made from the context {context}, not from the state before alone.",
 )
@@ -37,7 +37,7 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
         yield changed, {"previous": _at("h", time, 1), "context": _at("c", time, 1)}
 
 
-@step_mistake(
+@mistake(
     "The query is {previous}, not {state}.", "The newest state, {state}, attends to all states."
 )
 def previous_state_as_query(step: Step, trace: Trace) -> Changes:
@@ -57,9 +57,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
             yield changed, {"previous": _at("h", time, 1), "state": _at("h", time)}
 
 
-@step_mistake(
-    "The state h_0 was left out.", "A state attends to all states so far: h_0 is the first."
-)
+@mistake("The state h_0 was left out.", "A state attends to all states so far: h_0 is the first.")
 def start_state_left_out(step: Step, trace: Trace) -> Changes:
     """No score of h_0 at all, or no weight for it."""
 

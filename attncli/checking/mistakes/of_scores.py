@@ -17,7 +17,6 @@ from attncli.checking.mistakes.mistake import (
     mistake,
     negative,
     rising,
-    step_mistake,
     wrong,
 )
 from attncli.checking.mistakes.nodes import (
@@ -48,7 +47,7 @@ def not_scaled(node: Scale) -> Nodes:
     yield node.operand
 
 
-@step_mistake(
+@mistake(
     "The scores were divided by {by}, not by {right}.",
     "Divide by the root of d_k, not by d_k itself.",
 )
@@ -56,7 +55,7 @@ def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "d_k")
 
 
-@step_mistake(
+@mistake(
     "The scores were divided by {by}, not by {right}.",
     "d_k is how many numbers one head's key has, not the width of the input.",
 )
@@ -64,7 +63,7 @@ def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√d_model")
 
 
-@step_mistake(
+@mistake(
     "The scores were divided by {by}, not by {right}.",
     "d_k is how many numbers a key has, not how many tokens there are.",
 )
@@ -108,9 +107,7 @@ def scale_inverted(node: Scale) -> Nodes:
     yield replace(node, times=node.over, over=node.times)
 
 
-@step_mistake(
-    "The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step."
-)
+@mistake("The scores were divided by √d_k, {when}.", "Leave the scores as they are in this step.")
 def scaled_needlessly(step: Step, trace: Trace) -> Changes:
     """Divided by √d_k where the problem does not ask for it, or one step too early."""
     if "d_k" not in trace.problem.sizes:
@@ -146,7 +143,7 @@ def _roots(scores: Any) -> Any:
 PROJECTED = ("Q", "K", "V")
 
 
-@step_mistake(
+@mistake(
     "The scores are transposed: queries and keys have changed places.",
     "Keep the order of {formula}.",
 )
@@ -195,7 +192,7 @@ def projection_missing(node: MatMul) -> Nodes:
         yield node.left
 
 
-@step_mistake(
+@mistake(
     "{step} was made with {used}, not with {right}.",
     "Queries come from W_q, keys from W_k, values from W_v.",
 )
@@ -207,17 +204,17 @@ def wrong_weight_matrix(step: Step, trace: Trace) -> Changes:
             yield {step.name: made}, {"used": used, "right": right}
 
 
-@step_mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
+@mistake("Q and K have changed places.", "Queries come from W_q, keys from W_k.")
 def swapped_q_k(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "K")
 
 
-@step_mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
+@mistake("K and V have changed places.", "Keys come from W_k, values from W_v.")
 def swapped_k_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "K", "V")
 
 
-@step_mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
+@mistake("Q and V have changed places.", "Queries come from W_q, values from W_v.")
 def swapped_q_v(step: Step, trace: Trace) -> Changes:
     return _swapped(step, trace, "Q", "V")
 
@@ -252,7 +249,7 @@ def _unshared(made: Expression) -> Expression:
     return made
 
 
-@step_mistake(
+@mistake(
     "{step} was made from {used}, not from {right}.",
     "Queries come from X, keys and values from memory.",
 )

@@ -10,7 +10,7 @@ import numpy as np
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
-from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, step_mistake, wrong
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
 from attncli.checking.mistakes.nodes import is_named, is_w_o, made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
@@ -22,7 +22,7 @@ CHAIN = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
 
-@step_mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
+@mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
     if not step.name.startswith((*CHAIN, "exp")):
         return
@@ -37,7 +37,7 @@ def earlier_step_used(step: Step, trace: Trace) -> Changes:
                 yield {step.name: replace(made, **{name: used})}, words
 
 
-@step_mistake(
+@mistake(
     "The weights were scaled, not the scores.", "Divide the scores by √d_k before the softmax."
 )
 def scaled_after_softmax(step: Step, trace: Trace) -> Changes:
@@ -128,7 +128,7 @@ def temperature_inverted(node: Exp) -> Nodes:
         yield replace(node, temperature=1 / node.temperature)
 
 
-@step_mistake(
+@mistake(
     "The weights were divided by the temperature, not the scores.",
     "Divide the scores by the temperature, before the softmax.",
 )
@@ -140,7 +140,7 @@ def temperature_on_weights(step: Step, trace: Trace) -> Changes:
         yield {made.dividend.name: replace(power, temperature=1.0), step.name: weights}, {}
 
 
-@step_mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
+@mistake("Powers of {used} were taken, not of {right}.", "Calculate {formula}.")
 def wrong_base(step: Step, trace: Trace) -> Changes:
     power = made_by(Exp, step)
     for base in (2.0, 10.0, np.e):
@@ -157,7 +157,7 @@ def exponent_sign(node: Exp) -> Nodes:
     yield replace(node, operand=negative(node.operand))
 
 
-@step_mistake(
+@mistake(
     "The weights are transposed: rows and columns have changed places.",
     "Let every query mix the values by its own weights.",
 )
@@ -178,7 +178,7 @@ def _is_mixture(node: Expression) -> TypeGuard[MatMul]:
     return isinstance(node, MatMul) and is_named(node.left, "weights")
 
 
-@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def input_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · X for weights · V; the input cut into heads where there are several."""
     node = made_of(step)
@@ -194,13 +194,13 @@ def input_instead_of_values(step: Step, trace: Trace) -> Changes:
             yield {step.name: replace(node, right=other)}, {"used": name}
 
 
-@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def keys_instead_of_values(step: Step, trace: Trace) -> Changes:
     """Weights · K for weights · V; of a pooling, weights · hidden."""
     return _other_values(step, "K", "hidden")
 
 
-@step_mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
+@mistake("The weights were multiplied by {used}, not by the values.", "Calculate {formula}.")
 def queries_instead_of_values(step: Step, trace: Trace) -> Changes:
     return _other_values(step, "Q")
 
@@ -219,7 +219,7 @@ def _other_values(step: Step, *names: str) -> Changes:
                 yield {step.name: replace(node, right=right)}, {"used": name}
 
 
-@step_mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
+@mistake("The values were mixed by {used}, not by {right}.", "Calculate {formula}.")
 def weights_of_other_side(step: Step, trace: Trace) -> Changes:
     """The weights of the other sentence, transposed or not, in co-attention."""
     node = made_of(step)
@@ -249,13 +249,13 @@ def equal_weights(node: MatMul) -> Nodes:
         yield replace(node, left=wrong(lambda a: np.full(a.shape, 1 / a.shape[-1]), node.left))
 
 
-@step_mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
+@mistake("The input was added, as in a transformer block.", "Attention ends with {formula}.")
 def input_added(step: Step, trace: Trace) -> Changes:
     if step.name == "output" and "X" in trace.inputs:
         yield {step.name: Add(made_of(step), trace.inputs["X"])}, {}
 
 
-@step_mistake(
+@mistake(
     "{step} is transposed: rows and columns have changed places.",
     "A token keeps its place through every step.",
 )
@@ -270,12 +270,12 @@ def step_transposed(step: Step, trace: Trace) -> Changes:
 PIECES = "A head is a contiguous piece of every row: the first d_k features are head 1."
 
 
-@step_mistake("Neighbouring features went to different heads.", PIECES)
+@mistake("Neighbouring features went to different heads.", PIECES)
 def heads_interleaved(step: Step, trace: Trace) -> Changes:
     return _cut_otherwise(step, trace, _split_in_turns, _merged_in_turns)
 
 
-@step_mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
+@mistake("The numbers were filled into the heads line by line, as reshape does.", PIECES)
 def heads_reshaped(step: Step, trace: Trace) -> Changes:
     """The axes of heads and tokens were not exchanged, as is needed before or after a reshape."""
     return _cut_otherwise(step, trace, _split_by_lines, _merged_by_lines)
@@ -339,7 +339,7 @@ def heads_in_wrong_order(node: MergeHeads) -> Nodes:
     yield MergeHeads(wrong(lambda array: np.flip(array, axis=1), node.operand))
 
 
-@step_mistake("Head {head} was left out.", "Put all heads side by side.")
+@mistake("Head {head} was left out.", "Put all heads side by side.")
 def head_missing(step: Step, trace: Trace) -> Changes:
     heads = trace.problem.heads
     for head in range(heads if heads > 1 else 0):
