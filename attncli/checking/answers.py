@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import chain
 from typing import Any, TypeAlias
@@ -12,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking.agreement import FLOAT_ERROR, SHORT_FLOAT_ERRORS
-from attncli.checking.cell_positions import KeyedMatrix, labels_of_cells, texts_in_place
+from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells, texts_in_place
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
@@ -76,9 +75,7 @@ Skipped: TypeAlias = tuple[tuple[str, str], ...]
 """The keys that mean no step, or hold no numbers, each with a hint or ""."""
 
 
-def read_submission(
-    submission: Submission, trace: Trace
-) -> tuple[dict[str, Written | ShapeMismatch], tuple[tuple[str, str], ...]]:
+def read_submission(submission: Submission, trace: Trace) -> tuple[Matrices, Skipped]:
     """Return the matrices of a submission, each by the step of the trace that it is.
 
     Labels beside rows and columns give their order. A matrix of the wrong shape raises nothing, but
@@ -146,9 +143,8 @@ def _keyed_matrix(
 
 def _is_decimal_comma(text: str, step: Step, at: At) -> bool:
     """Return True if the key means one cell, so that 0,94 is not two numbers, 0 and 94."""
-    return (
-        bool(at) and step.value[at].size == 1 and DECIMAL_COMMA.fullmatch(text.strip()) is not None
-    )
+    is_one = bool(at) and step.value[at].size == 1
+    return is_one and DECIMAL_COMMA.fullmatch(text.strip()) is not None
 
 
 def dtype_of(raw: Any) -> str:
@@ -202,10 +198,8 @@ def _of_one_computer(found: Matrices) -> Matrices:
     return found
 
 
-def _written(
-    step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
-) -> Written | ShapeMismatch:
-    on_paper = _on_paper(step, matrices, submission)
+def _written(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Written | ShapeMismatch:
+    on_paper = _on_paper(step, matrices, sheet)
     if isinstance(on_paper, ShapeMismatch):
         return on_paper
     values, unit, texts = numbers_of(on_paper)
@@ -225,13 +219,11 @@ def _written(
     return Written(values, unit, texts, share, dtype, unreadable if unreadable.any() else None)
 
 
-def _on_paper(
-    step: Step, matrices: Sequence[KeyedMatrix], submission: Submission
-) -> Array | ShapeMismatch:
+def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Array | ShapeMismatch:
     shape = step.value.shape
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)
-        return _mismatch(step, matrices[0], shape, submission) if found is None else found
+        return _mismatch(step, matrices[0], shape, sheet) if found is None else found
     taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
     for one in matrices:
         if taken[one.at].any():
@@ -245,21 +237,18 @@ def _on_paper(
         wanted = taken[one.at].shape
         found = texts_in_place(step, one, wanted)
         if found is None:
-            return _mismatch(step, one, wanted, submission)
+            return _mismatch(step, one, wanted, sheet)
         texts[one.at] = found
     return texts
 
 
-def _mismatch(
-    step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...], submission: Submission
-) -> ShapeMismatch:
+def _mismatch(step: Step, matrix: KeyedMatrix, wanted: Shape, sheet: Submission) -> ShapeMismatch:
     shape, word = matrix.texts.shape, matrix.word
     name = word if matrix.is_transposed or (matrix.at and len(wanted) == 1) else step.name
     wanted = (*wanted[:-2], *wanted[-2:][::-1]) if matrix.is_transposed else wanted
     is_swapped = shape == (*wanted[:-2], *wanted[-2:][::-1]) and not matrix.is_transposed
-    message = (
-        f"the shape is {shape_words(shape)}, but {visible(name)} is {shape_words(wanted)} here"
-    )
+    here = f"{visible(name)} is {shape_words(wanted)} here"
+    message = f"the shape is {shape_words(shape)}, but {here}"
     if word != name:
         message = f"{visible(word)}: {message}"
     hint = f"{step.name} has the axes {' × '.join(step.axes[-len(wanted) :])}"
@@ -270,11 +259,11 @@ def _mismatch(
     elif _may_have_commas(matrix.texts, wanted):
         first, second = matrix.texts.ravel()[:2]
         hint = f"are these decimal commas? write {first}.{second}"
-    fault = Fault(message, (word,), hint, place=submission.locate((word,)))
+    fault = Fault(message, (word,), hint, place=sheet.locate((word,)))
     return ShapeMismatch(matrix.texts, fault, is_swapped)
 
 
-def _may_have_commas(texts: Array, wanted: tuple[int, ...]) -> bool:
+def _may_have_commas(texts: Array, wanted: Shape) -> bool:
     """Return True if a matrix is twice as wide as its step because 0,27 was read as two numbers."""
     if texts.shape[:-1] != wanted[:-1] or texts.shape[-1] != 2 * wanted[-1]:
         return False

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
 from math import prod
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,9 @@ MAX_LISTED = 12
 """Maximum number of labels that a message lists."""
 
 
+Shape: TypeAlias = tuple[int, ...]
+
+
 class KeyedMatrix(Record, eq=False):
     """The matrix that is written under one key of a submission."""
 
@@ -46,9 +49,7 @@ class KeyedMatrix(Record, eq=False):
         return self.dtype.startswith(("int", "uint"))
 
 
-def labels_of_cells(
-    shape: tuple[int, ...], labels: Mapping[tuple[int, ...], Labels]
-) -> Array | None:
+def labels_of_cells(shape: Shape, labels: Mapping[Shape, Labels]) -> Array | None:
     """Return `KeyedMatrix.labels` by the labels of each matrix of a stack; () is all others."""
     if not labels or len(shape) < 2:
         return None
@@ -62,7 +63,7 @@ def labels_of_cells(
     return found if (found != None).any() else None  # noqa: E711 - cell by cell
 
 
-def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
+def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
     """Return the written cells in the layout of `Step.value`; None if their shape does not fit.
 
     Axes of size 1 may be left out or be in another place; heads may be side by side or one above
@@ -91,7 +92,7 @@ def texts_in_place(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> 
     return max(found, key=partial(_nearness, step))
 
 
-def _layouts(step: Step, cells: Array, wanted: tuple[int, ...]) -> list[Array]:
+def _layouts(step: Step, cells: Array, wanted: Shape) -> list[Array]:
     """Return a matrix in each layout of the step that has its shape, the usual one first."""
     own = step.value.shape
     as_is = [cells.reshape(wanted)] if _same_but_ones(cells.shape, wanted) else []
@@ -121,7 +122,7 @@ def _nearness(step: Step, texts: Array) -> float:
     return -float(np.where(known, np.minimum(off, 1.0), 0.0).sum())
 
 
-def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: tuple[int, ...]) -> Array | None:
+def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array | None:
     """Return a matrix with a blank row for a missing one, if its numbers show which; else None."""
     shape = (wanted[0] - 1, *wanted[1:])
     if len(wanted) != 2 or not _same_but_ones(matrix.texts.shape, shape) or matrix.is_transposed:
@@ -157,11 +158,7 @@ def _fit(step: Step, axis: str, words: Sequence[str | None]) -> int:
 
 
 def _ordered(
-    step: Step,
-    matrix: KeyedMatrix,
-    labels: Array,
-    layouts: Sequence[Array],
-    wanted: tuple[int, ...],
+    step: Step, matrix: KeyedMatrix, labels: Array, layouts: Sequence[Array], wanted: Shape
 ) -> list[Array]:
     found, errors = [], list[InputError]()
     for cells in layouts:
@@ -181,7 +178,7 @@ def _ordered(
     return found
 
 
-def _places(step: Step, labels: Array, wanted: tuple[int, ...], key: str) -> Array | None:
+def _places(step: Step, labels: Array, wanted: Shape, key: str) -> Array | None:
     """Return the place of each cell among all cells of the step; None without labels."""
     found = np.empty(labels.shape[1:], int)
     every = np.arange(prod(wanted)).reshape(wanted)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from itertools import chain
 
@@ -13,7 +13,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking import agreement, early_rounding
 from attncli.checking import judged as status
 from attncli.checking.agreement import largest
-from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.answers import Matrices, Written
 from attncli.checking.early_rounding import Explanation
 from attncli.checking.judged import Compared, Given, Judged, Misshapen, NotGiven
 from attncli.checking.operands import Operands, bounded
@@ -26,7 +26,7 @@ from attncli.tape.step import Step
 class Judge:
     """Judges one student's answers, step by step in the order of computation."""
 
-    def __init__(self, reference: Reference, given: Mapping[str, Written | ShapeMismatch]) -> None:
+    def __init__(self, reference: Reference, given: Matrices) -> None:
         self.reference, self.trace, self.given = reference, reference.trace, given
         self.judged: dict[str, Judged] = {}
         for step in self.trace:

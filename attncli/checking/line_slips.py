@@ -30,10 +30,8 @@ def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     made, judge = wrong.step.operation, wrong.judge
     if wrong.axis is None or not isinstance(made, Divide):
         return
-    dividend, divisor = (
-        np.broadcast_to(evaluate(part, judge.operands.written), wrong.given.shape)
-        for part in (made.dividend, made.divisor)
-    )
+    parts = (evaluate(part, judge.operands.written) for part in (made.dividend, made.divisor))
+    dividend, divisor = (np.broadcast_to(part, wrong.given.shape) for part in parts)
     line = wrong.in_line & wrong.shown
     at = max(map(tuple, np.argwhere(line).tolist()), key=lambda place: abs(float(dividend[place])))
     if not wrong.given[at]:
@@ -206,9 +204,8 @@ def wrong_signs(wrong: WrongStep) -> Iterator[Hypothesis]:
         finding = Finding("sign_slip", "It has the wrong sign.", "Mind the sign.", wrong.place)
     else:
         is_whole = wrong.wrong[wrong.shown].all()
-        has = (
-            _every(wrong, "has", "have") if is_whole else f"{len(wrong.cells)} of the numbers have"
-        )
+        some = f"{len(wrong.cells)} of the numbers have"
+        has = _every(wrong, "has", "have") if is_whole else some
         finding = Finding("sign_slip", f"{has} the wrong sign.", "Mind the signs.")
     written = np.where(wrong.wrong, -wrong.given, wrong.given)
     yield Hypothesis(finding, written=written, is_fact=len(wrong.cells) > 1)
@@ -244,12 +241,9 @@ def common_factor(wrong: WrongStep) -> Iterator[Hypothesis]:
     words = parts.get(factor, "twice" if factor == 2 else f"{factor:.4g} times")
     every, they = _every(wrong, "is", "are"), "they" if wrong.is_one_line else "it"
     which = "is one too many" if abs(factor) > 1 else "was left out"
-    finding = Finding(
-        "constant_factor",
-        f"{every} {words} what {they} should be.",
-        f"Look for a factor that {which}.",
-        hint="All numbers are off by the same factor.",
-    )
+    what, advice = f"{every} {words} what {they} should be.", f"Look for a factor that {which}."
+    hint = "All numbers are off by the same factor."
+    finding = Finding("constant_factor", what, advice, hint=hint)
     yield Hypothesis(finding, hull(factor * least, factor * most), is_fact=True)
 
 

@@ -37,8 +37,6 @@ def find_answer(word: str, trace: Trace) -> Meaning:
 
     A key is whatever `attn explain` reads; also as a heading, such as `weights (softmax)`.
     """
-    if word in trace:  # as nearly all are
-        return trace[word], (), False
     found = _meaning(word, trace)
     if isinstance(found, InputError):
         raise InputError(*found.faults)
@@ -121,13 +119,11 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
 
     Points count only for cells that are asked for, where any are.
     """
-    faults: list[Fault] = []
-    meant: Meant = {}
-    asked: list[str] = []
-    points: dict[str, float] = {}
+    faults, asked = list[Fault](), list[str]()
+    meant, points = Meant(), dict[str, float]()
     known: dict[tuple[str, bytes], str] = {}
-    words: list[tuple[str, KeyPath, float | None]]
-    words = [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
+    words = list[tuple[str, KeyPath, float | None]]()
+    words += [(word, ("ask", index), None) for index, word in enumerate(marking.ask)]
     words += [(word, ("points", word), value) for word, value in marking.points.items()]
     for word, place, value in words:
         path = ("marking", *place)

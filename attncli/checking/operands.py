@@ -13,7 +13,7 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval, where
 from attncli.checking import agreement
 from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
-from attncli.checking.answers import ShapeMismatch, Written
+from attncli.checking.answers import Matrices, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
 from attncli.checking.reference import Reference, together
 from attncli.records import EMPTY
@@ -31,12 +31,7 @@ MAX_KEPT_SIZE = 100
 class Operands:
     """The numbers from which later steps of one submission are made."""
 
-    def __init__(
-        self,
-        reference: Reference,
-        given: Mapping[str, Written | ShapeMismatch],
-        judged: Mapping[str, Judged],
-    ) -> None:
+    def __init__(self, reference: Reference, given: Matrices, judged: Mapping[str, Judged]) -> None:
         self.reference, self.trace, self.judged = reference, reference.trace, judged
         self._shown = {name: one for name, one in given.items() if isinstance(one, Written)}
         self._together = together(self.trace, given)

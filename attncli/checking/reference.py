@@ -86,8 +86,9 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and _axis_of(made.left) == KEYS:
-            found[step.name] = Mixture(made.left, made.right)
+        elif isinstance(made, MatMul) and isinstance(made.left, Step):
+            if axis_of_shares(made.left) == KEYS:
+                found[step.name] = Mixture(made.left, made.right)
     return found
 
 
@@ -111,10 +112,6 @@ def axis_of_shares(step: Step) -> int | None:
     return total.along if total is not None and is_softmax else None
 
 
-def _axis_of(weights: Expression) -> int | None:
-    return axis_of_shares(weights) if isinstance(weights, Step) else None
-
-
 class Share(Operation):
     """Each number divided by the sum of its line, which may have been rounded."""
 
@@ -123,8 +120,7 @@ class Share(Operation):
     total: Expression
 
     def apply(self, *arrays: Array) -> Array:
-        part, total = arrays
-        return Divide(self.part, self.total).apply(part, total)
+        return Divide(self.part, self.total).apply(*arrays)
 
     def bounds(self, *operands: Any) -> Any:
         """A positive number has its least share where it is least and all others are largest."""

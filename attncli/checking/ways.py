@@ -14,7 +14,7 @@ from attncli.arithmetic.rounding import Rounding
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.agreement import CUT_OFF, agrees, is_same
-from attncli.checking.answers import ShapeMismatch, Written, read_submission
+from attncli.checking.answers import Matrices, Written, read_submission
 from attncli.checking.judged import WRONG, Misshapen
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
@@ -118,7 +118,6 @@ def _before(mask: Masked) -> list[Step]:
 
 def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
-    del given
     along = trace.problem.rules.normalize.along
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
         change: dict[str, Expression] = {
@@ -132,7 +131,6 @@ def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
 
 def _other_forms(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the forms whose own numbers might as well be mistakes."""
-    del given
     if any(step.backward for step in trace):
         return
     yield from _factor_before(trace)
@@ -220,7 +218,7 @@ class Way(Record, eq=False):
     """One way of working a problem, and a submission as it is read then."""
 
     reference: Reference
-    given: Mapping[str, Written | ShapeMismatch]
+    given: Matrices
     sheet: Submission
     said: tuple[str, ...] = ()  # a sentence for each thing that was done otherwise
     renamed: Mapping[str, str] = EMPTY  # the step that was given under the name of another one
