@@ -147,7 +147,9 @@ def _matrix(parameters: Parameters, name: str) -> Step:
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
     """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
     hidden = Tanh(Add(pairs, _matrix(p, "b")) if "b" in p else pairs)
-    return PairDot(tape.record(tape.unused(f"hidden{suffix}"), hidden), _matrix(p, "v"))
+    name = f"hidden{suffix}"
+    name = f"{name}_2" if name in tape.steps else name  # pooling has a hidden layer of its own
+    return PairDot(tape.record(name, hidden), _matrix(p, "v"))
 
 
 class Pairs(Operation):
