@@ -13,7 +13,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.attention.normalizers import KEYS, Exp, Hardmax, Sparsemax, Sum
+from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide, MatMul
 from attncli.tape.replay import Change
@@ -33,7 +33,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and _axis_of(made.left) == KEYS:
+        elif isinstance(made, MatMul) and _axis_of(made.left) == ALONG_KEYS:
             found[step.name] = Mixture(made.left, made.right)
     return found
 

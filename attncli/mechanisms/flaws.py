@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.attention.normalizers import KEYS
+from attncli.attention.normalizers import ALONG_KEYS
 from attncli.mechanisms.trace import Trace
 
 MIN_WEIGHT, MAX_WEIGHT = 0.01, 0.95
@@ -73,7 +73,7 @@ def _small_flaws(trace: Trace) -> Iterator[int]:
 
 def _heads(trace: Trace) -> Iterator[Array]:
     """Yield the weights of each head and batch element, a line that sums to 1 in a row."""
-    turned = trace.problem.rules.normalize.along != KEYS
+    turned = trace.problem.rules.normalize.along != ALONG_KEYS
     for step in trace:
         if step.name.startswith("weights"):
             weights = np.swapaxes(step.array, -1, -2) if turned else step.array

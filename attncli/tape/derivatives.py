@@ -9,7 +9,14 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array, because
 from attncli.notation import tree
-from attncli.tape.step import LEADING, Derivatives, Expression, Operation, notation_of
+from attncli.tape.step import (
+    LEADING,
+    Derivatives,
+    Expression,
+    Operation,
+    notation_of,
+    transposed_of,
+)
 from attncli.tape.walk import array_of
 
 
@@ -152,17 +159,25 @@ def plural(axis: str) -> str:
     return {"query": "queries", "batch": "the batch"}.get(axis, f"{axis}s")
 
 
-class Spread(Operation):
-    """A value repeated along axes, for each number that it is the derivative of."""
+class Rearranged(Operation):
+    """The operand with its numbers in other places, which formulas do not mention."""
 
     operand: Expression
+
+    def notation(self, columns: bool) -> tree.Formula:
+        return notation_of(self.operand, columns)
+
+    def transposed_notation(self, columns: bool) -> tree.Formula:
+        return transposed_of(self.operand, columns)
+
+
+class Spread(Rearranged):
+    """A value repeated along axes, for each number that it is the derivative of."""
+
     shape: tuple[int, ...]
 
     def apply(self, array: Array) -> Array:
         return np.broadcast_to(array, self.shape)
-
-    def notation(self, columns: bool) -> tree.Formula:
-        return notation_of(self.operand, columns)
 
 
 def fitted(derivative: Expression, value: Expression) -> Expression:

@@ -91,7 +91,7 @@ class Operation(Record, eq=False):
         return self.apply(*operands)
 
     def needs(self, part: Part) -> tuple[Part, ...] | None:
-        """Return the parts of the operands that a part of the result needs; None for all of them."""
+        """Return the parts of the operands that a part of the result needs; None for all."""
         return tuple(part for _ in self.operands) if self.pointwise else None
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:

@@ -127,8 +127,7 @@ def attend(
         found = loop.result()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
-    if found.blocked:
-        tell_of_blocked(tape, found.blocked, q.trailing[-2], rules.normalize)
+    tell_of_blocked(tape, found.blocked, q.trailing[-2], rules.normalize)
     if found.is_beyond:
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     path = _path(tiling)
