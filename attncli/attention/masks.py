@@ -76,10 +76,11 @@ def keys_seen(mask: Mask, n: int, m: int, rows: slice) -> tuple[slice, slice]:
     any_first, any_last = all_first, all_last = 0.0, m - 1.0
     grid = _grid(mask, n, m, rows, slice(0, m))
     for name, row in ((name, row) for name, row in MASKS.items() if name in mask):
-        if not row.is_reach:
+        found = row.rule(mask[name], grid)
+        if not isinstance(found, tuple):
             all_last = -1
             continue
-        first, last = map(np.asarray, row.rule(mask[name], grid))
+        first, last = map(np.asarray, found)
         any_first, any_last = max(any_first, first.min()), min(any_last, last.max())
         all_first, all_last = max(all_first, first.max()), min(all_last, last.min())
     seen, by_all = (int(any_first), int(any_last) + 1), (int(all_first), int(all_last) + 1)
@@ -193,12 +194,11 @@ class MaskForm(Record):
     """One row of the table.
 
     `rule` takes the value and the positions, and returns where a key is kept, broadcasting to
-    (batch, head, rows, keys), or None if every key is; if `is_reach`, it returns the first and the
-    last key that are kept. `check` takes the value, the batch and m, and raises an InputError where
-    they do not fit.
+    (batch, head, rows, keys), or None if every key is; or the first and the last key that are kept.
+    `check` takes the value, the batch and m, and raises an InputError where they do not fit.
     """
 
-    rule: Callable[[Any, Grid], Any]
+    rule: Callable[[Any, Grid], Array | Reach | None]
     form: Form  # how the value is written
     formula: str  # when a key j is kept for a query i
     summary: str  # one line for `attn scores`
@@ -207,15 +207,14 @@ class MaskForm(Record):
     by_position: bool = False  # whether it depends on the places of queries among the keys
     # A value to start from, for n queries and m keys, where the name alone is no mask.
     start: Callable[[int, int], Any] | None = None
-    is_reach: bool = False
 
     def keeps(self, value: Any, grid: Grid) -> Array | None:
         """Return where a key is kept, or None if every key is."""
         found = self.rule(value, grid)
-        if self.is_reach:
-            first, last = found
-            return np.logical_and(grid.key >= first, grid.key <= last)
-        return found
+        if not isinstance(found, tuple):
+            return found
+        first, last = found
+        return np.logical_and(grid.key >= first, grid.key <= last)
 
 
 def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
@@ -226,13 +225,7 @@ def without_the_last(n: int, m: int, blocked: int = 0) -> list[list[int]]:
 
 MASKS: dict[str, MaskForm] = {
     "causal": MaskForm(
-        causal,
-        TRUTH,
-        "j ≤ i + offset",
-        "no query looks ahead",
-        settings=POSITION,
-        by_position=True,
-        is_reach=True,
+        causal, TRUTH, "j ≤ i + offset", "no query looks ahead", settings=POSITION, by_position=True
     ),
     "keep": MaskForm(
         keep,
@@ -255,7 +248,6 @@ MASKS: dict[str, MaskForm] = {
         "how many keys are real, or one a batch",
         check_lengths,
         start=lambda n, m: max(m - 1, 1),
-        is_reach=True,
     ),
     "window": MaskForm(
         window,
@@ -264,7 +256,6 @@ MASKS: dict[str, MaskForm] = {
         "[left, right] of the query; −1: open",
         by_position=True,
         start=lambda n, m: [1, 0],
-        is_reach=True,
     ),
 }
 

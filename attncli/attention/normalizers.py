@@ -78,12 +78,9 @@ def divide_by_sum(tape: Tape, scores: Expression, settings: Normalize, suffix: s
     zero = np.argwhere((total.array == 0) & ~blocked)
     if len(zero):
         place = tape.first + int(zero[0][-2 if settings.along == ALONG_KEYS else -1])
-        raise fail(
-            f"the scores of {_line(settings, tape)} {place + 1} sum to 0, "
-            "so they cannot be divided by their sum",
-            "normalize",
-            hint="use softmax, or change the scores",
-        )
+        message = f"the scores of {_line(settings, tape)} {place + 1} sum to 0"
+        hint = "use softmax, or change the scores"
+        raise fail(f"{message}, so they cannot be divided by their sum", "normalize", hint=hint)
     return Shares(unblocked, total)
 
 
@@ -108,10 +105,9 @@ def _line(settings: Normalize, tape: Tape) -> str:
 
 def tell_of_shift(tape: Tape, name: str, settings: Normalize) -> None:
     """Warn that the largest score was subtracted from the others; `name` is the scores' own."""
-    tape.warn(
-        f"some e^{name} are beyond what a float can hold: the largest score of each "
-        f"{_line(settings, tape)} was subtracted first, which leaves the weights as they are"
-    )
+    line = f"the largest score of each {_line(settings, tape)}"
+    done = f"{line} was subtracted first, which leaves the weights as they are"
+    tape.warn(f"some e^{name} are beyond what a float can hold: {done}")
 
 
 def _out_of_range(scores: Array, settings: Normalize) -> bool:
@@ -299,12 +295,9 @@ class Hardmax(Operation):
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
         """Raise an InputError: hardmax jumps, and does not move between the jumps."""
-        raise fail(
-            "hardmax has no derivative: its weights jump from one key to another, and do not "
-            "change between the jumps",
-            "normalize",
-            hint="use softmax or sparsemax, or leave out gradient",
-        )
+        why = "its weights jump from one key to another, and do not change between the jumps"
+        hint = "use softmax or sparsemax, or leave out gradient"
+        raise fail(f"hardmax has no derivative: {why}", "normalize", hint=hint)
 
     def notation(self, columns: bool) -> tree.Formula:
         largest = tree.Number("1"), tree.Words("at the largest of"), *self.notations(columns)

@@ -8,7 +8,7 @@ row in `SCORES`.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -21,13 +21,13 @@ from attncli.notation.text import text
 from attncli.records import Record
 from attncli.tape.derivatives import features, plural
 from attncli.tape.operations import Add, MatMul, Tanh, Transposed, constant, dot
-from attncli.tape.step import Derivatives, Expression, Operation, Step, notation_of
+from attncli.tape.step import Derivatives, Expression, Operation, notation_of
 from attncli.tape.tape import Tape
 from attncli.tape.walk import array_of
 from attncli.text.escapes import visible
 
-Parameters = Mapping[str, Step | float]
-"""A score function's parameters on the tape: matrices and vectors as steps, numbers as such."""
+Parameters = Mapping[str, Any]
+"""A score function's parameters: those with a shape as steps, numbers as such."""
 
 
 class ScoreFunction(Record):
@@ -55,26 +55,24 @@ def cosine(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str)
 
 def general(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """qᵀ W k."""
-    return dot(MatMul(q, _matrix(p, "W")), k)
+    return dot(MatMul(q, p["W"]), k)
 
 
 def additive(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W q + U k + b)."""
-    pairs = EachPair(dot(q, _matrix(p, "W")), dot(k, _matrix(p, "U")))
+    pairs = EachPair(dot(q, p["W"]), dot(k, p["U"]))
     return _through_hidden(tape, pairs, p, suffix)
 
 
 def concat(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """vᵀ tanh(W [q; k] + b)."""
-    pairs = MatMul(ConcatenatePairs(q, k), Transposed(_matrix(p, "W")))
+    pairs = MatMul(ConcatenatePairs(q, k), Transposed(p["W"]))
     return _through_hidden(tape, pairs, p, suffix)
 
 
 def distance(tape: Tape, q: Expression, k: Expression, p: Parameters, suffix: str) -> Operation:
     """−‖q − k‖² / (2·width²)."""
-    width = p["width"]
-    assert not isinstance(width, Step)  # a number, by its row in the table
-    return GaussianExponent(q, k, width)
+    return GaussianExponent(q, k, p["width"])
 
 
 SCORES: dict[str, ScoreFunction] = {
@@ -128,26 +126,17 @@ def _refuse_zero_rows(tape: Tape, side: Expression) -> None:
         row = int(zero_rows[0][-1])
         labels = tape.labels.get(side.trailing[-2], ())
         name = f" ({visible(labels[row])})" if row < len(labels) else ""
-        raise fail(
-            f"row {row + 1}{name} of {text(notation_of(side))} is all zeros: it has no direction, "
-            "so its cosine with another vector does not exist",
-            "score",
-            hint="use another score function, such as dot",
-        )
-
-
-def _matrix(parameters: Parameters, name: str) -> Step:
-    value = parameters[name]
-    assert isinstance(value, Step)  # by the table, a parameter with a shape is on the tape
-    return value
+        message = f"row {row + 1}{name} of {text(notation_of(side))} is all zeros"
+        why = "it has no direction, so its cosine with another vector does not exist"
+        raise fail(f"{message}: {why}", "score", hint="use another score function, such as dot")
 
 
 def _through_hidden(tape: Tape, pairs: Operation, p: Parameters, suffix: str) -> Operation:
     """Return vᵀ tanh(pairs + b), with the tanh as a step of its own."""
-    hidden = Tanh(Add(pairs, _matrix(p, "b")) if "b" in p else pairs)
+    hidden = Tanh(Add(pairs, p["b"]) if "b" in p else pairs)
     name = f"hidden{suffix}"
-    name = f"{name}_2" if name in tape.steps else name  # pooling has a hidden layer of its own
-    return PairDot(tape.record(name, hidden), _matrix(p, "v"))
+    name = f"{name}_2" if name in tape.steps else name  # where pooling has a hidden layer, too
+    return PairDot(tape.record(name, hidden), p["v"])
 
 
 class Pairs(Operation):
