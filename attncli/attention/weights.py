@@ -113,8 +113,12 @@ FEW_PRODUCTS = 2**20
 """Product of the sizes of queries and keys below which the steps are surely small."""
 
 
+ADJUSTED = ("scaled", "capped", "biased", "masked")
+"""The steps between the scores and the scores that are normalised, in this order."""
+
+
 def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
-    """Record `scaled`, `capped`, `biased`, `masked` of scores (…, n, m), where they change any."""
+    """Record the steps `ADJUSTED` of scores (…, n, m), where they change any."""
     s = scores
     if (factor := rules.scale) is not None:
         operation = Scale(s, factor.times, factor.over, factor.symbol, factor.value)
