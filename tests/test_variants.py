@@ -14,7 +14,7 @@ import pytest
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.files.roster import read_roster
-from attncli.mechanisms.flaws import alike, saturated, small_flaws
+from attncli.mechanisms.start import alike, saturated, small_flaws
 from attncli.teaching.distractors import Distractors, Question
 from attncli.teaching.drawing import Drawing, own_values, read_values
 from attncli.teaching.work import work_of

@@ -15,7 +15,7 @@ from attncli.checking.agreement import largest
 from attncli.errors import InputError, fail, located
 from attncli.forms.scalars import to_number
 from attncli.mechanisms.compute import compute
-from attncli.mechanisms.random_numbers import draw, in_lists, with_new_row
+from attncli.mechanisms.start import draw, in_lists, with_new_row
 from attncli.mechanisms.trace import Trace
 from attncli.problem.problem import Problem
 from attncli.records import Record, replace

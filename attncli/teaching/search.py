@@ -14,7 +14,7 @@ from random import Random
 import numpy as np
 
 from attncli.errors import InputError, fail
-from attncli.mechanisms.flaws import GRAVE, alike, saturated, small_flaws
+from attncli.mechanisms.start import GRAVE, alike, saturated, small_flaws
 from attncli.problem.problem import Problem
 from attncli.records import Record
 from attncli.tape.step import Step
