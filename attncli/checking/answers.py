@@ -20,9 +20,8 @@ from attncli.forms.matrix_texts import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.notation.commas import DECIMAL_COMMA
-from attncli.notation.last_place import number_of, numbers_of
+from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
 from attncli.notation.parser import NumberError
-from attncli.notation.printed_floats import dtype_of_texts, is_rounded
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step

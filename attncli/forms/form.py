@@ -14,8 +14,7 @@ from typing import Any, TypeAlias
 
 from attncli.errors import Fault, KeyPath, collected, fail, refuse
 from attncli.forms.scalars import LARGEST_COUNT, TRUTHS, dotted, to_count, to_number
-from attncli.notation.pattern import in_any_case, of_number
-from attncli.notation.written import SEVERAL
+from attncli.notation.written import SEVERAL, in_any_case, of_number
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean

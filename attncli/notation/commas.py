@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
+from itertools import pairwise
 from typing import TypeAlias
 
 from attncli.notation.parser import NumberError
@@ -28,9 +29,8 @@ THIN_SPACE = re.compile(r"\d+(?:[\u2009\u202f]\d+)+(?:[.,]\d+)?")
 def words_of(line: str, sign: str = ",") -> Words:
     """Return the words of a line, separated by blanks or a sign; with no sign, by blanks alone.
 
-    Nothing separates words inside parentheses: `sqrt( 4 )` is one number. Parentheses that do not
-    match are like other characters, so that each piece is judged, and refused, by itself. A
-    percent sign belongs to the number before it, and ≈ to the number after it.
+    Nothing separates words inside parentheses that match. A percent sign belongs to the number
+    before it, and ≈ to the number after it.
 
     >>> words_of("1, sqrt( 4 ) ≈ 1/2")
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
@@ -43,7 +43,7 @@ def words_of(line: str, sign: str = ",") -> Words:
 
 
 def _without_groups(line: str) -> str:
-    """Return a line with the insides of parentheses replaced by letters of the same number."""
+    """Return a line with a letter for each character inside parentheses, if these match."""
     if line.count("(") != line.count(")"):
         return line
     masked, depth = [], 0
@@ -60,11 +60,8 @@ def pieces_of(text: str, separator: str, start: int = 0) -> Words:
     >>> pieces_of("1 & 2", "&")
     [(0, '1 '), (3, ' 2')]
     """
-    found, at = [], 0
-    for match in re.finditer(separator, text):
-        found.append((start + at, text[at : match.start()]))
-        at = match.end()
-    return [*found, (start + at, text[at:])]
+    ends = [(0, 0), *(match.span() for match in re.finditer(separator, text)), (len(text), 0)]
+    return [(start + a, text[a:b]) for (_, a), (b, _) in pairwise(ends)]
 
 
 def trimmed(at: int, piece: str) -> tuple[int, str]:
@@ -78,10 +75,7 @@ def rows_of(lines: Sequence[str]) -> list[Words]:
 
     A comma between digits may separate two numbers, be a decimal comma, or separate thousands. The
     reading that makes all rows equally long is taken; if several do, decimal commas are taken if
-    every number has one.
-
-    Raises:
-        NumberError: for a comma with several readings, or a thin space within a number.
+    every number has one, else a NumberError is raised.
 
     >>> [word for _, word in rows_of(["1,50 0,5"])[0]], [word for _, word in rows_of(["1, 5"])[0]]
     (['1.50', '0.5'], ['1', '5'])
@@ -126,9 +120,6 @@ def _refuse_thin_spaces(text: str) -> None:
 def whole_number(text: str) -> str:
     """Return a number that is alone in its cell with a decimal point and without separators.
 
-    Raises:
-        NumberError: for a comma that may be a decimal one, or separate thousands.
-
     >>> whole_number("0,14"), whole_number("1,202,604.28"), whole_number("1/2")
     ('0.14', '1202604.28', '1/2')
     """
@@ -141,10 +132,7 @@ def whole_number(text: str) -> str:
 
 
 def _separator(text: str) -> str:
-    """Return the sign between the thousands of a number, "" for a number without one.
-
-    A single point, as in 1.202, is a decimal point.
-    """
+    """Return the sign between the thousands of a number; a single point is a decimal point."""
     found = GROUPED.fullmatch(text)
     if found is None or (found[1] == "." and not found[2] and not found[3]):
         return ""

@@ -18,7 +18,7 @@ LIKE_NUMBER = re.compile(r"[-+−±][lIOo.,\d]+|[-+−]?[\d½¼¾⅓⅔][\dOolI|
 """A misspelt number, such as 1O, 1:2 and 1.5.2; it is not a label."""
 CORNERS = ("", "token", "tokens", "word", "row", "query", "index", "position", "no", "nr", "#")
 """Headings of a column of labels, which may then be numbers that count."""
-LIKE_DIGITS = set("lIOo")
+LIKE_DIGITS = frozenset("lIOo")
 """Letters that may be misspelt digits; a row or column of nothing else is not labels."""
 NO_LABELS = ("true", "false", "nan", "null", "n/a", "idk")
 """Words that programs and people write in the place of a number."""
@@ -30,31 +30,19 @@ HEADING = re.compile(
 
 
 class LabelledGrid(Record):
-    """The numbers of a table, and the labels beside them.
-
-    Attributes:
-        rows: the numbers of each row, with the offset in the text where each starts.
-        labels: the labels beside the rows and above the columns.
-    """
+    """The numbers of a table, and the labels beside them."""
 
     rows: list[Words]
     labels: Labels = (None, None)
 
 
 class Edges(Record):
-    """Which edges of a table are labels.
+    """Which edges of a table are labels."""
 
-    Attributes:
-        top: whether the first row is.
-        left: whether the first column is.
-        labels: those of the rows and of the columns.
-        corner: the word in the first row above the labels of the rows.
-    """
-
-    top: bool
-    left: bool
+    top: bool  # whether the first row is labels
+    left: bool  # whether the first column is
     labels: Labels
-    corner: str = ""
+    corner: str = ""  # the word in the first row above the labels of the rows
 
 
 def edges(rows: Sequence[Sequence[str]], is_csv: bool = False) -> Edges:
@@ -75,7 +63,6 @@ def edges(rows: Sequence[Sequence[str]], is_csv: bool = False) -> Edges:
 
 def _sides(rows: Sequence[Sequence[str]], is_csv: bool) -> tuple[bool, bool]:
     """Return whether the first row, and the first column, of a table are labels."""
-    test = are_labels if is_csv else are_words
     if not rows or not all(rows):
         return False, False
     head, rest = rows[0], rows[1:]
@@ -87,9 +74,10 @@ def _sides(rows: Sequence[Sequence[str]], is_csv: bool) -> tuple[bool, bool]:
     is_table = has_corner and rest and (are_labels(names) or _count(names))
     if is_table and (are_labels(firsts) or (_count(firsts) and len(rest[0]) == len(head))):
         return True, True
-    top = bool(rest) and test(names)
+    misspelt = frozenset() if is_csv else LIKE_DIGITS
+    top = bool(rest) and are_labels(names, misspelt)
     firsts = firsts if top else [head[0], *firsts]
-    return top, test(firsts) and all(len(row) > 1 for row in rows[top:])
+    return top, are_labels(firsts, misspelt) and all(len(row) > 1 for row in rows[top:])
 
 
 def is_word(cell: str) -> bool:
@@ -111,24 +99,20 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def are_labels(cells: Sequence[str]) -> bool:
-    """Return True if at least one cell cannot be a number, and none has to be one."""
-    return any(is_word(cell) for cell in cells) and all(
+def are_labels(cells: Sequence[str], misspelt: frozenset[str] = frozenset()) -> bool:
+    """Return True if a cell cannot be a number, none has to be one, and not all are misspelt."""
+    if not any(is_word(cell) for cell in cells) or misspelt.issuperset(cells):
+        return False
+    return all(
         is_word(cell) or cell.isalpha() or (cell and not any(map(str.isalnum, cell)))
         for cell in cells
     )
 
 
-def are_words(cells: Sequence[str]) -> bool:
-    """Return True if cells are labels, and not all of them misspelt digits."""
-    return are_labels(cells) and not set(cells) <= LIKE_DIGITS
-
-
 def _count(words: Sequence[str]) -> bool:
     """Return True if words are 1, 2, … or 0, 1, …."""
-    return len(words) > 1 and any(
-        [*words] == [str(i) for i in range(n, n + len(words))] for n in (0, 1)
-    )
+    numbers = [*map(str, range(len(words) + 1))]
+    return len(words) > 1 and [*words] in (numbers[:-1], numbers[1:])
 
 
 def undecorated(heading: str) -> str:

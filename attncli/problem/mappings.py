@@ -31,7 +31,7 @@ from attncli.forms.form import (
     whole_number,
 )
 from attncli.forms.scalars import dotted
-from attncli.notation.pattern import in_any_case
+from attncli.notation.written import in_any_case
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 

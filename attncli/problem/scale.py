@@ -11,10 +11,9 @@ from attncli.errors import KeyPath, fail
 from attncli.forms.form import STRING, Form, as_text
 from attncli.forms.scalars import is_number, to_number
 from attncli.notation.parser import NumberError, parse
-from attncli.notation.pattern import of_expression
 from attncli.notation.text import text as text_of
 from attncli.notation.tree import Formula, Fraction, Number, Relation
-from attncli.notation.written import NumberAsWritten, evaluate, with_numbers
+from attncli.notation.written import NumberAsWritten, evaluate, of_expression, with_numbers
 from attncli.text.escapes import visible
 
 if TYPE_CHECKING:
