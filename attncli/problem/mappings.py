@@ -9,38 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping
 from itertools import starmap
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 from attncli.attention.parameters import SETTINGS, Parameter
 from attncli.errors import Fault, KeyPath, collected, fail
-from attncli.forms.form import (
-    BITS,
-    MATRIX_SUFFIXES,
-    STACKS,
-    STRING,
-    Form,
-    Schema,
-    any_of,
-    as_text,
-    choice,
-    count,
-    known_parts,
-    matrix,
-    read_parts,
-    schema_of,
-    whole_number,
-)
+from attncli.forms import form as forms
+from attncli.forms.form import Form, Schema
 from attncli.forms.scalars import dotted
 from attncli.notation.written import in_any_case
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
-if TYPE_CHECKING:
-    from attncli.attention.masks import MaskForm
-    from attncli.attention.normalizers import Normalizer
-    from attncli.attention.scores import ScoreFunction
-
-Table: TypeAlias = "Mapping[str, ScoreFunction] | Mapping[str, Normalizer]"
+Table: TypeAlias = Mapping[str, Any]
+"""Score functions, normalisers or masks by name."""
 
 
 def _scores() -> Table:
@@ -55,7 +36,7 @@ def _normalizers() -> Table:
     return NORMALIZERS
 
 
-def _masks() -> Mapping[str, MaskForm]:
+def _masks() -> Table:
     from attncli.attention.masks import MASKS
 
     return MASKS
@@ -75,7 +56,7 @@ class NamedRow(Form):
         same: dict[tuple[Parameter, ...], list[str]] = {}
         for name, row in rows:
             same.setdefault(row.parameters, []).append(name)
-        return any_of([choice(alone).schema(), *starmap(self._mapping, same.items())])
+        return forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
 
     def words(self) -> list[str]:
         """Return the names of all rows, also of those that need more than a name."""
@@ -83,9 +64,9 @@ class NamedRow(Form):
 
     def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
         """Return the schema of mappings for the rows of these names, which share parameters."""
-        parts = {"name": choice(names), **self.settings, **{p.name: p.form for p in own}}
+        parts = {"name": forms.choice(names), **self.settings, **{p.name: p.form for p in own}}
         required = [p.name for p in own if p.required]
-        return schema_of(parts, required if self.default in names else ["name", *required])
+        return forms.schema_of(parts, required if self.default in names else ["name", *required])
 
 
 def _named_row(
@@ -95,21 +76,21 @@ def _named_row(
 
     def parts() -> dict[str, Form]:
         own = {p.name: p.form for row in table().values() for p in row.parameters}
-        return {"name": choice(table()), **settings, **own}
+        return {"name": forms.choice(table()), **settings, **own}
 
     def read(raw: object, path: KeyPath) -> dict[str, object]:
-        mapping = raw if isinstance(raw, Mapping) else {"name": as_text(raw, path)}
-        given = known_parts(mapping, path, parts())
+        mapping = raw if isinstance(raw, Mapping) else {"name": forms.as_text(raw, path)}
+        given = forms.known_parts(mapping, path, parts())
         name, faults = "", list[Fault]()
         with collected(faults):
-            name = choice(table()).read(given.pop("name", default), path)
+            name = forms.choice(table()).read(given.pop("name", default), path)
         own = () if faults else table()[name].parameters
-        forms = {**settings, **{p.name: p.form for p in own}}
+        accepted = {**settings, **{p.name: p.form for p in own}}
         if not faults:
-            faults += _unfitting_parameters(f"the {noun} {name}", own, forms, given, path)
+            faults += _unfitting_parameters(f"the {noun} {name}", own, accepted, given, path)
         wanted = {p.name: p.default for p in own if p.default is not None} | given
-        ordered = {key: wanted[key] for key in forms if key in wanted}
-        return {"name": name} | read_parts(ordered, path, forms, faults)
+        ordered = {key: wanted[key] for key in accepted if key in wanted}
+        return {"name": name} | forms.read_parts(ordered, path, accepted, faults)
 
     return NamedRow(read, parts=parts, table=table, default=default, settings=settings)
 
@@ -117,14 +98,14 @@ def _named_row(
 def _unfitting_parameters(
     row: str,
     own: tuple[Parameter, ...],
-    forms: Mapping[str, Form],
+    accepted: Mapping[str, Form],
     given: Mapping[str, object],
     path: KeyPath,
 ) -> Iterator[Fault]:
     """Yield a fault for each parameter that a row does not have, and one for those it lacks."""
     for key in given:
-        if key not in forms:
-            takes = ", ".join(forms) or "no parameters"
+        if key not in accepted:
+            takes = ", ".join(accepted) or "no parameters"
             yield Fault(f"{row} has no {key}", (*path, key), f"it takes {takes}")
     missing = [p for p in own if p.required and p.name not in given]
     if missing:
@@ -141,13 +122,13 @@ TRUTH_WORD = "(?:{}|{})".format(*map(in_any_case, ("true", "false")))
 MATRIX_TEXT = rf"[0-9]|{TRUTH_WORD}.*\s+\S|\S\s.*{TRUTH_WORD}"
 """Pattern of a matrix in a text: a digit, or true or false beside another word."""
 
-MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in MATRIX_SUFFIXES))
-MATRIX_OR_FILE: Schema = STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
+MATRIX_FILE = r"\.(?:{})\s*$".format("|".join(in_any_case(s[1:]) for s in forms.MATRIX_SUFFIXES))
+MATRIX_OR_FILE: Schema = forms.STRING | {"pattern": f"{MATRIX_TEXT}|{MATRIX_FILE}"}
 
 
 def _mask_parts() -> dict[str, Form]:
-    forms = ({name: row.form, **row.settings} for name, row in _masks().items())
-    return {key: form for parts in forms for key, form in parts.items()}
+    rows = ({name: row.form, **row.settings} for name, row in _masks().items())
+    return {key: form for parts in rows for key, form in parts.items()}
 
 
 def _mask(raw: object, path: KeyPath) -> dict[str, object]:
@@ -162,11 +143,11 @@ def _mask(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         return {"keep": _masks()["keep"].form.read(raw, path)}
     parts = _mask_parts()
-    return read_parts(known_parts(raw, path, parts), path, parts)
+    return forms.read_parts(forms.known_parts(raw, path, parts), path, parts)
 
 
 MASK = Form(
-    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *BITS), _mask_parts, names_file=True
+    _mask, ({"enum": ["causal", "none"]}, MATRIX_OR_FILE, *forms.BITS), _mask_parts, names_file=True
 )
 
 
@@ -185,7 +166,11 @@ def mask_warnings(
         yield f"{said}; write mask: {{keep: …}} or mask: {{block: …}} to say which"
 
 
-ROUND_PARTS = {"decimals": count(0), "significant": count(), "half": choice(("up", "even"))}
+ROUND_PARTS = {
+    "decimals": forms.count(0),
+    "significant": forms.count(),
+    "half": forms.choice(("up", "even")),
+}
 DIGITS = ("decimals", "significant")
 """A rounding has exactly one of these."""
 
@@ -198,15 +183,18 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     if not isinstance(raw, Mapping):
         significant = re.search(SIGNIFICANT, str(raw))
         raw = {"significant": significant[1]} if significant else {"decimals": raw}
-    mapping = known_parts(raw, path, ROUND_PARTS)
+    mapping = forms.known_parts(raw, path, ROUND_PARTS)
     if sum(key in mapping for key in DIGITS) != 1:
         hint = "write round: {decimals: 2} or round: {significant: 3}"
         raise fail(f"{path[0]} needs either decimals or significant", *path, hint=hint)
-    return read_parts(mapping, path, ROUND_PARTS)
+    return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
 ROUND = Form(
-    _round, (whole_number(0), STRING | {"pattern": SIGNIFICANT}), lambda: ROUND_PARTS, either=DIGITS
+    _round,
+    (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT}),
+    lambda: ROUND_PARTS,
+    either=DIGITS,
 )
 
 SUM = "sum"
@@ -214,9 +202,9 @@ LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")
 """Losses of the output z: Σ z, and Σ (z − target)² over 1, over 2, over their number."""
 
 GRADIENT_PARTS: dict[str, Form] = {
-    "loss": choice(LOSSES),
-    "target": matrix("batch"),
-    "upstream": matrix("batch"),
+    "loss": forms.choice(LOSSES),
+    "target": forms.matrix("batch"),
+    "upstream": forms.matrix("batch"),
 }
 
 
@@ -226,11 +214,11 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
         raw = {"loss": raw}
     if not isinstance(raw, Mapping):
         return {"upstream": GRADIENT_PARTS["upstream"].read(raw, path)}
-    given = known_parts(raw, path, GRADIENT_PARTS)
+    given = forms.known_parts(raw, path, GRADIENT_PARTS)
     if ("loss" in given) == ("upstream" in given):
         hint = f"write {path[0]}: sum, or {path[0]}: {{loss: squared_error, target: …}}"
         raise fail(f"{path[0]} needs either loss or upstream", *path, hint=hint)
-    found = read_parts(given, path, GRADIENT_PARTS)
+    found = forms.read_parts(given, path, GRADIENT_PARTS)
     has_target, is_error = "target" in given, found.get("loss", SUM) != SUM
     if is_error and not has_target:
         message = f"the loss {found['loss']} needs target, of the shape of the output"
@@ -244,7 +232,7 @@ def _gradient(raw: object, path: KeyPath) -> dict[str, object]:
 
 GRADIENT = Form(
     _gradient,
-    ({"enum": [SUM]}, MATRIX_OR_FILE, *STACKS["batch"]),
+    ({"enum": [SUM]}, MATRIX_OR_FILE, *forms.STACKS["batch"]),
     lambda: GRADIENT_PARTS,
     names_file=True,
     either=("loss", "upstream"),

@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator
 from attncli.attention.masks import MASKS
 from attncli.attention.parameters import AXES
 from attncli.forms.form import DEFINITIONS, NOTHING, Schema, given, or_nothing
+from attncli.problem.faults import REPLACES, sources
 from attncli.problem.key_names import names_of, pattern_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS, Kind
-from attncli.problem.uses import REPLACES, sources
 
 
 def schema() -> Schema:
