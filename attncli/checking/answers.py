@@ -16,7 +16,7 @@ from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.checking.thresholds import FLOAT_ERROR, SHORT_FLOAT_ERRORS
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
 from attncli.notation.commas import DECIMAL_COMMA

@@ -38,11 +38,10 @@ def misused(given: Collection[str], values: Mapping[str, Any]) -> Iterator[Fault
             fitting = [name for name, other in KINDS.items() if key in other.keys]
             hint = f"it is for kind: {' or '.join(fitting)}" if fitting else ""
             yield Fault(f"{key} has no use in kind {name}", (key,), hint)
-    for direct, replaced in REPLACES.items():
-        for key in replaced if direct in given else ():
-            if key in given:
-                message = f"{direct} is given, so {key} has no use"
-                yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
+    for direct in [direct for direct in REPLACES if direct in given]:
+        for key in filter(given.__contains__, REPLACES[direct]):
+            message = f"{direct} is given, so {key} has no use"
+            yield Fault(message, (key,), f"leave out {key} or {direct}", (direct,))
     yield from _misfits(name, values)
     for key in kind.needs:
         if key not in given:
