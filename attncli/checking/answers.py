@@ -19,7 +19,7 @@ from attncli.errors import Fault, InputError, collected, fail, located, refuse
 from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
-from attncli.notation.commas import DECIMAL_COMMA
+from attncli.notation.grid import DECIMAL_COMMA
 from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
 from attncli.notation.parser import NumberError
 from attncli.notation.written import BLANK_CELLS, decimal_of

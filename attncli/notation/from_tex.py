@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import partial
 
-from attncli.notation.commas import Words, pieces_of, trimmed
+from attncli.notation.grid import Words, pieces_of, trimmed
 from attncli.notation.parser import MAX_DEPTH, NumberError
 
 PLAIN_DECIMAL = r"\d+\.?\d*|\.\d+"

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.notation.commas import whole_number
+from attncli.notation.grid import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
 from attncli.notation.written import (

@@ -9,8 +9,19 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from attncli.notation.commas import Words, pieces_of, rows_of, trimmed, whole_number, words_of
-from attncli.notation.grid import LabelledGrid, Labels, are_labels, edges, is_word
+from attncli.notation.grid import (
+    LabelledGrid,
+    Labels,
+    Words,
+    are_labels,
+    edges,
+    is_word,
+    pieces_of,
+    rows_of,
+    trimmed,
+    whole_number,
+    words_of,
+)
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL
 from attncli.text.escapes import visible

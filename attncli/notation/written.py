@@ -191,16 +191,6 @@ def _infinite(minus: str = "") -> str:
     return rf"[-+{minus}]*\.{in_any_case('inf')}"
 
 
-def with_numbers(formula: tree.Formula, names: Mapping[str, float]) -> tree.Formula:
-    """Return an expression with whole numbers in place of names."""
-
-    def rule(node: tree.Formula) -> tree.Formula | None:
-        word = as_text(node) if isinstance(node, tree.Name) else ""
-        return tree.Number(f"{names[word]:.0f}") if word in names else None
-
-    return tree.substituted(formula, rule)
-
-
 def operation_of(formula: tree.Formula) -> str:
     """Return the operation of a node of a written number: + * / ^ or a function's name."""
     return formula.function if isinstance(formula, tree.Call) else OPERATIONS[type(formula)]

@@ -12,7 +12,7 @@ from attncli.forms.matrices import block_rows
 from attncli.forms.scalars import dotted, is_open, name_of
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
-from attncli.problem.scale import reciprocal
+from attncli.problem.values import RECIPROCALS
 
 REPLACES = {
     "Q": ("W_q", "b_q"),
@@ -68,7 +68,8 @@ def _misfits(name: str, values: Mapping[str, Any]) -> Iterator[Fault]:
         message = f"normalize.axis has no use in kind {name}"
         yield Fault(message, ("normalize", "axis"), "leave it out")
     scale = values["scale"]
-    if values["score"]["name"] in PRODUCTS and (right := reciprocal(scale)):
+    right = RECIPROCALS.get(scale.replace(" ", ""))
+    if right and values["score"]["name"] in PRODUCTS:
         message = f"scale is what scores are multiplied by, and {scale} makes products larger"
         hint = f"write scale: {right}; to multiply all the same, write 1*{scale}"
         yield Fault(message, ("scale",), hint, needs="values")

@@ -11,9 +11,8 @@ from collections.abc import Mapping
 from attncli.forms import form as forms
 from attncli.forms.form import OTHER_WORDS, ArrayForm, Form
 from attncli.problem.kinds import KINDS, UPDATES
-from attncli.problem.mappings import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCORE
 from attncli.problem.marking import MARKING, Marking
-from attncli.problem.scale import SCALE
+from attncli.problem.values import ANSWERS, GRADIENT, MASK, NORMALIZE, ROUND, SCALE, SCORE
 from attncli.records import EMPTY, Record
 
 

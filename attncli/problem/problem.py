@@ -22,10 +22,9 @@ from attncli.problem.faults import misused, with_open_cells_together
 from attncli.problem.key_names import hint_for, with_keys
 from attncli.problem.keys import KEYS, array_form, form_of, is_transposed, leading_axes
 from attncli.problem.kinds import COMMON_OPTIONS, KINDS
-from attncli.problem.mappings import mask_warnings
 from attncli.problem.marking import Marking, read_marking
-from attncli.problem.scale import SCALE_NAMES, factor
 from attncli.problem.shapes import Sizes, heads_of, sizes_of
+from attncli.problem.values import SCALE_NAMES, factor, mask_warnings
 from attncli.records import replace
 from attncli.tape.step import LEADING
 from attncli.text.escapes import visible
