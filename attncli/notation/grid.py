@@ -37,22 +37,12 @@ def words_of(line: str, sign: str = ",") -> Words:
     [(0, '1'), (3, 'sqrt( 4 )'), (13, '≈ 1/2')]
     """
     one = rf"(?:[{ABOUT[:-1]}]\s+)?[^\s{sign}]+(?:\s+%(?=[\s{sign}]|\Z))?"
-    if "(" not in line:
-        return [(word.start(), word[0]) for word in re.finditer(one, line)]
-    words = re.finditer(one, _without_groups(line))
+    masked, before = line, ""
+    while "(" in masked and line.count("(") == line.count(")") and masked != before:
+        before = masked
+        masked = re.sub(r"\([^()]*\)", lambda group: "x" * len(group[0]), masked)
+    words = re.finditer(one, masked)
     return [(word.start(), line[word.start() : word.end()]) for word in words]
-
-
-def _without_groups(line: str) -> str:
-    """Return a line with a letter for each character inside parentheses, if these match."""
-    if line.count("(") != line.count(")"):
-        return line
-    masked, depth = [], 0
-    for character in line:
-        depth += character == "("
-        masked.append("x" if depth > 0 else character)
-        depth -= character == ")"
-    return "".join(masked)
 
 
 def pieces_of(text: str, separator: str, start: int = 0) -> Words:
@@ -195,8 +185,7 @@ class Edges(Record):
 def edges(rows: Sequence[Sequence[str]], is_csv: bool = False) -> Edges:
     """Return which cells of a table are labels.
 
-    In CSV the cells are separated for certain: a blank corner is one of labels, and I is a label
-    and not a misspelt 1.
+    In CSV a blank corner is one of labels, and I is a label and not a misspelt 1.
     """
     top, left = _sides(rows, is_csv)
     firsts = [row[0] for row in rows[top:]] if left else None

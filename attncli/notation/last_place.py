@@ -74,9 +74,6 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
 def number_of(text: str) -> tuple[str, float, float]:
     """Return a written number as a plain one, its value, and its unit in the last place.
 
-    Raises:
-        NumberError: for what is no number; the message says why, and what to write.
-
     >>> number_of("ca. 0,5"), number_of("=1*1+3*1")
     (('0.5', 0.5, 0.1), ('1*1+3*1', 4.0, 0.0))
     """
@@ -128,7 +125,6 @@ def _with_part(whole: NumberAsWritten, part: Number, value: float) -> float:
 
 
 def _decimals(formula: Formula) -> list[Number]:
-    """Return the numbers with a point in an expression."""
     if isinstance(formula, Number):
         return [formula] if "." in formula.text and decimal_of(formula.text) else []
     return [number for part in parts(formula) for number in _decimals(part)]

@@ -16,7 +16,7 @@ TOKEN = (
     rf"(?P<number>{DIGITS})"
     r"|(?P<name>[^\W\d]\w*|∞|π)|(?P<op>\*\*|[-+*/^()√·×−])|(?P<blank>\s+)|(?P<strange>.)"
 )
-"""Compiled at its first use: most files have plain numbers only."""
+# Compiled at its first use: most files have plain numbers only.
 SAME = {"**": "^", "·": "*", "×": "*", "−": "-"}
 FUNCTIONS = ("sqrt", "exp")
 NOT_A_NUMBER = "nan is not a number that a calculation can go on with"
@@ -34,9 +34,6 @@ class NumberError(ValueError):
 def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
     """Return the tree of an expression, in which the given names are allowed.
 
-    Raises:
-        NumberError: for a text that is not an expression, or is too long or too deeply nested.
-
     >>> from attncli.notation.text import text as as_text
     >>> as_text(parse("1/sqrt(2*n)", ["n"]))
     '1/√(2·n)'
@@ -49,8 +46,6 @@ def parse(text: str, names: Collection[str] = ()) -> tree.Formula:
 
 
 class _Parser:
-    """Recursive descent over the tokens of one text."""
-
     def __init__(self, text: str, names: Collection[str]) -> None:
         self.text = text
         self.names = names

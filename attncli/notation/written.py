@@ -1,7 +1,4 @@
-"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1).
-
-Formulas keep the written digits, so that they can be evaluated exactly, too.
-"""
+"""Numbers as people write them: 0.5, 1e3, 1/3, 4/sqrt(3), e^2/(e^2 + 1)."""
 
 from __future__ import annotations
 
@@ -56,9 +53,6 @@ class NumberAsWritten(float):
 def number(text: str) -> float:
     """Return the value of a written number; an expression is returned with its formula.
 
-    Raises:
-        NumberError: for any other text.
-
     >>> number("1/4"), number("012"), number("-2^2"), number("sqrt(16)")
     (0.25, 12.0, -4.0, 4.0)
     """
@@ -102,9 +96,6 @@ def vanishes(text: str) -> bool:
 def normalized(text: str) -> str:
     """Return a written number with its digits, in the characters of the parser.
 
-    Raises:
-        NumberError: for a date, which would be a subtraction, and for two decimal points.
-
     >>> normalized("≈ 13.61%"), normalized("–0.50"), normalized("-oo")
     ('0.1361', '-0.50', '-inf')
     """
@@ -133,11 +124,7 @@ def _hundredth(text: str) -> str:
 
 
 def evaluate(formula: tree.Formula, names: Mapping[str, float] = EMPTY) -> float:
-    """Return the value of a written number, or of an expression with values for its names.
-
-    Raises:
-        NumberError: if it has no value, or none that a float can hold.
-    """
+    """Return the value of an expression; refuse one without a value that a float can hold."""
     try:
         value = _value(formula, names)
         reason = "has no value" if math.isnan(value) else ""
