@@ -18,15 +18,8 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.floats import all_finite
 from attncli.errors import KeyPath, fail, needing
-from attncli.forms.scalars import (
-    TRUTHS,
-    cell_value,
-    cell_words,
-    dotted,
-    name_of,
-    refuse_masked,
-    shape_words,
-)
+from attncli.forms import scalars
+from attncli.forms.scalars import cell_words, dotted, name_of, shape_words
 from attncli.notation.parser import NumberError
 from attncli.notation.written import SEVERAL, vanishes
 
@@ -65,7 +58,7 @@ def plain(raw: Any, path: KeyPath, copy: bool = False, depth: int = 0) -> Any:
         message = f"{dotted(path[:1])} has more than {MAX_NESTED_LISTS} lists inside each other"
         raise fail(message, *path[:1], hint="a list may not contain itself")
     if hasattr(raw, "__array__") and not isinstance(raw, np.generic):
-        refuse_masked(raw, path)
+        scalars.refuse_masked(raw, path)
         try:
             array = np.array(raw) if copy else np.asarray(raw).view()
             array.flags.writeable = False
@@ -109,9 +102,7 @@ def to_array(raw: object, path: KeyPath, infinite: bool = False, truths: bool = 
 def as_block(raw: object) -> str | None:
     """Return a text block, a number as one, or a list of rows that are texts; None for the rest."""
     if not isinstance(raw, list | tuple):
-        is_text = isinstance(raw, str) or (
-            isinstance(raw, int | float) and not isinstance(raw, bool)
-        )
+        is_text = isinstance(raw, str | int | float) and not isinstance(raw, bool)
         return str(raw) if is_text else None
     rows = [row[0] if isinstance(row, list) and len(row) == 1 else row for row in raw]
     if not all(isinstance(row, str) and re.search(r"\S\s+\S", row) for row in rows):
@@ -151,7 +142,7 @@ def _without_truths(raw: Any) -> Any:
     """Return a matrix with 1 and 0 for true and false."""
     if isinstance(raw, list | tuple):
         return [_without_truths(item) for item in raw]
-    return TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
+    return scalars.TRUTHS.get(str(raw), raw) if isinstance(raw, bool | str) else raw
 
 
 def block_rows(text: str, path: KeyPath) -> list[list[str]]:
@@ -181,11 +172,8 @@ def to_vector(raw: object, path: KeyPath) -> Array:
 
 def to_vectors(raw: object, path: KeyPath) -> Array:
     """Return a vector, or a matrix of one vector per head."""
-    rows = raw if isinstance(raw, list | tuple) else []
-    is_stack = len(rows) > 1 and all(isinstance(r, list | tuple) and len(r) > 1 for r in rows)
-    if isinstance(raw, np.ndarray):
-        is_stack = raw.ndim == 2 and 1 not in raw.shape
-    return to_array(raw, path) if is_stack else to_vector(raw, path)
+    array = to_array(raw, path)
+    return to_vector(raw, path) if 1 in array.shape else array
 
 
 def _from_numpy(raw: Any, path: KeyPath, may_be_true: bool) -> Array:
@@ -210,7 +198,7 @@ def _numbers(cells: Sequence[object], shape: tuple[int, ...], path: KeyPath) -> 
     if numbers is not None:
         return numbers
     places = zip(np.ndindex(shape), cells, strict=True)
-    return [cell_value(cell, (*path, *place)) for place, cell in places]
+    return [scalars.cell_value(cell, (*path, *place)) for place, cell in places]
 
 
 def _plain_decimals(texts: Sequence[object]) -> list[float] | None:
@@ -292,11 +280,10 @@ def labelled_texts(raw: Any, path: KeyPath, ragged: bool) -> tuple[Array, Labels
         raw, labels = [[word for _, word in row] for row in grid.rows], grid.labels
     if hasattr(raw, "dtype"):
         raw = np.atleast_1d(raw)
-        if raw.dtype.kind not in "fiuOU":
+        if raw.dtype.kind not in "fiu":
             what = "true and false, not numbers" if raw.dtype.kind == "b" else "no numbers"
             raise fail(f"{name_of(path)} holds {what}", *path, hint=hint)
-        is_short = raw.dtype.kind == "f" and raw.dtype.itemsize < 8
-        shape, cells = raw.shape, _texts(list(raw.flat) if is_short else raw.ravel().tolist())
+        shape, cells = raw.shape, _texts(raw.flat)
     elif isinstance(raw, bool):
         shape, cells = (1, 1), [str(raw)]
     elif isinstance(raw, list | tuple):
@@ -333,20 +320,14 @@ def _texts(cells: Iterable[Any], *_: Any) -> list[str]:
 
 
 def _text(cell: object) -> str:
-    """Return a cell as text, without the .0 of a whole float.
-
-    A float of 32 bits is written in its fewest digits: 0.84, not 0.8399999737739563.
-    """
+    """Return a cell as text, without the .0 of a whole float."""
     if isinstance(cell, float | np.floating):
         return "" if np.isnan(cell) else str(cell).removesuffix(".0")
     return "" if cell is None else str(cell).strip()
 
 
 def with_zeros(raw: Any) -> Any:
-    """Return nested lists with the trailing zeros that a program does not write.
-
-    3.7 beside 0.68 becomes 3.70, as both were rounded to two decimals.
-    """
+    """Return nested lists with the zeros that a program leaves out: 3.7 beside 0.68 is 3.70."""
     counts: list[int] = []
     _mapped(raw, lambda cell: counts.append(_decimals(cell)))
     most = max(counts, default=0)

@@ -15,17 +15,11 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.notation import written
 from attncli.notation.grid import whole_number
 from attncli.notation.parser import NumberError
 from attncli.notation.tree import Formula, Number, parts, substituted
-from attncli.notation.written import (
-    BLANK_CELLS,
-    NumberAsWritten,
-    decimal_of,
-    evaluate,
-    normalized,
-    number,
-)
+from attncli.notation.written import decimal_of
 from attncli.text.escapes import visible
 
 NO_NUMBER = (np.nan, 0.0)
@@ -63,7 +57,7 @@ def numbers_of(texts: Array) -> tuple[Array, Array, Array]:
         texts = texts.copy()
         for place in [place for place, pair in enumerate(pairs) if pair is None]:
             pairs[place] = NO_NUMBER
-            if (text := texts.flat[place]) not in BLANK_CELLS:
+            if (text := texts.flat[place]) not in written.BLANK_CELLS:
                 with suppress(NumberError):
                     plain, value, unit = number_of(text)
                     texts.flat[place], pairs[place] = plain, (value, unit)
@@ -82,10 +76,10 @@ def number_of(text: str) -> tuple[str, float, float]:
     is_formula = text.startswith("=")
     try:
         cell = text[1:].strip().lower() if is_formula else ROUGHLY.sub("", text)
-        plain = normalized(whole_number(cell))
+        plain = written.normalized(whole_number(cell))
         if decimal := decimal_of(plain):
             return plain, *decimal
-        value = number(plain)
+        value = written.number(plain)
     except NumberError:
         if not is_formula:
             raise
@@ -102,7 +96,7 @@ def _implied_unit(value: float) -> float:
     The 1.73 in 16/1.73 may be from 1.725 to 1.735. Numbers without a point, as in 1/3 and
     2·sqrt(2), are exact.
     """
-    if not isinstance(value, NumberAsWritten):
+    if not isinstance(value, written.NumberAsWritten):
         return 0.0
     width = 0.0
     for decimal in _decimals(value.formula):
@@ -112,14 +106,14 @@ def _implied_unit(value: float) -> float:
     return width if isfinite(width) else 0.0
 
 
-def _with_part(whole: NumberAsWritten, part: Number, value: float) -> float:
+def _with_part(whole: written.NumberAsWritten, part: Number, value: float) -> float:
     """Return the value of an expression with another number in the place of one of its own."""
 
     def rule(node: Formula) -> Formula | None:
         return Number(repr(value)) if node is part else None
 
     try:
-        return evaluate(substituted(whole.formula, rule))
+        return written.evaluate(substituted(whole.formula, rule))
     except NumberError:  # 1/0.0, or the root of a number below 0
         return float(whole)
 

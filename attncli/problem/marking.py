@@ -113,26 +113,23 @@ def read_marking(raw: object, path: KeyPath) -> Marking:
     if not isinstance(raw, Mapping):
         hint = "write such as {decimals: 2, ask: [weights, output]}"
         raise fail(f"{dotted(path)} must be a mapping", *path, hint=hint)
-    parts: dict[str, Any] = forms.read_parts(
-        forms.known_parts(raw, path, MARKING_PARTS), path, MARKING_PARTS
-    )
+    given = forms.known_parts(raw, path, MARKING_PARTS)
+    parts: dict[str, Any] = forms.read_parts(given, path, MARKING_PARTS)
     return Marking(**parts)
 
 
 POINTS = forms.number(most=1_000_000)
-BLANK: Schema = forms.STRING | {"pattern": r"^\s*$"}
 ASKED_STEPS: tuple[Schema, ...] = (
     forms.LIST_OF_WORDS | {"maxItems": 0},
-    forms.LIST_OF_WORDS | {"contains": {"not": BLANK}},
+    forms.LIST_OF_WORDS | {"contains": {"not": forms.STRING | {"pattern": r"^\s*$"}}},
     forms.ANY_WORD | {"pattern": r"[^\s,]"},
 )
 POINTS_OF_STEPS: tuple[Schema, ...] = (
     {"type": "object", "additionalProperties": forms.or_nothing(POINTS.schema())},
     forms.STRING,
 )
-SHARE_OF_POINTS = Form(
-    _share, (forms.any_of([{"type": "number", "minimum": 0, "maximum": 1}, forms.WRITTEN]),)
-)
+FROM_0_TO_1: Schema = {"type": "number", "minimum": 0, "maximum": 1}
+SHARE_OF_POINTS = Form(_share, (forms.any_of([FROM_0_TO_1, forms.WRITTEN]),))
 
 MARKING_PARTS: dict[str, Form] = {
     "decimals": Form(_decimals, (forms.whole_number(0, MAX_DIGITS_OF_FLOATS),)),

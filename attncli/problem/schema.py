@@ -65,7 +65,6 @@ def _replaced() -> Iterator[Schema]:
 
 
 def _of_kind(name: str, kind: Kind) -> Schema:
-    """Return the keys that problems of a kind must have, and those that they must not have."""
     is_default = name == KEYS["kind"].default
     named = {"properties": {"kind": {"enum": [name, *([None] if is_default else [])]}}}
     rules: list[Schema] = [_without(key for key in KEYS if key not in kind.keys)]

@@ -1,7 +1,6 @@
 """The forms of the keys with a reader of their own: `score`, `mask`, `scale`, `round`, ….
 
-Their own keys are those of the tables of `attention/`, which are imported when a value is read, so
-that a new row needs no line here and the flags of the command line need no NumPy.
+The tables of `attention/`, which need NumPy, are imported when a value is read.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ if TYPE_CHECKING:
     from attncli.attention.weights import Factor
 
 Table: TypeAlias = Mapping[str, Any]
-"""Score functions, normalisers or masks by name."""
 
 
 def _scores() -> Table:
@@ -58,7 +56,6 @@ class NamedRow(Form):
     settings: Mapping[str, Form] = EMPTY  # the keys that every row takes beside its own
 
     def schema(self) -> Schema:
-        """Return its part of a JSON Schema: the names that need no more, then the mappings."""
         rows = self.table().items()
         alone = [name for name, row in rows if not any(p.required for p in row.parameters)]
         same: dict[tuple[Parameter, ...], list[str]] = {}
@@ -67,7 +64,6 @@ class NamedRow(Form):
         return forms.any_of([forms.choice(alone).schema(), *starmap(self._mapping, same.items())])
 
     def words(self) -> list[str]:
-        """Return the names of all rows, also of those that need more than a name."""
         return [*self.table()]
 
     def _mapping(self, own: tuple[Parameter, ...], names: list[str]) -> Schema:
@@ -198,12 +194,8 @@ def _round(raw: object, path: KeyPath) -> dict[str, object]:
     return forms.read_parts(mapping, path, ROUND_PARTS)
 
 
-ROUND = Form(
-    _round,
-    (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT}),
-    lambda: ROUND_PARTS,
-    either=DIGITS,
-)
+TWO_OR_3SF = (forms.whole_number(0), forms.STRING | {"pattern": SIGNIFICANT})
+ROUND = Form(_round, TWO_OR_3SF, lambda: ROUND_PARTS, either=DIGITS)
 
 SUM = "sum"
 LOSSES = (SUM, "squared_error", "half_squared_error", "mean_squared_error")
@@ -248,11 +240,10 @@ GRADIENT = Form(
 
 
 def _answers(raw: object, path: KeyPath) -> Mapping[object, object]:
-    """Return answers unread; `check` reads them."""
     if not isinstance(raw, Mapping):
         message = f"{dotted(path)} must be a mapping of step names to matrices"
         raise fail(message, *path, hint="write such as weights: [[0.5, 0.5]]")
-    return raw
+    return raw  # which `check` reads
 
 
 ANSWERS = Form(_answers, ({"type": "object"},))
