@@ -15,13 +15,12 @@ from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells,
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
-from attncli.notation.commas import DECIMAL_COMMA
-from attncli.notation.last_place import number_of, numbers_of
+from attncli.notation.grid import DECIMAL_COMMA
+from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
 from attncli.notation.parser import NumberError
-from attncli.notation.printed_floats import dtype_of_texts, is_rounded
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step

@@ -11,8 +11,8 @@ from attncli.files.document import Document, Headings, Source
 from attncli.files.file_access import Folder
 from attncli.files.load import flag_place, matrix_of, names_file
 from attncli.files.read import read
+from attncli.problem.faults import REPLACES
 from attncli.problem.keys import KEYS
-from attncli.problem.uses import REPLACES
 from attncli.records import EMPTY, replace
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from typing import TypeAlias
 from attncli.explaining.explain import Explanation
 from attncli.notation import tree
 from attncli.notation.mathml import MathML
-from attncli.notation.printer import binds_enough
+from attncli.notation.text import binds_enough
 from attncli.records import Record
 from attncli.rendering.markup import text
 from attncli.rendering.provenance import Source
