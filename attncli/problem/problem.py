@@ -16,7 +16,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
-from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, Place, collected, needing, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, plain
 from attncli.problem.blanks import with_open_cells_together
@@ -286,6 +286,9 @@ class Problem:
         return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
 
 
+MAPPINGS = [key for key, row in KEYS.items() if isinstance(row.default, dict)]
+"""Keys whose defaults are copied, so that changing those of one problem changes no other."""
+
 MAX_KEPT_AS_WRITTEN = 10_000
 """Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
@@ -311,9 +314,11 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
             hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
-        with collected(faults):
+        try:
             raw[key] = plain(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
+        except InputError as error:
+            faults += error.faults
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values
@@ -321,11 +326,8 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
 
 def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    defaults = {key: row.default for key, row in KEYS.items()}
-    values: dict[str, Any] = {
-        key: dict(value) if isinstance(value, dict) else value for key, value in defaults.items()
-    }
-    values |= read
+    values = {key: row.default for key, row in KEYS.items()}
+    values |= {key: dict(values[key]) for key in MAPPINGS} | read
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale

@@ -79,7 +79,8 @@ class Sizes:
         own = shape[len(shape) - len(letters) :]
         expected = [self.size(letter, by_head) for letter in letters]
         for place, (letter, size) in enumerate(zip(letters, own, strict=True)):
-            if size != 1 or not array_form(key).broadcasts:
+            fits = size == expected[place] or (size == 1 and array_form(key).broadcasts)
+            if not fits:
                 self.bind(letter, size, key, self._noun(key, place, len(letters)), by_head)
         if len(self.faults) == before:
             return
@@ -104,6 +105,8 @@ class Sizes:
 
     def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
         """Check the axes before the matrix's own; return whether there is one matrix per head."""
+        if len(shape) == own:
+            return False
         form = array_form(key)
         limit = own + MAX_LEADING_AXES[form.stack]
         if len(shape) > limit:
