@@ -15,7 +15,7 @@ from pathlib import Path
 
 from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.csv_cells import CsvRow, CsvText
+from attncli.files.csv_text import CsvRow, CsvText
 from attncli.files.document import Document, Headings
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible

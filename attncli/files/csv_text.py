@@ -2,29 +2,92 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 from typing import Any
 
-from attncli.errors import KeyPath, Place, fail
-from attncli.files.csv_cells import CsvRow, CsvText
-from attncli.files.document import Options, Raw, assign
+from attncli.errors import InputError, KeyPath, Place, fail
+from attncli.files.document import Options, Raw, assign, error_at, twice
 from attncli.notation.grid import Edges, Labels, edges, is_word, undecorated
+from attncli.records import Record
 from attncli.tape.words import may_mean_step
-from attncli.text.escapes import visible
+from attncli.text.escapes import lines_of, of_cell, visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
 """A line with this word alone separates the results from the problem."""
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+TITLE = re.compile(
+    r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.IGNORECASE
+)
+"""A line that is one name, or a comment, though blanks separate cells."""
+MIN_FIELD_LIMIT = 131_072
+"""The default limit of the csv module on the characters of a cell."""
+
+
+class CsvRow(Record):
+    """The cells of one line, and its number from 1."""
+
+    line: int
+    cells: list[str]
+
+
+class CsvText:
+    """The rows of a CSV text: its lines that are not blank, without the empty cells at their ends.
+
+    `delimiter` is the sign between cells, or " " for any blanks.
+
+    Raises:
+        InputError: for a quotation mark that is not closed.
+    """
+
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        self.delimiter, skipped = _delimiter(text)
+        pairs = self._lines_of_words() if self.delimiter == " " else self._lines_of_cells()
+        has_escapes = "'" in text
+        self.rows = []
+        for line, cells in pairs:
+            while cells and not cells[-1]:
+                cells.pop()
+            if cells and line > skipped:
+                self.rows.append(CsvRow(line, list(map(of_cell, cells)) if has_escapes else cells))
+
+    def _lines_of_words(self) -> list[tuple[int, list[str]]]:
+        lines = enumerate(map(str.strip, lines_of(self.text)), 1)
+        return [(n, [line] if TITLE.fullmatch(line) else line.split()) for n, line in lines]
+
+    def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
+        csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
+        source, comma = io.StringIO(self.text, newline=""), self.delimiter == ","
+        found, before = [], 0
+        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        try:
+            for cells in reader:
+                texts = [cell.strip() for cell in cells]
+                found.append((before + 1, texts if comma else list(map(_with_point, texts))))
+                before = reader.line_num
+        except csv.Error:
+            message = "a quotation mark is not closed, or stands inside a cell"
+            hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
+            raise self.error(before + 1, message, hint) from None
+        return found
+
+    def place(self, line: int, cell: int | None = None) -> Place:
+        """Return the place of a line, or of a cell of it, from 0."""
+        written = "".join(lines_of(self.text)[line - 1 : line])
+        column = 0 if cell is None else _column(written, self.delimiter, cell)
+        return Place(self.name, line, column, written)
+
+    def error(self, line: int, message: str, hint: str = "", cell: int | None = None) -> InputError:
+        """Return the error for a line, or a cell of it."""
+        return error_at(self.place(line, cell), message, hint)
+
 
 class CsvBlock:
-    """A matrix under its key.
-
-    Attributes:
-        header: the line of the key; 0 for a matrix without one.
-        rows: the lines of the matrix.
-        edges: which of its cells are labels, once all rows are known.
-    """
+    """The rows of a matrix, and the line of its key; 0 for a matrix without one."""
 
     def __init__(self, header: int) -> None:
         self.header = header
@@ -41,11 +104,8 @@ class CsvBlock:
 class Table:
     """One problem of a CSV text.
 
-    Attributes:
-        values: of each key.
-        labels: the labels of each matrix by its key; `W_q[2]` is the second of a stack.
-        blocks: the matrices by their paths, such as ("W_q", 1).
-        remarks: comments and titles, each by the key that it would be.
+    `W_q[2]` is the key of the labels of a second matrix, and ("W_q", 1) its path in `blocks`;
+    `remarks` are comments and titles, each by the key that it would be.
     """
 
     def __init__(self, source: CsvText, rows: list[CsvRow], options: Options) -> None:
@@ -65,7 +125,6 @@ class Table:
         self._fill()
 
     def locate(self, path: KeyPath) -> Place:
-        """Return the place of a key, a row or a cell."""
         words, numbers = _split(path)
         dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
         for count in range(len(numbers), -1, -1):
@@ -75,7 +134,6 @@ class Table:
         return self._source.place(self._lines.get(".".join(words), first))
 
     def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-        """Return the place of a block, or of a row or cell of it."""
         if rest and rest[0] + block.edges.top < len(block.rows):
             line = block.rows[rest[0] + block.edges.top].line
             return self._source.place(line, (*rest, 0)[1] + block.edges.left)
@@ -144,7 +202,7 @@ class Table:
             self.remarks[first] = " ".join(row.cells)
 
     def _note(self, key: KeyPath, line: int) -> None:
-        """Note the line of a block or an option, as that of all that it is a part of."""
+        """Note the line of a block or an option, also for all that it is a part of."""
         word = str(key[0])
         while word := word.rpartition(".")[0]:  # score.W is a part of score
             self._parts.setdefault(word, line)
@@ -161,11 +219,9 @@ class Table:
 
     def _refuse_second(self, word: str, line: int, known: int) -> None:
         if known:
-            message = f"{visible(word)} stands twice; it stood in line {known} already"
-            raise self._source.error(line, message, cell=0)
+            raise self._source.error(line, twice(word, known), cell=0)
 
     def _fill(self) -> None:
-        """Set the values and the labels of all blocks, with slices put together."""
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
         for key, block in self.blocks.items():
             words, numbers = _split(key)
@@ -241,3 +297,32 @@ def _is_comment(row: CsvRow, in_block: bool) -> bool:
     if len(row.cells) == 1:
         return " " in words and not may_mean_step(undecorated(row.cells[0]), ())
     return all(map(is_word, row.cells))
+
+
+def _delimiter(text: str) -> tuple[str, int]:
+    """Return the sign between cells, and the number of lines to skip (Excel's `sep=;`)."""
+    declared = re.match(r'"?sep=([^"\r\n])"?[\r\n]', text + "\n", re.IGNORECASE)
+    if declared:
+        return declared[1], 1
+    lines = lines_of(re.sub(r'"[^"]*"', "", text))
+    # The delimiter is in most lines; a comma may also be a decimal point, so it comes last.
+    counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
+    best = max(counts, key=lambda delimiter: counts[delimiter])
+    return (best, 0) if counts[best] else (" ", 0)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell
+
+
+def _column(line: str, delimiter: str, index: int) -> int:
+    """Return the column, from 1, where a cell of a line starts."""
+    if delimiter == " ":
+        starts = [word.start() + 1 for word in re.finditer(r"\S+", line)]
+        return starts[index] if index < len(starts) else 1
+    sign = re.escape(delimiter)
+    cells = re.finditer(rf'( *(?:"(?:[^"]|"")*"?)?[^{sign}]*)(?:{sign}|\Z)', line)
+    for cell in [*cells][index : index + 1]:
+        blanks = len(cell[1]) - len(cell[1].lstrip())
+        return max(1, min(cell.start() + blanks + 1, len(line)))
+    return max(1, len(line))

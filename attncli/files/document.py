@@ -33,16 +33,14 @@ DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
 DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
 
+NULL_WORDS = ("", "~", "null", "Null", "NULL")
+
 
 class Chunk(Record):
-    """A part of a text that is read by itself.
+    """A part of a text that is read by itself; `before` counts the lines above it.
 
-    Attributes:
-        name: the file's name as the user wrote it.
-        text: one document, or several that only their reader can tell apart.
-        before: number of lines of the file above it.
-        original: the text as it is in the file, where `text` is a version of it that YAML can read,
-            with the same lines.
+    `original` is the text as it is in the file, if `text` is a version with the same lines that
+    YAML can read.
     """
 
     name: str
@@ -75,9 +73,19 @@ class Document(Record):
     error: InputError | None = None
 
 
+def unread(error: InputError, name: str, folder: Path) -> Document:
+    """Return a document that holds nothing but why it could not be read."""
+    return Document(name, folder, {}, lambda _: Place(name), error=error)
+
+
 def error_at(place: Place, message: str, hint: str = "") -> InputError:
     """Return an `InputError` of one fault whose place is known, to be raised by the caller."""
     return InputError(Fault(message, hint=hint, place=place))
+
+
+def twice(word: str, line: int) -> str:
+    """Return the message for a key that is in a line of the file already."""
+    return f"{escapes.visible(word)} stands twice; it stood in line {line} already"
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
@@ -87,13 +95,12 @@ def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
         InputError: if what the key is inside of is a matrix.
     """
     head, dot, tail = key.partition(".")
+    inside: Raw = values.get(head, {})
     if not dot:
-        inside: Raw = values.get(key)
         # A line score,general may come after score.W; the word is the name of the score.
-        is_name = isinstance(inside, dict) and isinstance(raw, str)
+        is_name = head in values and isinstance(inside, dict) and isinstance(raw, str)
         values[key] = {"name": raw} | inside if is_name else raw
         return
-    inside = values.get(head, {})
     if isinstance(inside, str):
         inside = {"name": inside}
     if not isinstance(inside, dict):

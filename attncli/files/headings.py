@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from attncli.errors import Place, fail, located
-from attncli.files.csv_cells import CsvText
+from attncli.files.csv_text import CsvText
 from attncli.files.document import Headings, error_at
 from attncli.files.read import read, read_text
 from attncli.text.escapes import visible

@@ -8,7 +8,7 @@ from typing import BinaryIO
 
 from attncli.errors import Place
 from attncli.files.class_csv import STUDENT, name_columns, plain
-from attncli.files.csv_cells import CsvText
+from attncli.files.csv_text import CsvText
 from attncli.files.document import Source, error_at
 from attncli.files.read import STDIN, read_text
 from attncli.text.escapes import lines_of, visible
