@@ -1,4 +1,4 @@
-"""What a class was given: the same problems for all, or for each student a variant of them."""
+"""The problems of a class: the same ones for all, or for each student a variant of them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,7 @@ def plain(name: str) -> str:
 
 
 class ProblemSet(Record):
-    """The problems of a student, with their names.
-
-    Attributes:
-        keys: the right numbers of each.
-        words: names of each problem: its title and its file, as `plain` returns them.
-    """
+    """The answer keys of a student, and the names of each problem: its title and its file."""
 
     keys: Sequence[AnswerKey]
     words: Sequence[Sequence[str]]
@@ -115,12 +110,11 @@ class Assignment:
         return list(self._names.values())
 
     def has(self, name: str) -> bool:
-        """Whether there is a variant of exactly that name."""
         return plain(name) in self._variants
 
     @property
     def are_numbered(self) -> bool:
-        """Whether the variants have the numbers from 1, and not the names of students."""
+        """True if the variants have the numbers from 1, and not the names of students."""
         said = [re.split(r"(\d+)", name, maxsplit=1) for name in self._variants]
         numbers = sorted(int(parts[1]) for parts in said if len(parts) > 1)
         is_alike = len({re.sub(r"\d+", "", name) for name in self._variants}) == 1
@@ -129,12 +123,8 @@ class Assignment:
     def variant_of(self, *names: str) -> str:
         """Return the name of a student's variant; "" if everybody works the same problems.
 
-        Args:
-            names: what the student is called, the most reliable name first. A variant has exactly
-                one of them, or its start, as learning platforms make names longer.
-
-        Raises:
-            InputError: if no variant has such a name.
+        Of the names of the student, the most reliable comes first. A variant has exactly one of
+        them, or its start, as learning platforms make names longer.
         """
         if self._shared is not None:
             return ""
@@ -151,7 +141,7 @@ class Assignment:
         raise fail(f"no variant is called {who}", hint=f"the variants are {known}")
 
     def given_to(self, *names: str) -> ProblemSet:
-        """Return the problems of a student; `names` and errors are those of `variant_of`."""
+        """Return the problems of a student; names and errors are those of `variant_of`."""
         name = self.variant_of(*names)
         return self._shared or self._of_variant(plain(name))
 
@@ -175,7 +165,6 @@ class Assignment:
 
 
 def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
-    """Return the problems of a student, named by their titles and the stems of their files."""
     titles = [key.problem.title for key in keys]
     stems = stems or [""] * len(keys)
     pairs = zip(titles, stems, strict=True)
@@ -241,9 +230,9 @@ def load_assignment(source: Source, overrides: Overrides | None = None) -> Assig
 
 
 def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield every file in a folder and below: its path, and its parts without the suffix.
+    """Yield the path of every file in a folder and below, and its parts without the suffix.
 
-    Files come in the order of their names. A hidden folder is yielded, and not what is in it.
+    Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
     for at, hidden, names in _walked(folder):
         parts = Path(at).relative_to(folder).parts
@@ -252,7 +241,6 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
-    """Yield the parts of every folder below one that is not hidden, in the order of names."""
     for at, _, _ in _walked(folder):
         if parts := Path(at).relative_to(folder).parts:
             yield parts
@@ -267,7 +255,7 @@ def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that operating systems make, and not people."""
+    """Return True for a file that operating systems make, and not people."""
     others = ("__MACOSX", "Thumbs.db", "desktop.ini")
     return name.startswith((".", "~$")) or name in others
 

@@ -1,9 +1,7 @@
 """The answers of a class in one CSV table: one row per student, or one row per number.
 
-A wide table begins with `name, "scores[1,1]", "scores[1,2]", …`: its header has the names of cells
-as attn prints them, or other words, and a mapping gives the cell of each. With several problems,
-`2: scores[1,1]` is a cell of the second. A long table has the columns `student, problem, step,
-head, row, column, value` in any order, and `hidden` for the third index of a cell.
+A wide table has the names of cells in its header, such as `name, "scores[1,1]", "2: scores[1,1]"`;
+a long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
 """
 
 from __future__ import annotations
@@ -47,15 +45,10 @@ CELL = re.compile(r"\w.*\[.*\]")
 
 
 class CellEntry(Record):
-    """One cell of a table.
+    """One cell of a table, with its line from 1, and its column from 0.
 
-    Attributes:
-        group: equal for all cells of one submission.
-        key: the name of the cell of a step, or what else the cell holds, such as `student`.
-        written: the text of the cell.
-        line: its line, from 1.
-        column: its place in the line, from 0.
-        fault: why the cell, or its line, is no answer.
+    `group` is equal for all cells of one submission; `key` names the cell of a step, or what else
+    it holds, such as `student`; `fault` says why the cell, or its line, is no answer.
     """
 
     group: object
@@ -67,10 +60,7 @@ class CellEntry(Record):
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns with the name of a student, or with its parts in their order.
-
-    `words` are the headings in lower case.
-    """
+    """Return the columns with the name of a student, or with its parts; headings are lower case."""
     for names in ((word,) for word in STUDENT):
         if names[0] in words:
             return [words.index(names[0])]
@@ -87,17 +77,8 @@ def plain(heading: str) -> str:
 def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
-    The error of a submission says what is wrong with its lines.
-
-    Args:
-        text: of the file.
-        name: of the file.
-        folder: of the file.
-        meanings: what columns of a wide table hold, by their headings: the name of a cell or a
-            step, `name` or `comment`.
-
-    Raises:
-        InputError: for a heading that is there twice, or a meaning of one that is not there.
+    `meanings` give by the headings of a wide table what their columns hold: the name of a cell or a
+    step, `name` or `comment`. The error of a submission says what is wrong with its lines.
     """
     table = CsvText(text, name)
     header, *rows = table.rows or [CsvRow(1, [])]
@@ -171,14 +152,7 @@ def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Plac
 def _wide(
     names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
 ) -> Iterator[CellEntry]:
-    """Yield the cells of one student's row of a wide table.
-
-    Args:
-        names: the columns of the student's name.
-        columns: the keys of columns with cells; others, such as the time of a form, are skipped.
-        headings: the number of headings.
-        row: of the student.
-    """
+    """Yield the cells of one student's row; columns without a key, such as a time, are skipped."""
     padded = [*row.cells, *[""] * (headings - len(row.cells))]
     student = " ".join(" ".join(padded[index] for index in names).split())
     yield CellEntry(row.line, "student", student, row.line, names[0])

@@ -241,11 +241,7 @@ class Table:
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
-    """Return the problems of the CSV text of a file, separated by lines of `---`.
-
-    Raises:
-        InputError: for a block that is there twice, or slices of a matrix with gaps.
-    """
+    """Return the problems of the CSV text of a file, separated by lines of `---`."""
     source = CsvText(text, name)
     parts: list[list[CsvRow]] = [[]]
     for row in source.rows:

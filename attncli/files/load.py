@@ -1,8 +1,4 @@
-"""Problems from files.
-
-Results are read back as the problems they came from, matrix files are fetched, and errors have
-file, line and column.
-"""
+"""Problems from files, with the matrix files that they name; results are read back as problems."""
 
 from __future__ import annotations
 
@@ -11,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.files.arrays import table_of
 from attncli.files.document import Document, Raw, Source, assign, error_at
 from attncli.files.file_access import Folder
-from attncli.files.number_table import block_of
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.forms.matrices import grid_in
@@ -38,13 +34,7 @@ LABELLED_TEXTS = ("X", "memory")
 
 
 class Overrides(Record):
-    """What the command line sets in a problem.
-
-    Attributes:
-        options: values by key; a key may be a part of the marking, as "marking.points".
-        matrices: files by key, such as {"score.W": "w.csv"}.
-        allow_outside: whether a problem may name files outside its own folder.
-    """
+    """What the command line sets in a problem: options such as "marking.points", files by key."""
 
     options: Mapping[str, str] = EMPTY
     matrices: Mapping[str, str] = EMPTY
@@ -95,11 +85,7 @@ def load_all(
 def load_each(
     source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
-    """Yield every problem of a file as it comes, or the error of one that is wrong.
-
-    Raises:
-        InputError: for a file that cannot be read at all.
-    """
+    """Yield every problem of a file as it comes, or the error of one that is wrong."""
     for document in read(source, stdin, csv_options(), as_arrays=True):
         try:
             if document.error:
@@ -113,21 +99,16 @@ def load_each(
 
 def csv_options() -> dict[str, bool]:
     """Return the words that make a line of CSV an option, each with whether its value is a list."""
-    forms = {key: row.form for key, row in KEYS.items()}
-    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     return {
-        name: is_list and name != "sentence"
-        for key, is_list in options.items()
+        name: row.form is LABELS and name != "sentence"
+        for key, row in KEYS.items()
+        if not isinstance(row.form, ArrayForm)
         for name in names_of(key)
     }
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    """Make a problem of the command line's options and matrices alone.
-
-    Raises:
-        InputError: for what cannot be read.
-    """
+    """Make a problem of the command line's options and matrices alone."""
     return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
@@ -155,23 +136,15 @@ def _problem(document: Document, overrides: Overrides) -> Problem:
 
 
 class Places:
-    """Where the keys of a problem come from.
-
-    Attributes:
-        document: what was read.
-        paths: the paths of keys in the document, of those that are not under their own names.
-        origins: functions that give the places inside keys from flags and other files.
-        labels: the words beside matrices, by the key whose value they are.
-    """
+    """The places that the keys of a problem come from, and the words beside its matrices."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.paths: dict[str, tuple[str, ...]] = {}
-        self.origins: dict[str, Callable[[KeyPath], Place]] = {}
-        self.labels: dict[str, list[str]] = {}
+        self.paths: dict[str, tuple[str, ...]] = {}  # of keys under other names in the document
+        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.labels: dict[str, list[str]] = {}  # by the key whose value they are
 
     def of(self, path: KeyPath) -> Place:
-        """Return the place of a key path of the problem."""
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -180,7 +153,6 @@ class Places:
         return self.document.locate((*in_document, *path[1:]))
 
     def take_labels(self, key: str, labels: Labels) -> None:
-        """Note the words beside a matrix as the labels of its tokens."""
         names = LABELLED.get(key.partition(".")[0], ("", ""))
         for name, words in zip(names, labels, strict=True):
             if name and words:
@@ -228,7 +200,8 @@ def _take_results(values: dict[str, Raw], places: Places) -> None:
 
 def _text_block(key: str, text: str, named: Mapping[str, Raw], places: Places) -> Raw:
     """Return a text, or the array of a large text block; note the labels beside its rows."""
-    if isinstance(KEYS[key].form, ArrayForm) and (array := block_of(text)) is not None:
+    is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
+    if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
         return array
     if key in LABELLED_TEXTS:
         try:
@@ -267,38 +240,32 @@ def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None
 
 
 def names_file(value: Raw) -> bool:
-    """Return whether a value is the name of a file with a matrix."""
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
 def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
-    """Read a matrix file.
+    """Read the matrix file that a key names, in the folder of its file, or a flag without folder.
 
-    Args:
-        key: the key that names it; an error about the file as a whole is one of this key.
-        name: the name of the file.
-        folder: the folder of the file that names it; None for a flag.
-        as_array: whether a large matrix is an array, without its digits as they were written.
+    With `as_array`, a large matrix does not keep its digits as they were written.
 
     Raises:
-        InputError: for what cannot be read, with its place.
+        InputError: for what cannot be read; about the file as a whole it is one of the key.
     """
     name = name.strip()
     try:
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
     except InputError as error:
-        faults, path = [replace(f, needs="files") for f in error.faults], tuple(key.split("."))
-        for i, fault in enumerate(faults):
-            if not (fault.place and fault.place.line):
-                message = f"{key}: {name}: {fault.message}"
-                faults[i] = Fault(message, path, fault.hint, needs="files")
+        faults, path = [], tuple(key.split("."))
+        for fault in error.faults:
+            has_line = fault.place and fault.place.line
+            whole = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
+            faults.append(replace(fault if has_line else whole, needs="files"))
         raise InputError(*faults) from None
 
 
 def _set_matrix(
     values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
 ) -> None:
-    """Set a key to the matrix of a file."""
     found = matrix_of(key, name, folder, as_array=True)
     assign(values, key, found.values["X"])
     places.origins[key] = lambda rest: found.locate(("X", *rest))
@@ -311,11 +278,7 @@ def flag_place(flag: str) -> Callable[[KeyPath], Place]:
 
 
 def flag_value(key: str, text: str, flag: str) -> Raw:
-    """Return a flag's value; a mapping or list is written as in YAML.
-
-    Raises:
-        InputError: for bytes that are no text.
-    """
+    """Return a flag's value; a mapping or list is written as in YAML."""
     if not text.isascii() and text != text.encode(errors="replace").decode():
         raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):

@@ -1,8 +1,6 @@
 """Answers in Markdown, LaTeX and plain text: filled-in worksheets, and matrices under names.
 
-In a worksheet only the matrices with the mark of an answer are read; their cells are where the
-worksheet has them, so the labels beside them are skipped. In other documents each matrix is of the
-step that is named before it.
+In a worksheet only matrices with the mark of an answer are read, without the labels beside them.
 """
 
 from __future__ import annotations
@@ -84,13 +82,9 @@ PLAIN_TEXT = re.compile(
 
 
 class FoundMatrix(Record):
-    """A matrix in a text.
+    """A matrix in a text: the name of its step or "", and the offsets of its mark and of itself.
 
-    Attributes:
-        name: of its step; "" if none is written.
-        at: the offset of its mark, or of the matrix if it has none.
-        start: the offset where the matrix, or what is before it, starts.
-        end: the offset where it ends; None for a marked one, whose form tells its end.
+    The end is None for a marked matrix, whose form tells it.
     """
 
     name: str
@@ -119,14 +113,7 @@ def is_plain_text(start: bytes) -> bool:
 
 
 def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
-    """Yield the submissions of a document; one that cannot be read holds its error.
-
-    Args:
-        text: of the file.
-        name: the file's name as the user wrote it.
-        folder: of the file.
-        suffix: of its name; anything but `.tex` is Markdown.
-    """
+    """Yield the submissions of a document; one that cannot be read holds its error."""
     page = _Page(text, name, folder, is_tex=suffix == ".tex")
     found: list[tuple[str, list[FoundMatrix]]] = []
     for mark in (LATEX if page.is_tex else MARKDOWN).finditer(page.text):
@@ -149,14 +136,13 @@ def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document
 
 
 class _Page:
-    """The text of a document, and what its offsets mean."""
+    """The text of a document, and the places of its offsets."""
 
     def __init__(self, text: str, name: str, folder: Path, is_tex: bool) -> None:
         self.text = COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text
         self.name, self.folder, self.is_tex = name, folder, is_tex
 
     def document(self, student: str, matrices: Iterable[FoundMatrix]) -> Document:
-        """Return the matrices of one student."""
         grids: dict[str, LabelledGrid] = {}
         marks: dict[str, int] = {}
         error: InputError | None = None
@@ -197,7 +183,6 @@ class _Page:
     def _locate(
         self, grids: Mapping[str, LabelledGrid], marks: Mapping[str, int], path: KeyPath
     ) -> Place:
-        """Return the place of an answer, or of a row or cell of it."""
         key, *rest = [part for part in path if part != "answers"] or [""]
         if key not in grids:
             return Place(self.name)
@@ -258,17 +243,13 @@ def _marked_name(name: str, is_tex: bool) -> str:
 
 
 def _student(text: str, is_tex: bool) -> str:
-    """Return the name that was written on its line."""
     with suppress(NumberError):
         text = without_tex(text) if is_tex else text
     return re.sub(r"[_\\\s]+", " ", unescape(text)).strip()
 
 
 def _of_markdown(text: str, start: int) -> list[Words] | None:
-    """Return the cells of the table, or of the mathematics, that comes next; None for neither.
-
-    The first row is that of the heads; if its first cell is blank, the first column is of labels.
-    """
+    """Return the cells of the table, or of the mathematics, that comes next, without heads."""
     if fence := FENCE.match(text, start):
         return _of_array(text, fence.start(1), fence.end(1))
     table = TABLE.match(text, start)
