@@ -113,38 +113,46 @@ def from_flags(overrides: Overrides) -> Problem:
 
 
 def _problem(document: Document, overrides: Overrides) -> Problem:
-    values, places = _as_problem(document)
-    for key, text in overrides.options.items():
-        head, _, part = key.partition(".")
-        flag = FLAGS[part] if part else f"--{key.replace('_', '-')}"
-        if part:
-            with located(places.of):
-                assign(values, key, text)
-        else:
-            values[head] = flag_value(key, text, flag)
-        places.origins[key] = flag_place(flag)
-    for word, name in overrides.matrices.items():
-        key = key_of(word)
-        places.origins[key] = flag_place(f"-m {key}={name}")
-        with located(places.of):
-            _set_matrix(values, places, key, name, None)
-    with located(places.of):
-        _fetch_files(values, places, Folder(document.folder, overrides.allow_outside))
-        for key, value in places.labels.items():
-            values.setdefault(key, list(value))
-        return Problem.from_file(values, places.of)
+    flags = {key: _flag_of(key) for key in overrides.options}
+    options = {
+        key: text if "." in key else flag_value(key, text, flags[key])
+        for key, text in overrides.options.items()
+    }
+    source = ProblemSource(document)
+    with located(source.locate):
+        source.read_keys()
+        for key, value in options.items():
+            source.origins[key] = flag_place(flags[key])
+            if "." in key:
+                assign(source.values, key, value)
+            else:
+                source.values[key] = value
+        for word, name in overrides.matrices.items():
+            key = key_of(word)
+            source.origins[key] = flag_place(f"-m {key}={name}")
+            source.set_matrix(key, name, None)
+        source.fetch_files(Folder(document.folder, overrides.allow_outside))
+        for key, labels in source.labels.items():
+            source.values.setdefault(key, list(labels))
+        return Problem.from_file(source.values, source.locate)
 
 
-class Places:
-    """The places that the keys of a problem come from, and the words beside its matrices."""
+def _flag_of(key: str) -> str:
+    part = key.partition(".")[2]
+    return FLAGS[part] if part else f"--{key.replace('_', '-')}"
+
+
+class ProblemSource:
+    """The values of the keys of a problem, and their places."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
+        self.values = dict(document.values)
         self.paths: dict[str, tuple[str, ...]] = {}  # of keys under other names in the document
         self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
-        self.labels: dict[str, list[str]] = {}  # by the key whose value they are
+        self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
-    def of(self, path: KeyPath) -> Place:
+    def locate(self, path: KeyPath) -> Place:
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -152,91 +160,93 @@ class Places:
         in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
         return self.document.locate((*in_document, *path[1:]))
 
-    def take_labels(self, key: str, labels: Labels) -> None:
+    def read_keys(self) -> None:
+        """Give each key its name; of results, take the keys of the problem they came from."""
+        bare = self.values.get("X") if self.document.bare else None
+        if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
+            message = "a problem is a mapping of keys to values, not a list"
+            hint = "write such as X: [1, 2], and a line of --- between problems"
+            raise error_at(self.document.locate(()), message, hint)
+        if self.values.pop("steps", None) is not None:
+            self._take_results()
+        named = with_keys(self.values)
+        for key, word in zip(named, self.values, strict=True):
+            if key != word:
+                self.paths[key] = self.paths.get(word, (word,))
+        self.values = named
+        for key, labels in self.document.labels.items():
+            self._take_labels(key_of(key), labels)
+        for key, raw in named.items():
+            if isinstance(raw, str) and key in KEYS and not names_file(raw):
+                named[key] = self._text_block(key, raw)
+
+    def _take_results(self) -> None:
+        values = self.values
+        for part in ("problem", "warnings", "rounding"):
+            values.pop(part, None)
+        for part in ("options", "inputs"):
+            inner = values.pop(part, {})
+            for key, value in inner.items() if isinstance(inner, dict) else ():
+                assign(values, key, value)
+                head = key.split(".")[0]
+                self.paths[head] = (part, head)
+        if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
+            message = "this holds results, but not the problem that they came from"
+            hint = "write it without --only, or give the problem file itself"
+            raise error_at(self.document.locate(("steps",)), message, hint)
+
+    def _take_labels(self, key: str, labels: Labels) -> None:
+        """Note the words beside a matrix as the labels of its tokens."""
         names = LABELLED.get(key.partition(".")[0], ("", ""))
         for name, words in zip(names, labels, strict=True):
             if name and words:
                 self.labels.setdefault(name, words)
 
+    def _text_block(self, key: str, text: str) -> Raw:
+        """Return a text, or the array of a large text block; note the labels beside its rows."""
+        is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
+        if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
+            return array
+        if key in LABELLED_TEXTS:
+            try:
+                words, columns = grid_in(text, (key,)).labels
+            except InputError:  # it is raised again when the matrix is read
+                words = columns = None
+            if self.values.get("tokens_as") == "columns":
+                words = columns
+            if words and all(map(str.isdecimal, words)):  # a count of the rows
+                words = None
+            self._compare(key, words or [])
+            self._take_labels(key, (words, None))
+        return text
 
-def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
-    """Return the keys of a problem; of results, those of the problem that they came from."""
-    values, places = dict(document.values), Places(document)
-    bare = values.get("X") if document.bare else None
-    if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
-        message = "a problem is a mapping of keys to values, not a list"
-        hint = "write such as X: [1, 2], and a line of --- between problems"
-        raise error_at(document.locate(()), message, hint)
-    if values.pop("steps", None) is not None:
-        _take_results(values, places)
-    with located(places.of):
-        named = with_keys(values)
-    for key, word in zip(named, values, strict=True):
-        if key != word:
-            places.paths[key] = places.paths.get(word, (word,))
-    for key, labels in document.labels.items():
-        places.take_labels(key_of(key), labels)
-    for key, raw in named.items():
-        if isinstance(raw, str) and key in KEYS and not names_file(raw):
-            named[key] = _text_block(key, raw, named, places)
-    return named, places
-
-
-def _take_results(values: dict[str, Raw], places: Places) -> None:
-    """Replace the keys of results by those of the problem that they came from."""
-    for part in ("problem", "warnings", "rounding"):
-        values.pop(part, None)
-    for part in ("options", "inputs"):
-        inner = values.pop(part, {})
-        for key, value in inner.items() if isinstance(inner, dict) else ():
-            assign(values, key, value)
-            head = key.split(".")[0]
-            places.paths[head] = (part, head)
-    if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
-        message = "this holds results, but not the problem that they came from"
-        hint = "write it without --only, or give the problem file itself"
-        raise error_at(places.document.locate(("steps",)), message, hint)
-
-
-def _text_block(key: str, text: str, named: Mapping[str, Raw], places: Places) -> Raw:
-    """Return a text, or the array of a large text block; note the labels beside its rows."""
-    is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
-    if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
-        return array
-    if key in LABELLED_TEXTS:
-        try:
-            words, columns = grid_in(text, (key,)).labels
-        except InputError:  # it is raised again when the matrix is read
-            words = columns = None
-        if named.get("tokens_as") == "columns":
-            words = columns
-        if words and all(map(str.isdecimal, words)):  # a count of the rows
-            words = None
-        with located(places.of):
-            _compare(key, words or [], named.get(LABELLED[key][0]))
-        places.take_labels(key, (words, None))
-    return text
-
-
-def _compare(key: str, labels: list[str], tokens: Raw) -> None:
-    """Raise an InputError if the labels beside a matrix are the tokens in another order."""
-    words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
-    if words != labels and sorted(map(str, words)) == sorted(labels):
+    def _compare(self, key: str, labels: list[str]) -> None:
+        """Raise an InputError if the labels beside a matrix are the tokens in another order."""
         name = LABELLED[key][0]
-        message = f"the rows of {key} are {', '.join(labels)}, but {name} are {', '.join(words)}"
-        hint = "write both in one order"
-        raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
+        tokens = self.values.get(name)
+        words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
+        if words != labels and sorted(map(str, words)) == sorted(labels):
+            rows = f"the rows of {key} are {', '.join(labels)}"
+            message = f"{rows}, but {name} are {', '.join(words)}"
+            hint = "write both in one order"
+            raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
+    def fetch_files(self, folder: Folder) -> None:
+        """Replace the names of matrix files by what they hold."""
+        for key, value in list(self.values.items()):
+            if isinstance(value, dict) and key in ("score", "mask"):
+                for part, inner in list(value.items()):
+                    if names_file(inner):
+                        self.set_matrix(f"{key}.{part}", inner, folder)
+            elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
+                self.set_matrix(key, value, folder)
 
-def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None:
-    """Replace the names of matrix files by what they hold."""
-    for key, value in list(values.items()):
-        if isinstance(value, dict) and key in ("score", "mask"):
-            for part, inner in list(value.items()):
-                if names_file(inner):
-                    _set_matrix(values, places, f"{key}.{part}", inner, folder)
-        elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
-            _set_matrix(values, places, key, value, folder)
+    def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
+        """Set a key to the matrix of a file."""
+        found = matrix_of(key, name, folder, as_array=True)
+        assign(self.values, key, found.values["X"])
+        self.origins[key] = lambda rest: found.locate(("X", *rest))
+        self._take_labels(key, found.labels.get("X", (None, None)))
 
 
 def names_file(value: Raw) -> bool:
@@ -261,15 +271,6 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
             whole = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
             faults.append(replace(fault if has_line else whole, needs="files"))
         raise InputError(*faults) from None
-
-
-def _set_matrix(
-    values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
-) -> None:
-    found = matrix_of(key, name, folder, as_array=True)
-    assign(values, key, found.values["X"])
-    places.origins[key] = lambda rest: found.locate(("X", *rest))
-    places.take_labels(key, found.labels.get("X", (None, None)))
 
 
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:

@@ -37,13 +37,6 @@ MAX_NESTED = "[[[[[["
 MAX_LISTS = 63
 """Maximum number of lists inside each other in JSON; the YAML reader refuses deeper ones."""
 
-ESCAPE = re.compile(r"\\(?:u[dD][89abAB]\w\w\\u[dD][c-fC-F]\w\w|(u[dD][89a-fA-F])|.)", re.DOTALL)
-"""An escape sequence; its group matches a surrogate without its other half."""
-
-
-class NotJsonError(Exception):
-    """The text is no JSON; it may be YAML that starts with a bracket."""
-
 
 def documents(chunk: Chunk, folder: Path) -> Iterator[Document]:
     """Yield each document; one that cannot be read holds its error, and ends the text."""
@@ -101,29 +94,25 @@ def _json_values(text: str) -> tuple[list[tuple[Raw, int, int]], int]:
     """Return JSON values, each with the offsets of its start and end, and where no more is read."""
     found = []
     at = 0
-    with suppress(NotJsonError, ValueError, RecursionError):
+    with suppress(ValueError, RecursionError):
         while at < len(text):
             if text[at].isspace():
                 at += 1
                 continue
             value, end = JSON_DECODER.raw_decode(text, at)
-            if _has_lone_surrogate(text[at:end]) or DECIMAL_PAIRS.search(text, at, end):
+            if DECIMAL_PAIRS.search(text, at, end):
                 break
+            if "\\u" in text:  # half of a large character raises a ValueError
+                json.dumps(value, ensure_ascii=False).encode()
             found.append((_as_text(value), at, end))
             at = end
     return found, at
 
 
-def _has_lone_surrogate(text: str) -> bool:
-    if "\\ud" not in text and "\\uD" not in text:
-        return False
-    return any(escape[1] for escape in ESCAPE.finditer(text))
-
-
 def _json_mapping(pairs: list[tuple[str, Any]]) -> dict[str, Raw]:
     result = {key: _as_text(value) for key, value in pairs if value is not None}
     if len(dict(pairs)) < len(pairs):
-        raise NotJsonError
+        raise ValueError
     return result
 
 
@@ -135,7 +124,7 @@ JSON_DECODER = json.JSONDecoder(
 def _as_text(value: Any, depth: int = 0) -> Raw:
     """Return a value with true, false and null as the words that they are in YAML."""
     if depth > MAX_LISTS:
-        raise NotJsonError
+        raise ValueError
     if isinstance(value, list):
         if set(map(type, value)) == {str}:  # rows of numbers, nearly all of every file
             return value

@@ -237,7 +237,7 @@ class Problem:
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
-        found = {key: value for key, value in pairs if _is_array(value)}
+        found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
         for key in ("score", "mask", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
@@ -256,7 +256,7 @@ class Problem:
         hidden = ("title", "notes", "answers", "marking", *["score"] * ("scores" in self.given))
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if key not in hidden and value not in (None, (), {}):
                 found[key] = list(value) if isinstance(value, tuple) else value
@@ -286,7 +286,8 @@ class Problem:
         return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
 
 
-MAPPINGS = [key for key, row in KEYS.items() if isinstance(row.default, dict)]
+DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
+MAPPINGS = [key for key, default in DEFAULTS.items() if isinstance(default, dict)]
 """Keys whose defaults are copied, so that changing those of one problem changes no other."""
 
 MAX_KEPT_AS_WRITTEN = 10_000
@@ -326,8 +327,7 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
 
 def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values = {key: row.default for key, row in KEYS.items()}
-    values |= {key: dict(values[key]) for key in MAPPINGS} | read
+    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in MAPPINGS}, **read}
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale
