@@ -148,10 +148,8 @@ class Assignment:
     def _read(self, name: str) -> ProblemSet:
         problems = list(_problems(self._variants[name], self._overrides))
         stems = [Path(file).stem for file in self._variants[name]]
-        return given(
-            [AnswerKey(problem) for problem in problems],
-            stems if len(stems) == len(problems) > 1 else (),
-        )
+        have_own = len(stems) == len(problems) > 1
+        return given([AnswerKey(one) for one in problems], stems if have_own else ())
 
     def _markings(self) -> Iterator[Marking]:
         """Yield each different marking of the variants."""
@@ -197,12 +195,8 @@ def load_assignment(source: Source, overrides: Overrides | None = None) -> Assig
         return Assignment([*_problems([folder], overrides)])
     flat, nested = list[str](), dict[str, list[str]]()
     for path, parts in files_in(folder):
-        name = Path(path)
-        if (
-            is_hidden(name.name)
-            or name.suffix.lower() not in PROBLEM_SUFFIXES
-            or SOLUTIONS in parts[:-1]
-        ):
+        is_problem = Path(path).suffix.lower() in PROBLEM_SUFFIXES and SOLUTIONS not in parts[:-1]
+        if not is_problem or is_hidden(Path(path).name):
             continue
         if len(parts) == 1:
             flat.append(path)

@@ -14,7 +14,7 @@ from pathlib import Path
 from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
 from attncli.files.csv_text import CsvRow, CsvText
-from attncli.files.document import Document, Headings
+from attncli.files.document import Document, Headings, twice
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -22,15 +22,7 @@ from attncli.text.suggestions import did_you_mean
 STUDENT = (*STUDENT_KEYS, TITLE)
 FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
-OTHERWISE = (
-    "full name",
-    "student name",
-    "your name",
-    "username",
-    "email address",
-    "email",
-    "e-mail",
-)
+WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
 """Headings of the students' names, the first of them first, if no column is Name or Student."""
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
@@ -61,12 +53,11 @@ class CellEntry(Record):
 
 def name_columns(words: Sequence[str]) -> list[int]:
     """Return the columns with the name of a student, or with its parts; headings are lower case."""
-    for names in ((word,) for word in STUDENT):
-        if names[0] in words:
-            return [words.index(names[0])]
-    parts = (next((words.index(w) for w in group if w in words), None) for group in (FIRST, LAST))
-    found = [index for index in parts if index is not None]
-    return found or [words.index(word) for word in OTHERWISE if word in words][:1]
+    named, first, last, whole = (
+        [words.index(word) for word in group if word in words][:1]
+        for group in (STUDENT, FIRST, LAST, WHOLE)
+    )
+    return named or [*first, *last] or whole
 
 
 def plain(heading: str) -> str:
@@ -130,8 +121,7 @@ def _documents(
         if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
             if entry.key in (*STUDENT, "problem"):
                 continue
-            message = f"{visible(entry.key)} stands twice; it stood in line {known.line} already"
-            fault = Fault(message, hint="keep one of them")
+            fault = Fault(twice(entry.key, known.line), hint="keep one of them")
         if fault:
             place = table.place(entry.line, entry.column)
             faults.setdefault(entry.group, []).append(replace(fault, place=place))

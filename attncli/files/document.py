@@ -15,8 +15,7 @@ from attncli.text import escapes
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
 
-# Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
-# import than most files to read.
+# Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
 Raw: TypeAlias = Any
 
 Source: TypeAlias = str | os.PathLike[str]
@@ -50,26 +49,19 @@ class Chunk(Record):
 
 
 class Document(Record):
-    """One problem, or one set of answers, as it was read.
+    """One problem, or one set of answers, as it was read, or why it could not be read.
 
-    Attributes:
-        name: the file's name as the user wrote it.
-        folder: the folder to which the names of files in it are relative.
-        values: plain values; every scalar of a text format is text with its digits as written.
-        locate: gives the place of a key, of an item, or of the nearest thing around it.
-        labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
-        bare: whether it is a single matrix or list without a key, which gets the key X.
-        heading: gives the place of a column's heading, if keys are headings.
-        error: why it could not be read.
+    Every scalar of a text format is text with its digits as written. `labels` are the words beside
+    a matrix in CSV, by key; `W_q[2]` is the second of a stack.
     """
 
-    name: str
-    folder: Path
+    name: str  # of the file, as the user wrote it
+    folder: Path  # to which the names of files in it are relative
     values: dict[str, Raw]
-    locate: Callable[[KeyPath], Place]
+    locate: Callable[[KeyPath], Place]  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
-    bare: bool = False
-    heading: Callable[[KeyPath], Place] | None = None
+    bare: bool = False  # a single matrix or list without a key, which gets the key X
+    heading: Callable[[KeyPath], Place] | None = None  # of a column, if keys are headings
     error: InputError | None = None
 
 

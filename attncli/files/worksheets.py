@@ -13,7 +13,7 @@ from html import unescape
 from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Document, error_at
+from attncli.files.document import Document, error_at, unread
 from attncli.notation.commas import Words, pieces_of
 from attncli.notation.from_tex import cells_of, without_tex
 from attncli.notation.grid import LabelledGrid, undecorated
@@ -33,6 +33,8 @@ LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a file."""
+
+KEEP_FORM = "keep the table or matrix as it was, with a number in the place of each blank"
 
 COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
@@ -129,8 +131,7 @@ def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document
     if not answered:
         message = "this is not a worksheet: no answers are marked in it"
         hint = "attn worksheet writes one; or write each matrix under its step's name"
-        error = error_at(Place(name), message, f"{hint}, such as ## weights")
-        yield Document(name, folder, {}, lambda _: Place(name), error=error)
+        yield unread(error_at(Place(name), message, f"{hint}, such as ## weights"), name, folder)
     for student, matrices in answered:
         yield page.document(student, matrices)
 
@@ -145,29 +146,27 @@ class _Page:
     def document(self, student: str, matrices: Iterable[FoundMatrix]) -> Document:
         grids: dict[str, LabelledGrid] = {}
         marks: dict[str, int] = {}
-        error: InputError | None = None
+        errors: list[InputError] = []
         for one in matrices:
             place = self._place(one.at)
             key = one.name or f"line {place.line}, column {place.column}"
             try:
                 grid = self._grid(one)
             except NumberError as fault:
-                error = error or error_at(place, str(fault))
+                errors.append(error_at(place, str(fault)))
                 continue
             if key in grids:
-                error = error or error_at(place, f"{visible(key)} stands twice", "leave one out")
+                errors.append(error_at(place, f"{visible(key)} stands twice", "leave one out"))
             elif grid is None:
                 message = f"there is no matrix below the mark of {visible(key)}"
-                hint = (
-                    "keep the table or matrix as it was, with a number in the place of each blank"
-                )
-                error = error or error_at(place, message, hint)
+                errors.append(error_at(place, message, KEEP_FORM))
             else:
                 grids[key], marks[key] = grid, one.at
         values = {k: [[cell for _, cell in row] for row in grid.rows] for k, grid in grids.items()}
         labels = {f"answers.{key}": one.labels for key, one in grids.items() if any(one.labels)}
         about = {"student": student} if student else {}
         locate = partial(self._locate, grids, marks)
+        error = errors[0] if errors else None
         document = {**about, "answers": values}
         return Document(self.name, self.folder, document, locate, labels, error=error)
 
