@@ -123,8 +123,12 @@ class Assignment:
     def variant_of(self, *names: str) -> str:
         """Return the name of a student's variant; "" if everybody works the same problems.
 
-        Of the names of the student, the most reliable comes first. A variant has exactly one of
-        them, or its start, as learning platforms make names longer.
+        Args:
+            names: what the student is called, the most reliable name first. A variant has exactly
+                one of them, or its start, as learning platforms make names longer.
+
+        Raises:
+            InputError: if no variant has such a name.
         """
         if self._shared is not None:
             return ""
@@ -133,8 +137,7 @@ class Assignment:
             if name in self._variants:
                 return self._names[name]
         for name in said:
-            starts = [known for known in self._variants if name.startswith(f"{known} ")]
-            if starts:
+            if starts := [known for known in self._variants if name.startswith(f"{known} ")]:
                 return self._names[max(starts, key=len)]
         known = ", ".join(map(visible, self.names[:5])) + (", …" if len(self.names) > 5 else "")
         who = visible(next(iter(filter(None, names)), ""))
@@ -152,7 +155,6 @@ class Assignment:
         return given([AnswerKey(one) for one in problems], stems if have_own else ())
 
     def _markings(self) -> Iterator[Marking]:
-        """Yield each different marking of the variants."""
         seen: set[str] = set()
         for name, files in self._variants.items():
             found = list(_problems(files, self._overrides))

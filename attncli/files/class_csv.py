@@ -112,7 +112,6 @@ def _documents(
     folder: Path,
     heading: Callable[[KeyPath], Place] | None = None,
 ) -> Iterator[Document]:
-    """Yield a submission for each group of cells."""
     found: dict[object, dict[str, CellEntry]] = {}
     faults: dict[object, list[Fault]] = {}
     for entry in entries:
@@ -155,7 +154,6 @@ def _wide(
 
 
 def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
-    """Yield the cells of a table with one row per number."""
     lines = []
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
@@ -180,7 +178,6 @@ def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
-    """Return the name of the cell of a line of a long table."""
     key = own["step"]
     for axis in ("batch", "head"):
         if place := own.get(axis, ""):
@@ -192,12 +189,11 @@ def _cell_of(own: Mapping[str, str]) -> str:
 
 
 def _quoted(label: str) -> str:
-    """Return a label as it is written in the name of a cell."""
     return f'"{label}"' if set(label) & set(",[]") and '"' not in label else label
 
 
 def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header, with names such as `scores[1,1]` joined that had no quotes."""
+    """Return the cells of a header; names such as `scores[1,1]` that had no quotes are joined."""
     found: list[str] = []
     for cell in cells:
         if found and found[-1].count("[") > found[-1].count("]"):

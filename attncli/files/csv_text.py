@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from itertools import groupby
 from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
@@ -82,7 +83,6 @@ class CsvText:
         return Place(self.name, line, column, written)
 
     def error(self, line: int, message: str, hint: str = "", cell: int | None = None) -> InputError:
-        """Return the error for a line, or a cell of it."""
         return error_at(self.place(line, cell), message, hint)
 
 
@@ -95,7 +95,6 @@ class CsvBlock:
         self.edges = Edges(top=False, left=False, labels=(None, None))
 
     def numbers(self) -> Any:
-        """Return the cells that are numbers."""
         rows = [row.cells for row in self.rows]
         self.edges = edges(rows, is_csv=True)
         return [row[self.edges.left :] for row in rows[self.edges.top :]]
@@ -243,17 +242,11 @@ class Table:
 def tables(text: str, name: str, options: Options) -> list[Table]:
     """Return the problems of the CSV text of a file, separated by lines of `---`."""
     source = CsvText(text, name)
-    parts: list[list[CsvRow]] = [[]]
-    for row in source.rows:
-        if row.cells == ["---"]:
-            parts.append([])
-        else:
-            parts[-1].append(row)
-    return [Table(source, rows, options) for rows in parts if rows]
+    parts = groupby(source.rows, lambda row: row.cells == ["---"])
+    return [Table(source, [*rows], options) for is_separator, rows in parts if not is_separator]
 
 
 def _split(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the words of a path, and its numbers."""
     words = tuple(part for part in path if isinstance(part, str))
     return words, tuple(part for part in path if isinstance(part, int))
 
@@ -312,7 +305,6 @@ def _with_point(cell: str) -> str:
 
 
 def _column(line: str, delimiter: str, index: int) -> int:
-    """Return the column, from 1, where a cell of a line starts."""
     if delimiter == " ":
         starts = [word.start() + 1 for word in re.finditer(r"\S+", line)]
         return starts[index] if index < len(starts) else 1

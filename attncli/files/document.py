@@ -31,6 +31,8 @@ DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
 DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
+ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
+"""A list of such rows alone."""
 
 NULL_WORDS = ("", "~", "null", "Null", "NULL")
 

@@ -89,7 +89,6 @@ class Folder(Record):
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file, and remember it as an input of this run."""
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -130,7 +129,6 @@ def _state(file: BinaryIO) -> tuple[int, int] | None:
 
 
 def unreadable(error: Exception) -> InputError:
-    """Return why a file cannot be read, to be raised by the caller."""
     return fail(f"cannot be read: {reason_of(error)}")
 
 

@@ -105,14 +105,10 @@ class Grading(Record):
             yield from named(sources, self.assignment)
             return
         for folder in sources:
-            is_empty = True
-            for one in handed_in(folder, self.assignment, self.tell, not is_only):
-                is_empty = False
-                yield one
-            if is_empty and is_only:
+            found = [*handed_in(folder, self.assignment, self.tell, not is_only)]
+            if is_only and not found:
                 raise error_at(Place(folder), NO_ANSWERS)
-            if is_empty:
-                yield HandedIn(folder_name(folder), (), folder)
+            yield from found or [HandedIn(folder_name(folder), (), folder)]
 
     def _of_student(self, one: HandedIn, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield what is found in the files of a student, or of all students in one table."""
@@ -208,7 +204,6 @@ class Grading(Record):
         return tuple(graded)
 
     def _given_to(self, *names: str) -> ProblemSet:
-        """Return what a student was given, and note that there is a submission to it."""
         if self.worked is not None:
             self.worked.add(self.assignment.variant_of(*names))
         return self.assignment.given_to(*names)
@@ -230,7 +225,6 @@ class Grading(Record):
         return self._unread(one.student, InputError(fault), one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
-        """Return an error of a student for each problem."""
         try:
             given = self._given_to(*names)
         except InputError:
@@ -283,14 +277,12 @@ def _is_folder(source: str) -> bool:
 
 
 def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
-    """Return the answers in a problem; none if files hold all of them."""
     if matrices and problem.answers is None:
         return Submission(", ".join(matrices.values()), {})
     return own_submission(problem)
 
 
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
-    """Refuse single answers if it is not clear to which of several submissions they belong."""
     for name, file in matrices.items() if count > 1 else ():
         message = f"-m {visible(name)}={visible(file)} is an answer of one sheet"
         hint = f"write {visible(name)}: {visible(file)} in the file of its sheet"

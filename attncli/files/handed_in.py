@@ -158,7 +158,6 @@ def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
 
 
 def passed_over(paths: Sequence[str], folder: str) -> str:
-    """Return a sentence about files without answers; hidden ones are only counted."""
     shown = [path for path in paths if not is_hidden(Path(path).name)]
     names = [visible(str(Path(path).relative_to(folder))) for path in shown]
     more = len(names) - MAX_PATHS_NAMED

@@ -108,7 +108,6 @@ def csv_options() -> dict[str, bool]:
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    """Make a problem of the command line's options and matrices alone."""
     return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
@@ -232,7 +231,6 @@ class ProblemSource:
             raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
     def fetch_files(self, folder: Folder) -> None:
-        """Replace the names of matrix files by what they hold."""
         for key, value in list(self.values.items()):
             if isinstance(value, dict) and key in ("score", "mask"):
                 for part, inner in list(value.items()):
@@ -242,7 +240,6 @@ class ProblemSource:
                 self.set_matrix(key, value, folder)
 
     def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
-        """Set a key to the matrix of a file."""
         found = matrix_of(key, name, folder, as_array=True)
         assign(self.values, key, found.values["X"])
         self.origins[key] = lambda rest: found.locate(("X", *rest))
@@ -274,7 +271,6 @@ def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False
 
 
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:
-    """Return a function that gives the place of any part of a flag's value: the flag."""
     return lambda path: Place(flag)
 
 

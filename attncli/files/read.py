@@ -77,7 +77,6 @@ def read_bytes(
 
 
 def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
-    """Return the text of a file, or of standard input for "-"."""
     name = os.fspath(source)
     if name == "-":
         file = _checked(stdin)
@@ -141,15 +140,13 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
                 text = stream.whole(texts)
                 yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
                 return
-        is_empty = True
-        for one in _of_text(texts, reading):
-            is_empty = False
-            yield one
-        if is_empty and reading.of_class is not None:
-            yield Document(reading.name, reading.folder, {}, lambda _: place)
-        elif is_empty:
+        found = _of_text(texts, reading)
+        first = next(found, None)
+        if first is None and reading.of_class is None:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
+        yield first or Document(reading.name, reading.folder, {}, lambda _: place)
+        yield from found
 
 
 def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:

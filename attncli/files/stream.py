@@ -51,7 +51,6 @@ def decoded(data: Iterator[bytes]) -> Iterator[str]:
 
 
 def whole(texts: Iterator[str]) -> str:
-    """Return a text that is read as one."""
     found, length = [], 0
     for text in texts:
         length += len(text)
@@ -108,8 +107,6 @@ def _check_length(length: int) -> None:
 
 
 class _Part:
-    """The lines of a part of a text, as far as they were read."""
-
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.length = 0

@@ -119,7 +119,6 @@ def _with_matrix_files(answers: Submission, folder: Folder) -> Submission:
 
 
 def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submission:
-    """Return a submission with the matrices of files, which replace its own of the same name."""
     if not files:
         return answers
 
@@ -209,8 +208,6 @@ def _parts(problems: ProblemSet, whole: Submission) -> dict[int, Submission]:
 
 
 def _part(whole: Submission, keys: Mapping[str, str]) -> Submission:
-    """Return the part of a submission with some keys, each under its name in that part."""
-
     def in_whole(path: KeyPath) -> KeyPath:
         return (keys.get(str(path[0]), path[0]), *path[1:]) if path else path
 

@@ -137,8 +137,6 @@ def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document
 
 
 class _Page:
-    """The text of a document, and the places of its offsets."""
-
     def __init__(self, text: str, name: str, folder: Path, is_tex: bool) -> None:
         self.text = COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text
         self.name, self.folder, self.is_tex = name, folder, is_tex
@@ -230,7 +228,6 @@ def _name_before(text: str) -> str:
 
 
 def _is_name(words: str) -> bool:
-    """Return True if words may mean a step of some problem, a head of it, or a cell."""
     return may_mean_step(re.split(r"\s*\[|\s+head\b", words)[0], ())
 
 

@@ -181,7 +181,6 @@ def _locate_json(chunk: Chunk, start: int, end: int, path: KeyPath) -> Place:
 def _of_value(
     raw: Raw, name: str, folder: Path, locate: Callable[[KeyPath], Place]
 ) -> Iterator[Document]:
-    """Yield the document of a mapping, or those of a list of mappings; any other list is X."""
     if isinstance(raw, dict):
         yield Document(name, folder, raw, locate)
     elif not isinstance(raw, list):

@@ -12,15 +12,8 @@ from typing import Any
 
 import yaml
 
-from attncli.files.document import (
-    DECIMAL_PAIR,
-    DECIMAL_PAIRS,
-    DECIMAL_ROW,
-    NULL_WORDS,
-    Chunk,
-    Raw,
-    twice,
-)
+from attncli.files import document
+from attncli.files.document import Chunk, Raw
 from attncli.text.escapes import visible
 
 MAX_LEVELS = 64
@@ -30,8 +23,6 @@ MAX_EXPANSION = 5_000_000
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
-ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
-"""A list of rows such as [0,5, 1,25] alone."""
 
 ROW_CHARACTERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
 """The characters of a row of a matrix without brackets."""
@@ -104,7 +95,7 @@ class _Builder:
         self.count = 0  # of scalars and collections, those of aliases included
         self.expanded = 0  # of those of aliases
         self.deepest = 0  # level reached in the collection that is being built
-        self.has_pairs = bool(DECIMAL_PAIRS.search(chunk.text))
+        self.has_pairs = bool(document.DECIMAL_PAIRS.search(chunk.text))
 
     def documents(self) -> Iterator[Raw]:
         for event in self.events:
@@ -121,7 +112,7 @@ class _Builder:
         before = self.count
         self.count += 1
         if isinstance(event, yaml.ScalarEvent):
-            is_null = not is_item and event.implicit[0] and event.value in NULL_WORDS
+            is_null = not is_item and event.implicit[0] and event.value in document.NULL_WORDS
             value: Raw = None if is_null else self._text(event)
             height = 0
         else:
@@ -170,7 +161,7 @@ class _Builder:
         self.count += 1
         key: str = event.value
         if key in lines:
-            raise NotAllowedError(event, twice(key, lines[key]), "keep one of them")
+            raise NotAllowedError(event, document.twice(key, lines[key]), "keep one of them")
         lines[key] = self.chunk.before + event.start_mark.line + 1
         return key
 
@@ -190,10 +181,10 @@ class _Builder:
     def _check_commas(self, start: Any, end: Any) -> None:
         """Refuse a matrix in which every comma without a blank may be a decimal one."""
         text = self.chunk.text[start.start_mark.index : end.end_mark.index]
-        if re.fullmatch(ONLY_DECIMAL_PAIRS, text):
+        if re.fullmatch(document.ONLY_DECIMAL_PAIRS, text):
             from attncli.notation.commas import ambiguous
 
-            (word,) = re.findall(rf"^[\[\s]*({DECIMAL_PAIR})", text)
+            (word,) = re.findall(rf"^[\[\s]*({document.DECIMAL_PAIR})", text)
             raise NotAllowedError(start, str(ambiguous(word, ("decimal", "separated"))))
 
     def _alias(self, event: Any, depth: int) -> Raw:
