@@ -94,9 +94,9 @@ def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> It
         if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
     }
     headings = {key: index for index, key in columns.items()}
-    if twice := [index for index, key in columns.items() if headings[key] != index]:
-        message = f"the heading {visible(columns[twice[0]])} stands twice"
-        raise table.error(header.line, message, "keep one of them", twice[0])
+    if again := [index for index, key in columns.items() if headings[key] != index]:
+        message = f"the heading {visible(columns[again[0]])} stands twice"
+        raise table.error(header.line, message, "keep one of them", again[0])
 
     def place(path: KeyPath) -> Place:
         column = headings.get(str(path[0])) if path else None
@@ -167,14 +167,14 @@ def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
         key, wrong = own["step"], None
         if not key:
             message = "this line does not tell of which step its number is"
-            wrong = ("step", Fault(message, hint="write the step's name"))
+            wrong = "step", Fault(message, hint="write the step's name")
         elif own.get("column", "") and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
-            wrong = ("row", Fault(message, hint="write the row's number or label"))
+            wrong = "row", Fault(message, hint="write the row's number or label")
         if wrong:
             yield CellEntry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
-            continue
-        yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+        else:
+            yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
@@ -183,13 +183,9 @@ def _cell_of(own: Mapping[str, str]) -> str:
         if place := own.get(axis, ""):
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
     places = [own["row"], own.get("column", ""), own.get("hidden", "")]
-    if named := [_quoted(place) for place in places if place and place != "sum"]:
-        key += f"[{', '.join(named)}]"
-    return key
-
-
-def _quoted(label: str) -> str:
-    return f'"{label}"' if set(label) & set(",[]") and '"' not in label else label
+    named = [place for place in places if place and place != "sum"]
+    quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
+    return f"{key}[{', '.join(quoted)}]" if named else key
 
 
 def _whole(cells: Sequence[str]) -> list[str]:

@@ -6,7 +6,6 @@ import csv
 import io
 import re
 from itertools import groupby
-from typing import Any
 
 from attncli.errors import InputError, KeyPath, Place, fail
 from attncli.files.document import Options, Raw, assign, error_at, twice
@@ -92,12 +91,9 @@ class CsvBlock:
     def __init__(self, header: int) -> None:
         self.header = header
         self.rows: list[CsvRow] = []
-        self.edges = Edges(top=False, left=False, labels=(None, None))
 
-    def numbers(self) -> Any:
-        rows = [row.cells for row in self.rows]
-        self.edges = edges(rows, is_csv=True)
-        return [row[self.edges.left :] for row in rows[self.edges.top :]]
+    def edges(self) -> Edges:
+        return edges([row.cells for row in self.rows], is_csv=True)
 
 
 class Table:
@@ -133,9 +129,10 @@ class Table:
         return self._source.place(self._lines.get(".".join(words), first))
 
     def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-        if rest and rest[0] + block.edges.top < len(block.rows):
-            line = block.rows[rest[0] + block.edges.top].line
-            return self._source.place(line, (*rest, 0)[1] + block.edges.left)
+        found = block.edges()
+        if rest and rest[0] + found.top < len(block.rows):
+            line = block.rows[rest[0] + found.top].line
+            return self._source.place(line, (*rest, 0)[1] + found.left)
         if block.header:
             return self._source.place(block.header, 0)
         return self._source.place(block.rows[0].line if block.rows else 1)
@@ -224,10 +221,12 @@ class Table:
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
         for key, block in self.blocks.items():
             words, numbers = _split(key)
-            stacks.setdefault(words, {})[numbers] = block.numbers()
+            found = block.edges()
+            cells = [row.cells[found.left :] for row in block.rows[found.top :]]
+            stacks.setdefault(words, {})[numbers] = cells
             place = "".join(f"[{number + 1}]" for number in numbers)
-            self.labels.setdefault(".".join(words), block.edges.labels)
-            self.labels[".".join(words) + place] = block.edges.labels
+            self.labels.setdefault(".".join(words), found.labels)
+            self.labels[".".join(words) + place] = found.labels
         results: dict[str, Raw] = {}
         for words, slices in stacks.items():
             value = _stacked(slices, words[-1])

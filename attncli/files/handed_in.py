@@ -51,10 +51,7 @@ class HandedIn(Record):
 
 
 def handed_in(
-    folder: str,
-    assignment: Assignment,
-    tell: Callable[[str], None],
-    is_one_of_several: bool = False,
+    folder: str, assignment: Assignment, tell: Callable[[str], None], is_one_of_several: bool
 ) -> Iterator[HandedIn]:
     """Yield what each student handed in, of the files in a folder and below.
 
@@ -77,8 +74,7 @@ def handed_in(
     noted = set[Parts]()
     for path, parts in unreadable:
         student = whose.of_unreadable(parts, empty)
-        is_beside = student in noted or student in around
-        is_beside = is_beside or any(start in found for start in _starts(student))
+        is_beside = student in noted | around or any(start in found for start in _starts(student))
         if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
         else:
@@ -120,24 +116,25 @@ def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts
     read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
     others = list[str]()
     for path, parts in files_in(folder):
-        suffix = Path(path).suffix.lower()
-        is_file = Path(path).is_file() and _is_inside(path, folder)
-        is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
-        if is_read and not is_hidden(Path(path).name):
+        file = Path(path)
+        suffix = file.suffix.lower()
+        # A link to a file elsewhere is not followed.
+        is_inside = file.is_file() and file.resolve().is_relative_to(Path(folder).resolve())
+        if not is_inside or is_hidden(file.name):
+            others.append(path)
+        elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
             read.append((path, parts))
-        elif is_file and suffix in BY_SUFFIX and not is_hidden(Path(path).name):
+        elif suffix in BY_SUFFIX:
             unreadable.append((path, parts))
         else:
             others.append(path)
     return read, unreadable, others
 
 
-def _is_worksheet(path: str, suffix: str) -> bool:
-    if suffix not in WORKSHEET_SUFFIXES:
-        return False
-    from attncli.files.worksheets import has_answers
+def _has_answers(worksheet: Path) -> bool:
+    from attncli.files.worksheets import has_answers  # it is slow to import
 
-    return has_answers(Path(path))
+    return has_answers(worksheet)
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
@@ -173,7 +170,6 @@ class Whose:
     def __init__(
         self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
     ) -> None:
-        self._folder = folder
         self._assignment = assignment
         self._first = assignment.first
         flat = [parts[0] for parts in every if len(parts) == 1]
@@ -236,11 +232,6 @@ class Whose:
         if len(self._first.keys) == 1 or self._assignment.has(name):
             return None
         return self._first.which(name)
-
-
-def _is_inside(path: str, folder: str) -> bool:
-    """Return True for a file in a folder, and False for a link to one elsewhere."""
-    return Path(path).resolve().is_relative_to(Path(folder).resolve())
 
 
 def folder_name(folder: str) -> str:

@@ -229,11 +229,10 @@ def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
             values["comment"] = [*table.remarks.values(), *own]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
-        if block is not None and bare and are_answers and block.edges.corner:
-            key = block.edges.corner
+        if block is not None and bare and are_answers and (key := block.edges().corner):
             values = {key if word == "X" else word: raw for word, raw in values.items()}
             place = partial(_under, key, place)
-            yield Document(name, folder, values, place, {key: block.edges.labels})
+            yield Document(name, folder, values, place, {key: block.edges().labels})
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
