@@ -42,9 +42,8 @@ MIN_CHARACTERS = 20_000
 def table_of(text: str) -> Array | None:
     """Return the numbers of a large matrix of CSV as an array that cannot be changed.
 
-    None is returned for any other text: for a small matrix, whose digits are kept as written, and
-    for one with labels, blank lines, rows of several lengths, decimal commas, or cells other than
-    finite numbers.
+    None is returned for a small matrix, whose digits are kept as written, and for one with labels,
+    blank lines, rows of several lengths, decimal commas, or cells other than finite numbers.
     """
     if len(text) < MIN_CHARACTERS or not re.fullmatch(r"[0-9.eE+\-, ;\t\r\n]*", text):
         return None

@@ -35,12 +35,9 @@ class CsvRow(Record):
 
 
 class CsvText:
-    """The rows of a CSV text: its lines that are not blank, without the empty cells at their ends.
+    """The rows of a CSV text: lines that are not blank, without the empty cells at their ends.
 
     `delimiter` is the sign between cells, or " " for any blanks.
-
-    Raises:
-        InputError: for a quotation mark that is not closed.
     """
 
     def __init__(self, text: str, name: str) -> None:
@@ -85,12 +82,11 @@ class CsvText:
         return error_at(self.place(line, cell), message, hint)
 
 
-class CsvBlock:
+class CsvBlock(Record):
     """The rows of a matrix, and the line of its key; 0 for a matrix without one."""
 
-    def __init__(self, header: int) -> None:
-        self.header = header
-        self.rows: list[CsvRow] = []
+    header: int
+    rows: list[CsvRow]
 
     def edges(self) -> Edges:
         return edges([row.cells for row in self.rows], is_csv=True)
@@ -113,7 +109,6 @@ class Table:
         self._parts: dict[KeyPath | str, int] = {}  # the line of the first part of a key
         self._has_headers = any(_is_header(row) for row in rows)
         self._key: KeyPath = ("X",)
-        self._block: CsvBlock | None = None
         self._in_results = False
         for row in rows:
             self._take(row)
@@ -138,7 +133,7 @@ class Table:
         return self._source.place(block.rows[0].line if block.rows else 1)
 
     def _take(self, row: CsvRow) -> None:
-        first, block = row.cells[0], self._block
+        first, block = row.cells[0], self.blocks.get(self._key)
         if _is_comment(row, in_block=bool(block and block.rows)):
             self.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
         elif _is_header(row) and not (block and _is_empty_row(first, block.rows)):
@@ -152,22 +147,18 @@ class Table:
             hint = "write the key of the matrix, such as X, alone on the line before"
             raise self._source.error(row.line, "these numbers belong to no matrix", hint)
         else:
-            self._block = self.blocks[self._key] = CsvBlock(0)
-            self._block.rows.append(row)
+            self.blocks[self._key] = CsvBlock(0, [row])
 
     def _begin_block(self, row: CsvRow) -> None:
         header = row.cells[0]
         if header == RESULTS and not self._in_results:
-            self._in_results, self._block = True, None
+            self._in_results, self._key = True, ()
             return
         word, numbers = HEADER.findall(header)[0]
-        self._key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
-        if self._in_results:
-            self._key = (RESULTS, *self._key)
-        self._refuse_second(header, row.line, self._known(self._key))
-        self._note_title(row)
-        self._block = self.blocks[self._key] = CsvBlock(row.line)
-        self._note(self._key, row.line)
+        key: KeyPath = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
+        self._key = (RESULTS, *key) if self._in_results else key
+        self._begin_key(row, self._key, self._known(self._key))
+        self.blocks[self._key] = CsvBlock(row.line, [])
 
     def _is_option(self, row: CsvRow) -> bool:
         """Return True if a line before the first block sets an option, and is no row of X."""
@@ -181,41 +172,34 @@ class Table:
 
     def _set_option(self, row: CsvRow) -> None:
         key, *values = row.cells
-        self._refuse_second(key, row.line, self._lines.get(key, 0))
-        self._note_title(row)
+        self._begin_key(row, (key,), self._lines.get(key, 0))
         is_list = len(values) > 1 or self._options.get(key, False)
         assign(self.values, key, values if is_list else values[0])
         self._lines[key] = row.line
-        self._note((key,), row.line)
 
-    def _note_title(self, row: CsvRow) -> None:
-        """Note a line before the first numbers that may be a title, as it names no step."""
+    def _begin_key(self, row: CsvRow, key: KeyPath, known: int) -> None:
+        """Refuse a known key; note the line of another, also for all that it is a part of."""
         first = row.cells[0]
+        if known:
+            raise self._source.error(row.line, twice(first, known), cell=0)
+        # A line before the first numbers may be a title if it names no step.
         may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
         has_begun = any(block.rows for block in self.blocks.values())
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
         if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
-
-    def _note(self, key: KeyPath, line: int) -> None:
-        """Note the line of a block or an option, also for all that it is a part of."""
         word = str(key[0])
         while word := word.rpartition(".")[0]:  # score.W is a part of score
-            self._parts.setdefault(word, line)
+            self._parts.setdefault(word, row.line)
         for count in range(1, len(key) + 1):
-            self._parts.setdefault(key[:count], line)
+            self._parts.setdefault(key[:count], row.line)
 
     def _known(self, key: KeyPath) -> int:
         """Return the line of a key, of a part of it or of a matrix that holds it; 0 for none."""
-        wholes = [self.blocks.get(key[:count]) for count in range(1, len(key))]
-        lines = (whole.header for whole in wholes if whole is not None)
+        wholes = [self.blocks[key[:n]].header for n in range(1, len(key)) if key[:n] in self.blocks]
         word = str(key[0])
-        found = self._parts.get(key, 0) or next(lines, 0) or self._lines.get(word, 0)
-        return found or self._parts.get(word, 0)
-
-    def _refuse_second(self, word: str, line: int, known: int) -> None:
-        if known:
-            raise self._source.error(line, twice(word, known), cell=0)
+        lines = self._parts.get(key), *wholes, self._lines.get(word), self._parts.get(word)
+        return next(filter(None, lines), 0)
 
     def _fill(self) -> None:
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}

@@ -83,11 +83,7 @@ def twice(word: str, line: int) -> str:
 
 
 def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
-    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name.
-
-    Raises:
-        InputError: if what the key is inside of is a matrix.
-    """
+    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name."""
     head, dot, tail = key.partition(".")
     inside: Raw = values.get(head, {})
     if not dot:

@@ -101,8 +101,8 @@ def _empty_folders(
     empty: dict[Parts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
-        is_inside = any(start in empty for start in _starts(parts)) or whose.has_files(parts)
-        if is_students and not is_inside and parts not in around and not whose.is_problems(parts):
+        is_inside = parts in around or any(start in empty for start in _starts(parts))
+        if is_students and not is_inside and whose.may_be_empty(parts):
             empty[parts] = None
     return empty
 
@@ -138,7 +138,7 @@ def _has_answers(worksheet: Path) -> bool:
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
-    """Yield what was handed in, if the user names the files.
+    """Yield the files that the user names.
 
     If each has the name of one of several problems, all files in a folder are of one student.
     """
@@ -209,12 +209,10 @@ class Whose:
         is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
         return parts[:-1] if is_alone else student
 
-    def has_files(self, parts: Parts) -> bool:
-        return any(self._inside[start] for start in _starts(parts))
-
-    def is_problems(self, parts: Parts) -> bool:
-        """Return True if a folder, or one around it, has the name of a problem."""
-        return any(self._problem(name) is not None for name in parts)
+    def may_be_empty(self, parts: Parts) -> bool:
+        """Return True if a folder, or one around it, has no files and no name of a problem."""
+        has_files = any(self._inside[start] for start in _starts(parts))
+        return not has_files and all(self._problem(name) is None for name in parts)
 
     def is_student(self, name: str) -> bool:
         """Return True if a file in the folder itself seems to have the name of a student.

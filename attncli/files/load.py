@@ -220,7 +220,6 @@ class ProblemSource:
         return text
 
     def _compare(self, key: str, labels: list[str]) -> None:
-        """Raise an InputError if the labels beside a matrix are the tokens in another order."""
         name = LABELLED[key][0]
         tokens = self.values.get(name)
         words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
@@ -253,10 +252,8 @@ def names_file(value: Raw) -> bool:
 def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
     """Read the matrix file that a key names, in the folder of its file, or a flag without folder.
 
-    With `as_array`, a large matrix does not keep its digits as they were written.
-
-    Raises:
-        InputError: for what cannot be read; about the file as a whole it is one of the key.
+    An error about the file as a whole is one of the key. With `as_array`, a large matrix does not
+    keep its digits as they were written.
     """
     name = name.strip()
     try:

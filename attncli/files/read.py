@@ -51,13 +51,9 @@ def read(
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
-    Args:
-        source: the file, or "-" for standard input.
-        stdin: what to read for "-".
-        options: words that are options in a CSV file.
-        of_class: for answers, the meanings of columns with other headings. A CSV table may then
-            hold the answers of a class, and a document may be empty.
-        as_arrays: whether a large CSV table is read as an array, without its written digits.
+    `options` are words that are options in CSV. For answers, `of_class` are the meanings of columns
+    with other headings: a table may hold the answers of a class, and a document may be empty. With
+    `as_arrays`, a large CSV table is an array, without its written digits.
     """
     name = os.fspath(source)
     if name == "-":
@@ -212,10 +208,7 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
 
 
 def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of CSV that is not of a class.
-
-    Of answers, a word in the corner of a matrix without a key may name it.
-    """
+    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
     from attncli.files.csv_text import tables
 
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None

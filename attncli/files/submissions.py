@@ -78,7 +78,10 @@ def load_each_submission(
                 name = found.name
                 if document.error:
                     raise document.error
-                found = _with_matrix_files(found, Folder(document.folder, allow_outside))
+                folder = Folder(document.folder, allow_outside)
+                named = {word: raw for word, raw in found.matrices.items() if names_file(raw)}
+                files = {word: matrix_of(word, raw, folder) for word, raw in named.items()}
+                found = with_matrices(found, files)
         except InputError as error:
             yield name, error
         else:
@@ -110,12 +113,6 @@ def answer_files(matrices: Mapping[str, str]) -> dict[str, Document]:
         with located(flag_place(f"-m {name}={file}")):
             files[name] = matrix_of(name, file, None)
     return files
-
-
-def _with_matrix_files(answers: Submission, folder: Folder) -> Submission:
-    named = {word: raw for word, raw in answers.matrices.items() if names_file(raw)}
-    files = {word: matrix_of(word, raw, folder) for word, raw in named.items()}
-    return with_matrices(answers, files)
 
 
 def with_matrices(answers: Submission, files: Mapping[str, Document]) -> Submission:
