@@ -13,7 +13,7 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.files.roster import read_roster
+from attncli.files.class_lists import read_roster
 from attncli.mechanisms.start import alike, saturated, small_flaws
 from attncli.teaching.distractors import Distractors, Question
 from attncli.teaching.drawing import Drawing, own_values, read_values

@@ -76,8 +76,8 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     shared.prepare([name for name in (problem, roster) if name is not None], out)
+    from attncli.files.class_lists import read_roster
     from attncli.files.load import Overrides
-    from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
     from attncli.rendering.variants import Summary
     from attncli.teaching.variants import vary as variants_of

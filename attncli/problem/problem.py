@@ -15,7 +15,7 @@ from attncli.attention.masks import MASKS
 from attncli.attention.parameters import settings_of
 from attncli.attention.scores import SCORES
 from attncli.attention.weights import Rules
-from attncli.errors import MAX_SHOWN_FAULTS, Fault, KeyPath, Place, collected, needing, refuse
+from attncli.errors import MAX_SHOWN_FAULTS, Fault, InputError, KeyPath, Place, needing, refuse
 from attncli.forms.form import ArrayForm
 from attncli.forms.matrices import as_block, plain
 from attncli.problem.faults import misused, with_open_cells_together
@@ -226,7 +226,7 @@ class Problem:
     def matrices(self) -> dict[str, Array]:
         """Return every matrix as it was given, by key; parameters as `score.W`, `mask.keep`."""
         pairs = self.__dict__.items()  # in the order of KEYS
-        found = {key: value for key, value in pairs if _is_array(value)}
+        found = {key: value for key, value in pairs if isinstance(value, np.ndarray)}
         for key in ("score", "mask", "gradient"):
             parts = self.__dict__[key].items()
             found |= {f"{key}.{name}": part for name, part in parts if _is_array(part)}
@@ -245,7 +245,7 @@ class Problem:
         hidden = ("title", "notes", "answers", "marking", *["score"] * ("scores" in self.given))
         for key in (*COMMON_OPTIONS, *KINDS[self.kind].options):
             value = self.__dict__[key]
-            if isinstance(value, Mapping):
+            if isinstance(value, dict):
                 value = {name: part for name, part in value.items() if not _is_array(part)}
             if key not in hidden and value not in (None, (), {}):
                 found[key] = list(value) if isinstance(value, tuple) else value
@@ -274,6 +274,10 @@ class Problem:
         return np.swapaxes(array, -1, -2) if self.columns and is_transposed(key) else array
 
 
+DEFAULTS: Mapping[str, Any] = {key: row.default for key, row in KEYS.items()}
+MAPPINGS = [key for key, default in DEFAULTS.items() if isinstance(default, dict)]
+"""Keys whose defaults are copied, so that changing those of one problem changes no other."""
+
 MAX_KEPT_AS_WRITTEN = 10_000
 """Maximum number of numbers, or characters of a text block, of a key that is kept as written.
 
@@ -294,9 +298,11 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
             hint = hint_for(key) if len(faults) < MAX_SHOWN_FAULTS else ""
             faults.append(Fault(f"unknown key {visible(key)}", (key,), hint))
             continue
-        with collected(faults):
+        try:
             raw[key] = plain(given, (key,), copy)
             values[key] = KEYS[key].form.read(raw[key], (key,))
+        except InputError as error:
+            faults += error.faults
     if faults:
         refuse(with_open_cells_together(faults, raw))
     return raw, values
@@ -304,11 +310,7 @@ def _read(named: Mapping[str, Any], copy: bool) -> tuple[dict[str, Any], dict[st
 
 def _with_defaults(read: dict[str, Any]) -> dict[str, Any]:
     """Return the values of all keys; the defaults of some depend on other keys."""
-    values: dict[str, Any] = {
-        key: dict(row.default) if isinstance(row.default, dict) else row.default
-        for key, row in KEYS.items()
-    }
-    values |= read
+    values = {**DEFAULTS, **{key: dict(DEFAULTS[key]) for key in MAPPINGS}, **read}
     values["heads"], values["kv_heads"] = heads_of(values, read)
     values["score"] = values["score"] or {"name": KINDS[values["kind"]].score}
     usual = "1" if "scores" in read else SCORES[values["score"]["name"]].scale

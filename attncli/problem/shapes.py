@@ -72,9 +72,11 @@ class Sizes:
         for letter, size, noun in zip(letters, own, nouns, strict=True):
             if size != 1 or not array_form(key).broadcasts:
                 self.bind(letter, size, key, noun)
+        if len(self.faults) == before:
+            return
         known = [self.size(letter) for letter in letters]
         fitting = tuple(size if k is None else k for k, size in zip(known, own, strict=True))
-        if len(self.faults) == before or fitting == own:
+        if fitting == own:
             return
         pairs = zip(expected, own[::-1], strict=True)
         if key in PROJECTIONS and all(size in (None, other) for size, other in pairs):
@@ -87,6 +89,8 @@ class Sizes:
 
     def _bind_leading(self, key: str, shape: tuple[int, ...], own: int) -> bool:
         """Check the axes before the matrix's own; return whether there is one matrix per head."""
+        if len(shape) == own:
+            return False
         form = array_form(key)
         limit = own + MAX_LEADING_AXES[form.stack]
         if len(shape) > limit:
