@@ -10,8 +10,7 @@ from typing import Any
 
 from attncli.records import Record
 from attncli.rendering.layout import Line
-from attncli.teaching.variants import Variant, VariantForm
-from attncli.teaching.work import Work
+from attncli.teaching.variants import Variant, VariantForm, Work
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
 

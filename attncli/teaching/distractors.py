@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from functools import cached_property
 
 import numpy as np
@@ -10,26 +11,19 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.attention.normalizers import Exp, Sum
-from attncli.checking.agreement import (
-    exact_cells,
-    is_informative,
-    is_same,
-    is_within,
-    largest,
-    reach,
-)
+from attncli.checking import agreement
 from attncli.checking.catalogued import is_possible
 from attncli.checking.joint_intervals import together
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.rounding_rules import RoundingRule
 from attncli.checking.thresholds import CUT_OFF, ROUNDED
 from attncli.mechanisms.trace import Trace
+from attncli.records import Record
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted
-from attncli.tape.step import Expression, Step
+from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources, walk
 from attncli.teaching.drawing import tidy
-from attncli.teaching.work import rough_work
 
 COARSEST = RoundingRule(2)
 """Coarsest rounding of hidden steps; a distractor must differ from what it leads to."""
@@ -50,80 +44,48 @@ Key = tuple[str, str, int]
 class Question:
     """What is asked of a problem and of all its variants.
 
-    Args:
-        trace: the calculation of one of them; those of the others have the same steps.
-        asked: the names of the steps that are asked.
-        decimals: how many digits after the point are asked.
-        tolerance: how far a right number may be off.
-
     Attributes:
+        given: the calculation of the problem; those of its variants have the same steps.
         asked: the names of the steps that are asked, in the order of computation.
+        decimals: how many digits after the point are asked.
         unit: one unit of the last digit that is asked.
-        given: the calculation.
-        usual_work: its rough work.
+        tolerance: how far a right number may be off.
     """
 
     def __init__(
-        self, trace: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
+        self, given: Trace, asked: Iterable[str], decimals: int, tolerance: float = 0.0
     ) -> None:
         names = {*asked}
-        self.given = trace
-        self.usual_work = rough_work(trace) or 1
-        self.steps = tuple(trace.steps)
-        self.asked = [name for name in trace.steps if name in names]
+        self.given = given
+        self.steps = tuple(given.steps)
+        self.asked = [name for name in given.steps if name in names]
         self.decimals = decimals
         self.unit = 10.0**-decimals
         self.tolerance = tolerance
         self._made_from = {
-            s.name: {x.name for x in sources(s) if x.operation is not None} for s in trace
+            s.name: {x.name for x in sources(s) if x.operation is not None} for s in given
         }
-        self._reached: dict[frozenset[str], tuple[str, ...]] = {}
 
-    def reached(self, names: Iterable[str]) -> tuple[str, ...]:
+    def reached(self, names: Iterable[str]) -> list[str]:
         """Return some steps and those that are made from them, in the order of computation."""
-        begin = frozenset(names)
-        if begin not in self._reached:
-            found = set(begin)
-            for name in self.steps:
-                if self._made_from[name] & found:
-                    found.add(name)
-            self._reached[begin] = tuple(name for name in self.steps if name in found)
-        return self._reached[begin]
+        found = set(names)
+        for name in self.steps:
+            if self._made_from[name] & found:
+                found.add(name)
+        return [name for name in self.steps if name in found]
 
 
-class Distractor:
-    """The wrong numbers that one mistake leads to.
+class Distractor(Record, eq=False):
+    """The wrong numbers that one mistake leads to."""
 
-    Attributes:
-        key: which mistake, where, and in which way.
-        seen: the number of wrong numbers, up to `ENOUGH`, in the step where it is made and in the
-            first asked step after it, the lesser of both; 0 if nobody can go on. The first counts
-            for a student who hands in everything, the second for one who hands in what is asked.
-        is_asked: whether it changes an asked step.
+    key: Key
+    seen: int
+    """The number of wrong numbers, up to `ENOUGH`, in the step where it is made and in the first
+    asked step after it, the lesser of both; 0 if a student cannot go on. The first counts for one
+    who hands in everything, the second for one who hands in what is asked.
     """
-
-    def __init__(self, key: Key, seen: int, asked: Sequence[Step], replay: Replay[Array]) -> None:
-        self.key = key
-        self.seen = seen
-        self.is_asked = bool(asked)
-        self._asked = asked
-        self._replay = replay
-
-    @property
-    def is_seen(self) -> bool:
-        """Whether any wrong number shows it."""
-        return self.seen > 0
-
-    @cached_property
-    def numbers(self) -> dict[str, Array]:
-        """The asked steps, as far as they can be calculated."""
-        found = {}
-        for step in self._asked:
-            try:
-                found[step.name] = self._replay(step)
-            except ValueError:  # NumPy's, for shapes that do not go together
-                break
-        return found
+    is_asked: bool  # whether it changes an asked step
+    numbers: Mapping[str, Array]  # the asked steps, as far as they can be calculated
 
 
 class Distractors:
@@ -134,8 +96,6 @@ class Distractors:
         self._question = question
         self._right = {step.name: step.array for step in trace}
         self._found: dict[tuple[str, str], dict[Key, Distractor]] = {}
-        self._divisions = {step.name: _divisions(step.operation) for step in trace}
-        self._as_written: dict[str, Interval] = {}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
 
@@ -149,15 +109,6 @@ class Distractors:
                 if distractor is not None:
                     found[distractor.key] = distractor
         return self._found[id_, place]
-
-    def of(self, key: Key) -> Distractor | None:
-        """Return one distractor, or None if there is none."""
-        return self.at(*key[:2]).get(key)
-
-    def are_alike(self, one: Key, other: Key) -> bool:
-        """Return whether two mistakes give the same asked numbers."""
-        effects = [effect for effect in map(self.of, (one, other)) if effect is not None]
-        return len(effects) == 2 and bool(close(effects, self.right, self._question.unit)[0, 1])
 
     @cached_property
     def right(self) -> dict[str, Array]:
@@ -189,7 +140,7 @@ class Distractors:
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Distractor(key, seen, asked, replay)
+        return Distractor(key, seen, bool(asked), _as_far_as_possible(replay, asked))
 
     def _wrong_numbers(
         self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
@@ -223,8 +174,10 @@ class Distractors:
 
         Scores may cancel where their powers did not; what comes of that is anything.
         """
-        changed = change.get(step.name)
-        for node in self._divisions[step.name] if changed is None else _divisions(changed):
+        made = change.get(step.name, step.operation)
+        for node in walk(made) if made is not None else ():
+            if not isinstance(node, Divide):
+                continue
             parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
             dividend, divisor = map(np.abs, parts)
             is_nothing = divisor < self._question.unit
@@ -239,79 +192,78 @@ class Distractors:
         made = fitted(found, step)
         if made is None:
             return ENOUGH
-        return min(int((~is_within(made, self._may_be(step))).sum()), ENOUGH)
+        return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH)
 
     def _may_be(self, step: Step) -> Interval:
         """Return the interval of numbers that count as right."""
         if step.name not in self._right_ones:
             ends = [step.array]
-            for replay in self._ways(step):
+            roughly = [self._roughly] if step.name in self.right else []
+            for replay in (self._around, *roughly):
                 found = interval(replay.result(step))
-                telling = is_informative(found, largest(step.array))
+                telling = agreement.is_informative(found, agreement.largest(step.array))
                 ends += [np.where(telling, end, step.array) for end in (found.low, found.high)]
             more = self._question.tolerance
             expected = Interval(np.fmin.reduce(ends) - more, np.fmax.reduce(ends) + more)
-            self._right_ones[step.name] = reach(self._question.unit, expected, units=SEEN)
+            self._right_ones[step.name] = agreement.reach(self._question.unit, expected, units=SEEN)
         return self._right_ones[step.name]
-
-    def _ways(self, step: Step) -> Iterator[Replay[Values]]:
-        """Yield the calculations that lead to right numbers of a step."""
-        yield self._around
-        if step.name in self.right and len(self.right) < len(self._right):  # else both are one
-            yield self._roughly
 
     @cached_property
     def _around(self) -> Replay[Values]:
         """The calculation where every step was written with the digits that are asked."""
-        instead = together(self.trace, self.trace.steps.keys())
-        return Replay(self.trace, known=self._written, instead=instead)
+        return self._replayed(self._right)
 
     @cached_property
     def _roughly(self) -> Replay[Values]:
         """The same where only what is asked was written, and the rest perhaps rounded."""
+        return self._replayed(self.right)
 
-        def known(step: Step) -> Values | None:
-            return self._written(step) if step.name in self.right else None
-
+    def _replayed(self, written: Collection[str]) -> Replay[Values]:
         return Replay(
             self.trace,
-            known=known,
+            known=lambda step: self._written(step) if step.name in written else None,
             settle=lambda _, found: COARSEST.interval(found),
-            instead=together(self.trace, self.right),
+            instead=together(self.trace, written),
         )
 
     def _written(self, step: Step) -> Interval:
         """Return the interval of a right number that is written with the digits that are asked."""
-        if step.name not in self._as_written:
-            unit = np.full(step.array.shape, self._question.unit)
-            half = np.where(exact_cells(step.array, unit), 0.0, ROUNDED * self._question.unit)
-            self._as_written[step.name] = Interval(step.array - half, step.array + half)
-        return self._as_written[step.name]
+        unit = np.full(step.array.shape, self._question.unit)
+        is_exact = agreement.exact_cells(step.array, unit)
+        half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
+        return Interval(step.array - half, step.array + half)
 
 
-def _divisions(made: Expression | None) -> list[Divide]:
-    return [] if made is None else [node for node in walk(made) if isinstance(node, Divide)]
+def _as_far_as_possible(replay: Replay[Array], steps: Iterable[Step]) -> dict[str, Array]:
+    found = {}
+    with suppress(ValueError):  # NumPy's, for shapes that do not go together
+        for step in steps:
+            found[step.name] = replay(step)
+    return found
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
     """Return whether one array is the other, a row or a column, transposed."""
     is_vector = one.size == other.size and one.size in one.shape
-    return is_vector and bool(is_same(one.ravel(), other.ravel()).all())
+    return is_vector and bool(agreement.is_same(one.ravel(), other.ravel()).all())
 
 
-def close(effects: Sequence[Distractor], right: Mapping[str, Array], unit: float) -> Array:
-    """Return a matrix of which pairs of distractors give the same asked numbers."""
-    found = np.zeros((len(effects), len(effects)), bool)
-    groups: dict[object, list[tuple[int, Array]]] = {}
-    for index, effect in enumerate(effects):
-        numbers = {**right, **effect.numbers}
+def alike_pairs(
+    distractors: Sequence[Distractor], right: Mapping[str, Array], unit: float
+) -> set[frozenset[Key]]:
+    """Return the pairs of distractors that give the same asked numbers, to one unit."""
+    found: set[frozenset[Key]] = set()
+    groups: dict[object, list[tuple[Key, Array]]] = {}
+    for one in distractors:
+        numbers = {**right, **one.numbers}
         shapes = tuple(array.shape for array in numbers.values())
         line = np.concatenate([array.ravel() for array in numbers.values()])
-        groups.setdefault(shapes, []).append((index, line))
+        groups.setdefault(shapes, []).append((one.key, line))
     for group in groups.values():
-        places = np.array([index for index, _ in group])
+        keys = [key for key, _ in group]
         lines = np.array([line for _, line in group])
-        ends = reach(unit, lines, units=CUT_OFF)
-        for index, low, high in zip(places, ends.low, ends.high, strict=True):
-            found[index, places] = is_within(lines, Interval(low, high)).all(axis=-1)
-    return found | found.T
+        ends = agreement.reach(unit, lines, units=CUT_OFF)
+        for key, low, high in zip(keys, ends.low, ends.high, strict=True):
+            is_close = agreement.is_within(lines, Interval(low, high)).all(axis=-1)
+            found.update(frozenset((key, keys[i])) for i in np.flatnonzero(is_close))
+    return found
