@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from itertools import combinations
+from itertools import combinations, product
 from math import inf
 from random import Random
 
@@ -57,32 +57,25 @@ class Pool:
     """What some calculations of one form show together, and a variant therefore can show.
 
     Attributes:
-        places: the mistakes, each with a step in which it can be made.
-        made: what can be made before, or in, a step that is asked.
-        unasked: what can be made where no asked step is made from it.
+        made: every mistake that can be made, and True if an asked step is made from it.
         shown: what is seen in at least one calculation, and in how many numbers at most, as
             `Distractor.seen` counts them.
     """
 
     def __init__(self, question: Question) -> None:
         self.question = question
-        self.places: dict[tuple[str, str], None] = {}
-        self.made: dict[Key, None] = {}
-        self.unasked: dict[Key, None] = {}
+        self.made: dict[Key, bool] = {}
         self.shown: dict[Key, int] = {}
         self._met: set[frozenset[Key]] = set()
         self._apart: set[frozenset[Key]] = set()
 
     def add(self, distractors: Distractors) -> None:
         """Look at one more calculation."""
-        seen: list[Distractor] = []
-        for place in ((id_, name) for id_ in MISTAKES for name in distractors.trace.steps):
-            for one in distractors.at(*place).values():
-                self.places[place] = None
-                (self.made if one.is_asked else self.unasked)[one.key] = None
-                if one.is_asked and one.seen:
-                    self.shown[one.key] = max(one.seen, self.shown.get(one.key, 0))
-                    seen.append(one)
+        places = product(MISTAKES, distractors.trace.steps)
+        every = [one for place in places for one in distractors.at(*place).values()]
+        seen = [one for one in every if one.is_asked and one.seen]
+        self.made |= {one.key: one.is_asked for one in every}
+        self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
         pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
         self._met |= pairs
         self._apart |= pairs - alike_pairs(seen, distractors.right, self.question.unit)
@@ -110,10 +103,11 @@ class Pool:
         """
         shown = {key[0] for key in self.shown}
         found, places = dict(left_out), dict[str, list[str]]()
-        for id_, at, _ in self.unasked:
-            found[id_] = f"{at} comes after what is asked"
-        for id_, at, _ in self.made:
-            places.setdefault(id_, []).append(at)
+        for (id_, at, _), is_asked in self.made.items():
+            if is_asked:
+                places.setdefault(id_, []).append(at)
+            else:
+                found[id_] = f"{at} comes after what is asked"
         for id_, steps in places.items():
             reached = self.question.reached(steps)
             names = [name for name in self.question.asked if name in reached]
@@ -129,7 +123,7 @@ class Pool:
         """
         ids = {key[0] for key in self.shown}
         found: dict[str, dict[str, None]] = {}
-        for key in (*self.made, *self.unasked):
+        for key in sorted(self.made, key=self.made.__getitem__, reverse=True):  # asked ones first
             if key[0] in ids and key not in self.shown:
                 found.setdefault(key[0], {})[key[1]] = None
         return {id_: tuple(found[id_]) for id_ in MISTAKES if id_ in found}
@@ -299,8 +293,8 @@ class Search:
 
         It is looked first for what the other hides, as most candidates hide that, too.
         """
-        first = [key[:2] for key in other.hidden] if other else []
-        for place in dict.fromkeys((*first, *self.pool.places)):
+        first = other.hidden if other else ()
+        for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
             for one in candidate.distractors.at(*place).values():
                 if one.key in self.pool.shown and one.is_asked:
                     candidate.seen += [one] if one.seen else []

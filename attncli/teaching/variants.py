@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
 from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.requested_steps import with_step_names
 from attncli.checking.weakness import without_effect
@@ -260,7 +259,8 @@ def work_of(trace: Trace, decimals: int) -> Work:
     for step in trace:
         if isinstance(step.operation, Operation):
             _count(step, worked, tally)
-    digits = sum(_digits(step.array, decimals) for step in trace)
+    numbers = (x for step in trace for x in step.array.ravel().tolist() if abs(x) < inf)
+    digits = sum(_digits(x, decimals) for x in numbers)
     return Work(tally["products"], tally["exponentials"], digits)
 
 
@@ -270,16 +270,12 @@ def _count(step: Step, worked: Worked, tally: Counter[str]) -> None:
     nodes = {id(node): node for cell in cells for node in terms_in(cell, Made)}
     for node in nodes.values():
         sizes = [operand.value for operand in node.operands]
-        is_work = not any(size in TRIVIAL or abs(size) == inf for size in sizes)
-        tally["products"] += is_work and node.op in PRODUCTS
-        tally["exponentials"] += is_work and node.op in EXPONENTIALS
+        if not any(size in TRIVIAL or abs(size) == inf for size in sizes):
+            tally["products"] += node.op in PRODUCTS
+            tally["exponentials"] += node.op in EXPONENTIALS
 
 
-def _digits(array: Array, decimals: int) -> int:
-    return sum(_written(x, decimals) for x in array.ravel().tolist() if abs(x) < inf)
-
-
-def _written(number: float, decimals: int) -> int:
+def _digits(number: float, decimals: int) -> int:
     """Return how many digits a number has when it is written."""
     size = abs(number) + FLOAT_ERROR
     is_whole = size % 1 <= 2 * FLOAT_ERROR
