@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
-from itertools import chain, groupby
 from math import isinf
 from typing import Any
 
@@ -21,11 +21,12 @@ from attncli.rendering.pieces import ENOUGH, in_parts, some_rows
 from attncli.rendering.selection import Selection
 from attncli.text.numbers import every_digit, floats, rounded
 
-ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+HOLE = f"rows{os.urandom(16).hex()}"
+"""Text in the place of a large matrix until its rows are written; nothing else holds it."""
 
 
 class Large(Record, eq=False):
-    """A matrix with so many numbers that their lists are not made at once."""
+    """A matrix that is written some rows at a time, as its numbers as lists take much memory."""
 
     array: Array
     decimals: int | None
@@ -47,21 +48,31 @@ def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
     """Yield values as JSON, one per line."""
     for one in records:
-        try:
-            parts: Iterable[bytes] = (_json(one) + b"\n",)
-        except TypeError:  # it holds what is large
-            parts = chain(_parts(one), (b"\n",))
-        yield from parts
+        held: list[Large] = []
+        text = _json(one, held)
+        before, *others = text.split(f'"{HOLE}"')
+        for large, after in zip(held, others, strict=True):
+            yield before.encode()
+            yield from _nested(large.array, large.decimals)
+            before = after
+        yield f"{before}\n".encode()
 
 
-def _json(value: Any) -> bytes:
-    text = ENCODER.encode(value)
-    # What is obeyed is not printable; that is told faster than where it stands.
-    return (text if text.isprintable() else OBEYED.sub(_escaped, text)).encode()
+def _json(value: Any, held: list[Large]) -> str:
+    """Return a value as JSON, with a hole for each large matrix, which is appended to `held`."""
+
+    def hole(large: Large) -> str:
+        held.append(large)
+        return HOLE
+
+    encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=hole)
+    text = encoder.encode(value)
+    # `isprintable` takes less time than the search for characters that a terminal obeys.
+    return text if text.isprintable() else OBEYED.sub(_escaped, text)
 
 
 def _escaped(sign: re.Match[str]) -> str:
-    """Return a sign as JSON escapes it; half a character, which JSON has not, as it is told of."""
+    """Return a sign as JSON escapes it, and half a character, which JSON lacks, as messages do."""
     code = ord(sign[0])
     return rf"\\u{code:x}" if 0xD800 <= code < 0xE000 else rf"\u{code:04x}"
 
@@ -73,27 +84,14 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 """
 
 
-def _parts(value: Any) -> Iterator[bytes]:
-    """Yield the JSON of mappings that hold large matrices."""
-    if isinstance(value, Large):
-        yield from _nested(value.array, value.decimals)
-    elif isinstance(value, dict) and value:
-        for number, (key, item) in enumerate(value.items()):
-            yield (b", " if number else b"{") + _json(key) + b": "
-            yield from _parts(item)
-        yield b"}"
-    else:
-        yield _json(value)
-
-
 def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
     if array.ndim < 2:
-        yield _json(numbers(array, decimals))
+        yield _json(numbers(array, decimals), []).encode()
         return
     yield b"["
     if array.ndim == 2:
         for number, rows in enumerate(some_rows(array)):
-            yield (b", " if number else b"") + _json(numbers(rows, decimals))[1:-1]
+            yield (", " * (number > 0) + _json(numbers(rows, decimals), [])[1:-1]).encode()
     else:
         for number, part in enumerate(array):
             yield b", " if number else b""
@@ -106,58 +104,48 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
     def document(trace: Trace) -> Iterator[str]:
         found = record(trace, selection, partial(_matrix, infinite=float))
-        text = _dumped(found, is_unicode=True)
-        is_unicode = not OBEYED.search(text)
-        if is_unicode and not _is_large(found):
-            yield text
-        else:
-            yield from _lines(found, "", is_unicode)
+        held, text = _dumped(found, is_unicode=True)
+        if OBEYED.search(text):
+            held, text = _dumped(found, is_unicode=False)
+        before, *others = text.split(f"[{HOLE}]\n")
+        for large, after in zip(held, others, strict=True):
+            above, _, start = before.rpartition("\n")
+            indent = start[: len(start) - len(start.lstrip())]
+            yield f"{above}\n"
+            yield from _items(large.array, large.decimals, indent, indent)
+            before = after
+        yield before
 
     return in_parts(map(document, traces), "---\n")
 
 
-def _is_large(value: Any) -> bool:
-    """Return whether a value is or holds a large matrix."""
-    is_mapping = isinstance(value, dict)
-    return any(map(_is_large, value.values())) if is_mapping else isinstance(value, Large)
-
-
-def _lines(mapping: Mapping[str, Any], indent: str, is_unicode: bool) -> Iterator[str]:
-    """Yield the YAML of a mapping that holds large matrices; other values are written at once."""
-    for is_large, pairs in groupby(mapping.items(), lambda pair: _is_large(pair[1])):
-        if not is_large:
-            text = _dumped(dict(pairs), is_unicode)
-            yield "".join(
-                (line.strip("\n") and indent + line) or line for line in text.splitlines(True)
-            )
-            continue
-        for key, value in pairs:
-            yield indent + _dumped({key: None}, is_unicode).replace(" null", "")
-            if isinstance(value, Large):
-                yield from _items(value.array, value.decimals, indent, indent)
-            else:
-                yield from _lines(value, f"{indent}  ", is_unicode)
-
-
-def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> str:
-    """Return the lines of a mapping as YAML, with null for large matrices."""
+def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:
+    """Return large matrices, and a mapping as YAML with a row of a hole for each."""
     import yaml
+
+    held: list[Large] = []
 
     class Dumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]
         """Writes a number that knows how it was written as a float."""
 
+    def hole(dumper: Any, large: Large) -> Any:
+        held.append(large)
+        rows: list[Any] = [HOLE]
+        for _ in range(large.array.ndim - 1):
+            rows = [rows]
+        return dumper.represent_list(rows)
+
     Dumper.add_multi_representer(float, Dumper.represent_float)
-    Dumper.add_representer(Large, lambda dumper, matrix: dumper.represent_none(None))
-    is_flat = not any(isinstance(value, dict | list | tuple | Large) for value in mapping.values())
+    Dumper.add_representer(Large, hole)
     text: str = yaml.dump(
-        dict(mapping),
+        mapping,
         Dumper=Dumper,
-        default_flow_style=False if is_flat else None,
+        default_flow_style=None,
         sort_keys=False,
         allow_unicode=is_unicode,
         width=10**9,
     )
-    return text
+    return held, text
 
 
 def _items(array: Array, decimals: int | None, start: str, indent: str) -> Iterator[str]:
@@ -202,7 +190,7 @@ def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
-    """Yield what `numpy.savez` writes, which holds the whole file, some numbers at a time."""
+    """Yield what `numpy.savez` writes, one array at a time."""
     from zipfile import ZipFile
 
     from numpy.lib import format as npy
@@ -211,18 +199,13 @@ def _zipped(arrays: Mapping[str, Array]) -> Iterator[bytes]:
     with ZipFile(written, "w") as archive:  # type: ignore[call-overload]  # it only writes
         for name, array in arrays.items():
             with archive.open(f"{name}.npy", "w", force_zip64=True) as file:
-                about = {"descr": npy.dtype_to_descr(array.dtype), "shape": array.shape}
-                npy.write_array_header_1_0(file, about | {"fortran_order": False})
-                flags: Any = ["external_loop", "buffered"]
-                parts: Any = np.nditer(array, flags, order="C", buffersize=ENOUGH)
-                for part in parts:
-                    file.write(part.tobytes())
-                    yield written.taken()
+                npy.write_array(file, np.asarray(array, order="C"))
+            yield written.taken()
     yield written.taken()
 
 
 class _Written:
-    """A file that keeps what is written until that is taken."""
+    """A file that keeps what is written until it is taken."""
 
     def __init__(self) -> None:
         self._parts: list[bytes] = []
@@ -235,7 +218,6 @@ class _Written:
         """Do nothing: what was written is there."""
 
     def taken(self) -> bytes:
-        """Return what was written since it was taken last."""
         data = b"".join(self._parts)
         self._parts.clear()
         return data
