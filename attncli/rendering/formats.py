@@ -88,7 +88,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,
-        _in("gradescope.reports"), is_page=False,
+        _in("grades.as_gradescope"), is_page=False,
     ),
     "html": Format(
         (".html", ".htm"), "one page that explains each number", _in("html.traces"),
