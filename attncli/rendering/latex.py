@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import groupby
 from pathlib import Path
 
 from attncli.mechanisms.trace import Trace
-from attncli.notation.tex import ascii_text, number
+from attncli.notation.tex import TEX_SIGNS, ascii_text, letters, number
 from attncli.notation.tex import tex as as_tex
-from attncli.rendering import tex_matrix
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
+from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
 WIDEST = 70
@@ -168,7 +168,7 @@ def _entry(entry: Entry) -> Iterator[str]:
         yield from _named(panel)
     line = "attnhead" if entry.figures else "attnline"
     for step in entry.steps:
-        yield rf"\{line}{{{tex_matrix.heading(step, escaped)}}}"
+        yield rf"\{line}{{{heading(step, escaped)}}}"
     if entry.reasons:
         yield _paragraphs(entry.reasons)
     for figure in entry.figures:
@@ -201,7 +201,7 @@ def _beside(parts: Sequence[Panel | str]) -> Iterator[str]:
     """Yield matrices and signs that stand side by side, with their first rows level."""
     top = any(isinstance(part, Panel) and part.matrix.column_labels for part in parts)
     for part in parts:
-        yield _matrix(part, top) if isinstance(part, Panel) else tex_matrix.sign(part)
+        yield _matrix(part, top) if isinstance(part, Panel) else sign(part)
 
 
 def _named(panel: Panel) -> Iterator[str]:
@@ -236,10 +236,10 @@ def _array(matrix: Matrix, top: bool) -> str:
         strut = r"\attnstrut" if matrix.is_open else ""  # as high as the room beside it
         column = r" \\ ".join(f"{strut}{label}" for label in labels)
         before = rf"\begin{{array}}{{r}} {column} \end{{array}}" if any(labels) else ""
-        return before + tex_matrix.bracketed(matrix, lines)
+        return before + bracketed(matrix, lines)
     # Labels above stand in the columns of the numbers; blkarray has brackets around a part.
     heads = [_label(matrix.column_labels, c, r"\cdots") for c in matrix.columns]
-    style = tex_matrix.column_style(matrix)
+    style = column_style(matrix)
     lead, before = ("r", "& ") if any(labels) else ("", "")
     if lead:
         lines = [f"{label} & {line}" for label, line in zip(labels, lines, strict=True)]
@@ -249,6 +249,34 @@ def _array(matrix: Matrix, top: bool) -> str:
         f"{before}{' & '.join(heads)} \\\\\n\\begin{{block}}{{{lead}[{style}]}}\n"
         f"{body} \\\\\n\\end{{block}}\n\\end{{blockarray}}"
     )
+
+
+def heading(step: Step, escape: Callable[[str], str]) -> str:
+    """Return a step's formula and what its letters stand for; `escape` writes the words."""
+    note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
+    return f"{as_tex(step.notation, escape)}{note}"
+
+
+def sign(text: str) -> str:
+    """Return a sign between the matrices of a layout, such as × or tanh(."""
+    name = text.removesuffix("(")
+    if name != text:
+        return rf"{letters(name)}\Bigl("
+    return r"\Bigr)" if text == ")" else f" {TEX_SIGNS.get(text, text)} "
+
+
+def column_style(matrix: Matrix) -> str:
+    """Return how the columns of an array are set: numbers flush right, bars between heads."""
+    number = "c" if matrix.is_open else "r"  # room has no end to be flush with
+    styles = ("c" if c is None else number for c in matrix.columns)
+    places = zip(matrix.columns, styles, strict=True)
+    return "".join(f"|{style}" if c in matrix.bars else style for c, style in places)
+
+
+def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
+    """Return the rows of a matrix in brackets."""
+    body = r" \\ ".join(lines)
+    return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"
 
 
 def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:

@@ -13,7 +13,7 @@ from attncli.mechanisms.trace import Trace
 from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
-from attncli.rendering import tex_matrix
+from attncli.rendering.latex import bracketed, heading, sign
 from attncli.rendering.matrix import ROOM as ROOM_WIDTH
 from attncli.rendering.matrix import Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
@@ -56,8 +56,8 @@ def escaped(text: str) -> str:
 
 
 def _harmless(match: re.Match[str]) -> str:
-    sign = match[2]
-    return f"&#{ord(sign[0])};{sign[1:]}" if sign.isdigit() else f"\\{sign}"
+    start = match[2]
+    return f"&#{ord(start[0])};{start[1:]}" if start.isdigit() else f"\\{start}"
 
 
 def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
@@ -91,7 +91,7 @@ def _entry(entry: Entry, level: str) -> Iterator[str]:
     yield f"{level} {', '.join(escaped(step.name) for step in entry.steps)}"
     for panel in entry.inputs:
         yield from _named(panel)
-    yield _block([tex_matrix.heading(step, ascii_text) for step in entry.steps])
+    yield _block([heading(step, ascii_text) for step in entry.steps])
     yield from map(escaped, entry.reasons)
     for figure in entry.figures:
         yield from _figure(figure)
@@ -107,11 +107,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
     if figure.operands and width <= WIDEST:
-        parts = (
-            _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p)
-            for p in figure.operands
-        )
-        line = "".join(parts)
+        line = _operands(figure)
         yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
         if as_table:
             yield _table(result.matrix)
@@ -133,25 +129,25 @@ def _to_write(figure: Figure) -> Iterator[str]:
 
     Each that is open has a mark above it, which no reader shows, and by which it is found again.
     """
-    parts = (
-        _array(p.matrix) if isinstance(p, Panel) else tex_matrix.sign(p) for p in figure.operands
-    )
     if figure.operands:
-        yield _block([f"{''.join(parts)} ="])
+        yield _block([f"{_operands(figure)} ="])
     for panel in figure.results:
         if len(figure.results) > 1:
             yield f"$`{as_tex(panel.name)}`$"
         mark = f"{mark_of(panel.answer)}\n\n" if panel.answer else ""
-        shown = (
-            _table(panel.matrix) if _has_labels(panel.matrix) else _block([_array(panel.matrix)])
-        )
-        yield mark + shown
+        matrix = panel.matrix
+        yield mark + (_table(matrix) if _has_labels(matrix) else _block([_array(matrix)]))
+
+
+def _operands(figure: Figure) -> str:
+    parts = figure.operands
+    return "".join(_array(p.matrix) if isinstance(p, Panel) else sign(p) for p in parts)
 
 
 def mark_of(name: str) -> str:
     """Return the mark above the matrix of an answer, a comment that ends at no sign of the name."""
-    for sign, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
-        name = name.replace(sign, instead)
+    for mark, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
+        name = name.replace(mark, instead)
     return f"<!-- answer: {name} -->"
 
 
@@ -169,7 +165,7 @@ def _named(panel: Panel) -> Iterator[str]:
 def _array(matrix: Matrix) -> str:
     """Return a matrix as mathematics, without its labels."""
     rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
-    return tex_matrix.bracketed(matrix, [" & ".join(row) for row in rows])
+    return bracketed(matrix, [" & ".join(row) for row in rows])
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
