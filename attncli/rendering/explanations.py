@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import product
+from itertools import groupby, product
 from math import isinf
 from typing import TYPE_CHECKING, Any
 
@@ -26,17 +26,12 @@ if TYPE_CHECKING:
 
 
 class Request(Record):
-    """Some cells of one step of a trace, which are explained together.
-
-    Attributes:
-        deep: True to go on to the operands, down to the input.
-        exact: the exact numbers of the trace, where closed forms are wanted.
-    """
+    """Some cells of one step of a trace, which are explained together."""
 
     trace: Trace
     cells: tuple[Cells, ...]
-    deep: bool = False
-    exact: Exact | None = None
+    deep: bool = False  # whether to go on to the operands, down to the input
+    exact: Exact | None = None  # the exact numbers of the trace, where closed forms are wanted
 
     @property
     def step(self) -> Step:
@@ -85,13 +80,9 @@ def requests_of(
     Raises:
         InputError: for a name that means nothing in the calculation.
     """
-    requests: list[Request] = []
-    for name in names:
-        own, cells = find(name, trace)
-        is_same = requests and requests[-1].step is cells.step
-        before = requests.pop().cells if is_same else ()
-        requests.append(Request(own, (*before, cells), deep, exact))
-    return requests
+    found = [find(name, trace) for name in names]
+    groups = (list(group) for _, group in groupby(found, key=lambda one: one[1].step))
+    return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
 
 
 def lines(
@@ -104,9 +95,8 @@ def lines(
     for depth, found in request.found(selection.digits, selection.full):
         yield from _broken("  " * depth, found.pieces, width)
     if request.leaves_out(selection.full):
-        yield from wrapped(
-            [("Cells in the middle are left out; --full shows all.", "faint")], width
-        )
+        note = "Cells in the middle are left out; --full shows all."
+        yield from wrapped([(note, "faint")], width)
 
 
 def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
@@ -167,9 +157,8 @@ def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) ->
         parts += ["\n"] if parts else []
         if request.trace.problem is not problem:
             problem = request.trace.problem
-            parts += (
-                [f"**{markdown.escaped(visible(problem.title))}**\n\n"] if problem.title else []
-            )
+            title = markdown.escaped(visible(problem.title))
+            parts += [f"**{title}**\n\n"] if title else []
         for depth, found in request.found(selection.digits, selection.full):
             parts.append(f"{'  ' * depth}- $`{_aligned(found, '', ascii_text)}`$\n")
     yield "".join(parts).encode()
@@ -206,7 +195,7 @@ def _aligned(found: Explanation, sign: str, escape: Callable[[str], str]) -> str
 
     name, *parts = (tex(part, escape) for part in found.chain.parts)
     last = r"\approx" if found.chain.last == "≈" else "="
-    signs = ["="] * (len(parts) - 1) + [last]
+    signs = [*["="] * (len(parts) - 1), last]
     text = " ".join(f"{sign} {part}" for sign, part in zip(signs, parts, strict=True))
     if found.reasons:
         reasons = r";\ ".join(tex(reason, escape) for reason in found.reasons)
