@@ -83,12 +83,12 @@ def _remark(remark: Remark) -> str:
 class Mark(Record):
     """What the class page shows of one step: a sign, the share of wrong cells, and the mistake."""
 
-    sign: str
+    sign: str = "–"
     wrong: float = 0.0
     mistake: str = ""
 
 
-NOT_GIVEN = Mark("–")
+NOT_GIVEN = Mark()
 
 
 class StudentRow(Record):
@@ -97,7 +97,7 @@ class StudentRow(Record):
     name: str
     page: str  # the file of the student's page, beside the class page
     titles: tuple[str, ...]  # of the problems
-    marks: tuple[dict[str, Mark], ...]  # for each problem, by the names of the steps
+    marks: tuple[dict[str, Mark], ...]  # for each problem, by step; empty for what is unreadable
     points: str  # what was earned in all, such as `7.5 of 10`; or ""
 
 
@@ -111,8 +111,8 @@ def row(graded: Sequence[Graded], page: str) -> StudentRow:
         points = f"{short(total)} of {short(possible)}" if possible else ""
     if points and len(reports) < len(graded):
         points += " + ?"  # for answers that could not be read
-    titles, marks = (one.title for one in graded), map(_marks, graded)
-    return StudentRow(graded[0].name, page, tuple(titles), tuple(marks), points)
+    titles = tuple(one.title for one in graded)
+    return StudentRow(graded[0].name, page, titles, tuple(map(_marks, graded)), points)
 
 
 def _marks(one: Graded) -> dict[str, Mark]:
@@ -145,14 +145,13 @@ def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
 
 def _columns(rows: Sequence[StudentRow]) -> list[list[str]]:
     """Return for each problem the steps of which some student gave something, in their order."""
-    found: list[list[str]] = []
-    for place in range(max((len(one.marks) for one in rows), default=0)):
-        is_given: dict[str, bool] = {}
-        for one in rows:
-            for name, mark in _marks_at(one, place).items():
-                is_given[name] = is_given.get(name, False) or mark != NOT_GIVEN
-        found.append([name for name, is_shown in is_given.items() if is_shown])
-    return found
+    count = max((len(one.marks) for one in rows), default=0)
+    every = [[_marks_at(one, place) for one in rows] for place in range(count)]
+    names = [dict.fromkeys(name for marks in of_one for name in marks) for of_one in every]
+    return [
+        [name for name in own if any(marks.get(name, NOT_GIVEN) != NOT_GIVEN for marks in of_one)]
+        for own, of_one in zip(names, every, strict=True)
+    ]
 
 
 def _marks_at(one: StudentRow, place: int) -> dict[str, Mark]:

@@ -63,8 +63,7 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
         return [""] * (len(steps) + len(POINT_COLUMNS))
-    earned = graded.points
-    by_step = [short(earned[name]) if name in earned else "" for name in steps]
+    by_step = [short(graded.points[name]) if name in graded.points else "" for name in steps]
     return [*by_step, short(graded.total), short(graded.marking.possible)]
 
 
@@ -108,12 +107,11 @@ def report_record(graded: Graded) -> dict[str, Any]:
         record["not_given"] = graded.not_given
     if parts:
         record["parts"] = parts
-    record["counts"] = graded.counts
-    record["steps"] = {
+    steps = {
         name: _step_record(judged, graded.findings.get(name)) | points.get(name, {})
         for name, judged in graded.steps.items()
     }
-    return record
+    return record | {"counts": graded.counts, "steps": steps}
 
 
 def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
@@ -135,11 +133,9 @@ def _step_record(judged: Judged, finding: Finding | None) -> dict[str, Any]:
 
 def _finding_record(finding: Finding) -> dict[str, Any]:
     record: dict[str, Any] = {name: getattr(finding, name) for name in ("id", "message", "advice")}
-    if finding.worked:
-        record["worked"] = list(finding.worked)
-    if finding.also:
-        record["also"] = [{"id": other.id, "message": other.message} for other in finding.also]
-    return record
+    also = [{"id": other.id, "message": other.message} for other in finding.also]
+    more = {"worked": list(finding.worked), "also": also}
+    return record | {name: found for name, found in more.items() if found}
 
 
 def _cell_records(judged: Given) -> Iterator[dict[str, Any]]:
@@ -211,9 +207,9 @@ def _lines(one: Graded) -> Iterator[str]:
 
 
 def _verdict(one: Graded) -> str:
-    if isinstance(one, Unread):
-        return f"could not be read: {str(one.error).partition(chr(10))[0]}"
-    return verdict(one)
+    if isinstance(one, Report):
+        return verdict(one)
+    return f"could not be read: {str(one.error).partition(chr(10))[0]}"
 
 
 def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dict[str, Any]]:

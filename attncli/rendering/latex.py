@@ -34,10 +34,8 @@ FONTS = {
     "hebrew": ("Noto Serif Hebrew", "DejaVu Sans", "Times New Roman"),
     "other": ("DejaVu Sans", "Noto Sans", "Segoe UI Symbol", "Arial Unicode MS"),
 }
-"""For each script, fonts that have it, the best first; the first that is installed is taken.
-
-Each name has a blank: for one that could be a file's, XeTeX would try to make a font.
-"""
+"""For each script, fonts that have it, the best first. Each name has a blank: for one that could
+be a file's, XeTeX would try to make a font."""
 
 LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
 """What a font must be told of a script: that its letters join, or run to the left."""

@@ -50,9 +50,7 @@ def page_data(
 ) -> Mapping[str, str]:
     """Return what the page's script reads.
 
-    Args:
-        problems: each with the numbers of the fields, by the cells that are to be written.
-        formulas: how those are made, for the hints.
+    `problems` gives, with each trace, the numbers of the fields by the cells to be written.
     """
     fields: dict[int, tuple[int, int]] = {}
     judged, count = [], 0
@@ -63,10 +61,7 @@ def page_data(
             fields[number] = which[name], int(np.ravel_multi_index(place, steps[name].value.shape))
         count += len(steps)
         judged.append(judged_by(trace, steps))
-    return _sealed({"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data})
-
-
-def _sealed(data: Mapping[str, Any]) -> dict[str, str]:
+    data = {"rules": CONSTANTS, "problems": judged, "fields": fields, **formulas.data}
     plain = json.dumps(data, ensure_ascii=False, separators=(",", ":")).encode()
     return {"sealed": base64.b64encode(bytes(byte ^ MASK_BYTE for byte in plain)).decode()}
 

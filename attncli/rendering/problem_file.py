@@ -35,12 +35,10 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 
 
 def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
-    """Return a problem as commented YAML.
+    """Return a problem that is made of lists and text, not of arrays, as commented YAML.
 
-    Args:
-        problem: made of lists and text, not of arrays.
-        blank: True for a `?` in the place of each number of a matrix, except a mask's.
-        above: a comment for the first line; options are suggested where there is none.
+    With `blank`, each number of a matrix, except a mask's, is a `?`. `above` is a comment for the
+    first line; options are suggested where there is none.
     """
     keys = [key for key in KEYS if key in problem.given]
     first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
