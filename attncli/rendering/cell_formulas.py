@@ -1,8 +1,7 @@
 """How the cells of a page were made, as formulas whose numbers are links.
 
-The formulas of a matrix's cells differ only in numbers and labels. What they share, their shape, is
-kept once, as markup with empty elements of the class `s`; for each cell only the texts that fill
-these elements are kept, in order.
+What the formulas of a matrix's cells share, their shape, is kept once, as markup with empty
+elements of the class `s`; for each cell only the texts that fill these elements are kept.
 """
 
 from __future__ import annotations
@@ -23,9 +22,9 @@ class CellFormulas:
 
     Attributes:
         shapes: the markup of explanations, each with its place in the list.
-        cells: by the number of the cell in the page: the numbers of its sources as runs, the place
-            of its shape, its name, and what fills the rest of the shape. After the text of a number
-            follows the number of the cell that it is, if the page shows that cell.
+        cells: by the number of the cell in the page: its sources as runs of numbers, the place of
+            its shape, its name, and the texts that fill the rest; after the text of a number the
+            number of its cell follows, if the page shows that.
     """
 
     def __init__(self) -> None:

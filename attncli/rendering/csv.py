@@ -33,19 +33,17 @@ def as_csv(traces: Iterable[Trace], selection: Selection, delimiter: str = ",") 
 
 
 def as_tsv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the same with tabs between the cells; no cell holds a tab or the end of a line."""
     return as_csv(traces, selection, TAB)
 
 
 def csv_text(rows: Iterable[Iterable[str]], delimiter: str = ",") -> str:
-    """Return rows of cells as CSV."""
     buffer = io.StringIO()
     csv.writer(buffer, delimiter=delimiter, lineterminator="\n").writerows(rows)
     return buffer.getvalue()
 
 
 def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) -> Iterator[str]:
-    """Yield a problem, with a line before it that parts it from the one that it follows."""
+    """Yield a problem; before one that `follows` another there is a line between."""
     steps = selection.steps(trace)
     if selection.only and len(steps) == 1:
         for number, (_, matrix) in enumerate(_slices(steps[0].value)):
@@ -98,7 +96,7 @@ def _labelled(
     shape: tuple[int, ...],
     delimiter: str,
 ) -> Iterator[str]:
-    """Yield lines of numbers with their labels, where a matrix has any."""
+    """Yield lines of numbers with their labels, if there are any."""
     if not rows and not columns:
         yield from numbers
         return
@@ -110,7 +108,6 @@ def _labelled(
 
 
 def _bare(matrix: Array, decimals: int | None, delimiter: str) -> Iterator[str]:
-    """Yield a line for each row of a matrix."""
     for rows in lists(matrix, decimals):
         for row in rows:
             yield joined(row, decimals, delimiter) + "\n"

@@ -38,10 +38,9 @@ class Request(Record):
         return self.cells[0].step
 
     def found(self, decimals: int, full: bool) -> Iterator[tuple[int, Explanation]]:
-        """Yield each explanation with its depth below what was asked for.
+        """Yield each explanation with its depth below the requested cell, each cell once.
 
-        A cell that is part of several others is explained once. With `full`, long sums are written
-        whole and the cells of a large matrix are all explained.
+        With `full`, long sums are written whole and all cells of a large matrix are explained.
         """
         explainer = Explainer(self.trace, decimals, full)
         seen: set[tuple[str, Index]] = set()
@@ -67,7 +66,6 @@ class Request(Record):
                 yield from self._below(explainer, below, source.index, depth + 1, seen)
 
     def leaves_out(self, full: bool) -> bool:
-        """Return True if a page leaves out cells of the step."""
         is_whole = any(some.is_whole for some in self.cells)
         return is_whole and None in kept(max(self.step.value.shape), full)
 
@@ -75,11 +73,7 @@ class Request(Record):
 def requests_of(
     trace: Trace, names: Sequence[str], deep: bool = False, exact: Exact | None = None
 ) -> list[Request]:
-    """Return a request for each name of cells; successive names of one step make one.
-
-    Raises:
-        InputError: for a name that means nothing in the calculation.
-    """
+    """Return a request for each name of cells; successive names of one step make one."""
     found = [find(name, trace) for name in names]
     groups = (list(group) for _, group in groupby(found, key=lambda one: one[1].step))
     return [Request(group[-1][0], tuple(c for _, c in group), deep, exact) for group in groups]
@@ -88,7 +82,7 @@ def requests_of(
 def lines(
     request: Request, selection: ExplanationSelection, width: int | None = None
 ) -> Iterator[Line]:
-    """Yield the lines of a page; for a terminal they break before signs where it is too narrow."""
+    """Yield the lines of a page, broken before signs where the terminal is too narrow."""
     yield from wrapped(heading_line(request.step), width)
     if selection.why and request.step.why:
         yield from wrapped([(request.step.why, "faint")], width)
@@ -117,7 +111,6 @@ def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
 
 def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield one object a line: the step, and each cell with its parts and sources."""
     from attncli.rendering.record import json_lines
 
     def record(request: Request) -> dict[str, Any]:
@@ -135,7 +128,6 @@ def as_json(requests: Iterable[Request], selection: ExplanationSelection) -> Ite
 
 
 def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield a displayed formula for each line, one below the other."""
     from attncli.rendering import latex
 
     texts = []
@@ -147,7 +139,6 @@ def as_latex(requests: Iterable[Request], selection: ExplanationSelection) -> It
 
 
 def as_markdown(requests: Sequence[Request], selection: ExplanationSelection) -> Iterator[bytes]:
-    """Yield titles and the lines as formulas, items of a list."""
     from attncli.notation.tex import ascii_text
     from attncli.rendering import markdown
 

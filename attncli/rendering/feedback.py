@@ -1,7 +1,6 @@
 """Pages of HTML for a class: one for each student, and one of the class that links to them.
 
-A student's page says what is wrong, where, and which kind of mistake it is. It holds no number
-that is not the student's own, unless the solution is asked for.
+A student's page shows no number that is not the student's own, unless with the solution.
 """
 
 from __future__ import annotations
@@ -37,7 +36,6 @@ NO_SCRIPT = Script((), ("style.css", "class.css"), "")
 
 
 def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield the page of one student, on any number of problems."""
     if selection.solution and any(isinstance(one, Report) for one in graded):
         yield from report_html.reports(graded, selection)
         return
@@ -52,7 +50,7 @@ def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[by
 
 
 def _page(title: str, parts: Sequence[str]) -> bytes:
-    """Return a page; one `div` holds its parts, as the children of `main` are set far apart."""
+    """Return a page; one `div` holds its parts, as the style sets children of `main` far apart."""
     return whole_page(title, f"<div>\n{''.join(parts)}</div>\n", {}, NO_SCRIPT).encode()
 
 
@@ -132,7 +130,6 @@ def _mark(report: Report, name: str) -> Mark:
 
 
 def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
-    """Yield the class page: how each student did in each step, and links to their pages."""
     titles = list(dict.fromkeys(title for one in rows for title in one.titles if title))
     heading = titles[0] if len(titles) == 1 else "The class"
     meanings = ", ".join(f"{sign} {meaning}" for sign, (_, meaning) in MEANINGS.items())
@@ -144,7 +141,7 @@ def of_class(rows: Sequence[StudentRow], tally: Tally) -> Iterator[bytes]:
 
 
 def _columns(rows: Sequence[StudentRow]) -> list[list[str]]:
-    """Return for each problem the steps of which some student gave something, in their order."""
+    """Return for each problem the steps of which a student gave something."""
     count = max((len(one.marks) for one in rows), default=0)
     every = [[_marks_at(one, place) for one in rows] for place in range(count)]
     names = [dict.fromkeys(name for marks in of_one for name in marks) for of_one in every]
@@ -159,7 +156,6 @@ def _marks_at(one: StudentRow, place: int) -> dict[str, Mark]:
 
 
 def _table(rows: Sequence[StudentRow], columns: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with a row per student and a column per step."""
     has_points = any(one.points for one in rows)
     yield '<div class="scroll"><table class="class">\n'
     yield "<caption>each student in each step</caption>\n<thead>\n"

@@ -32,20 +32,17 @@ SHORT = {"correct": "✓ right", "missing": "not given"}
 
 
 def as_json(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield one object per student and problem, one a line."""
     del selection
     return json_lines(map(report_record, graded))
 
 
 def as_tsv(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield the grade book with tabs between the cells, none of which holds a tab."""
     return as_csv(graded, selection, TAB)
 
 
 def as_csv(
     graded: Iterable[Graded], selection: ReportSelection, delimiter: str = ","
 ) -> Iterator[bytes]:
-    """Yield the grade book, with points where there are any."""
     steps = [f"points_{name}" for name in selection.points]
     heads = [*COLUMNS, *steps, *(POINT_COLUMNS if steps else ()), *SAID_COLUMNS]
     yield csv_text([heads], delimiter).encode()
@@ -58,7 +55,7 @@ def as_csv(
 
 
 def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
-    """Return the points of each step, of all together, and how many there might be."""
+    """Return the points of each step, of all together, and the possible ones."""
     if not steps:
         return []
     if isinstance(graded, Unread) or not graded.marking.points:
@@ -68,7 +65,7 @@ def _points(graded: Graded, steps: Sequence[str]) -> list[str]:
 
 
 def grade(graded: Graded) -> list[str]:
-    """Return one word or number for each of `COLUMNS`."""
+    """Return the texts of `COLUMNS`."""
     if isinstance(graded, Unread):
         message = str(graded.error).partition("\n")[0]
         return [graded.name, graded.title, UNREADABLE, "", "", message, *[""] * len(STATUSES)]
@@ -168,8 +165,7 @@ def _json_number(value: float) -> float | str | None:
 def as_gradescope(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
     """Yield the results of one student, with a test for each step that has points.
 
-    Without points there is a test for each step that is asked, of one point, or one for the whole
-    problem. The fields are those of
+    Without points there is a test of one point for each asked step, or for the whole problem; see
     https://gradescope-autograders.readthedocs.io/en/latest/specs/
 
     Raises:

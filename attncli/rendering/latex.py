@@ -1,7 +1,6 @@
-r"""LaTeX: a fragment to put into one's own document, or a complete one.
+r"""LaTeX: a fragment for another document, or a complete one, for pdfLaTeX and XeLaTeX.
 
-The text compiles with pdfLaTeX as well as with XeLaTeX. pdfLaTeX has no letters for
-most scripts; there a word in one of them is replaced by its code points, and nothing breaks.
+pdfLaTeX lacks the letters of most scripts: there a word in one of them is written as code points.
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ and `fonts` for a whole one."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield what one's own document takes in, or a document that stands alone."""
     pages = (_parts(page_of(trace, selection)) for trace in shown)
     bodies = ("".join(f"{part}\n" for part in parts) for parts in pages)
     if selection.standalone:  # its head names the fonts that all of it needs
@@ -79,7 +77,7 @@ def _fragment(body: str) -> str:
 
 
 def with_scripts(body: str) -> str:
-    """Return mathematics with the macro that other scripts in it need, if there are any."""
+    """Return mathematics with the macro for other scripts, if any occur in it."""
     return f"{_macros('scripts')}{body}" if _scripts_in(body) else body
 
 
@@ -127,7 +125,7 @@ def escaped(text: str) -> str:
 
 
 def _script(character: str) -> str:
-    """Return the fonts that a character needs; nothing where every TeX has it."""
+    """Return the key of the fonts that a character needs; "" if every TeX has it."""
     is_latin = "\u00c0" <= character <= "\u017e" and character not in "ĦħĿŀŉŦŧĸĬĭĢ"  # as T1 has it
     if character.isascii() or character in "·×÷±°§µ" or character in SYMBOLS or is_latin:
         return ""
@@ -210,15 +208,13 @@ def _named(panel: Panel) -> Iterator[str]:
 
 
 def _matrix(panel: Panel, top: bool) -> str:
-    """Return a matrix with its labels; one that is to be filled in with its name as an answer."""
+    """Return a matrix with its labels; an open one with the name of its answer."""
     array = _array(panel.matrix, top)
     return rf"\attnanswer{{{mark_of(panel.answer)}}}{{{array}}}" if panel.answer else array
 
 
 def mark_of(name: str) -> str:
-    """Return the name of an answer as an argument that TeX reads over.
-
-    What is special to TeX, or is no ASCII, stands as its code point.
+    """Return the name of an answer for TeX; ASCII that is special, and other characters, as codes.
 
     >>> mark_of("weights[head 2]"), mark_of("hidden[50%]")
     ('weights[head 2]', 'hidden[50!25!]')
@@ -227,7 +223,7 @@ def mark_of(name: str) -> str:
 
 
 def _array(matrix: Matrix, top: bool) -> str:
-    """Return a matrix with its labels; with `top` a line of column labels, even empty ones."""
+    """Return a matrix with its labels; with `top` it has a line of column labels."""
     lines = [" & ".join(_number(matrix, r, c) for c in matrix.columns) for r in matrix.rows]
     labels = [_label(matrix.row_labels, r, r"\vdots") for r in matrix.rows]
     if not top:
@@ -250,7 +246,7 @@ def _array(matrix: Matrix, top: bool) -> str:
 
 
 def heading(step: Step, escape: Callable[[str], str]) -> str:
-    """Return a step's formula and what its letters stand for; `escape` writes the words."""
+    """Return a step's formula and what its letters mean; `escape` writes the words."""
     note = rf" \qquad {as_tex(step.note, escape)}" if step.note else ""
     return f"{as_tex(step.notation, escape)}{note}"
 
@@ -272,7 +268,6 @@ def column_style(matrix: Matrix) -> str:
 
 
 def bracketed(matrix: Matrix, lines: Sequence[str]) -> str:
-    """Return the rows of a matrix in brackets."""
     body = r" \\ ".join(lines)
     return rf"\left[\begin{{array}}{{{column_style(matrix)}}} {body} \end{{array}}\right]"
 
@@ -284,7 +279,7 @@ def _label(labels: Sequence[str], place: int | None, left_out: str) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    """Return what stands in a cell; a weight with its size in percent, which shades it."""
+    """Return a cell; a weight with its size in percent, which shades it."""
     if matrix.has_room(row, column):
         return r"\attnroom"
     shown = number(matrix.text(row, column))
@@ -308,7 +303,6 @@ def _paragraphs(lines: Sequence[str]) -> str:
 
 
 def _ragged(lines: Sequence[str]) -> str:
-    """Return lines of a ragged paragraph, in which none is too long."""
     return "{\\raggedright\\sloppy\n" + "\\par\n".join(lines) + "\\par}\n"
 
 

@@ -1,7 +1,7 @@
 """Markdown with mathematics, as GitHub and GitLab show it.
 
-A matrix with labels is a table, any other one is mathematics. Formulas stand in fences of the
-language `math`, as there no character of them is taken for Markdown.
+A matrix with labels is a table, any other is mathematics. Formulas are in fences of the language
+`math`, where no character is taken for Markdown.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def _harmless(match: re.Match[str]) -> str:
 
 
 def table(heads: Sequence[str], rules: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table from its heads, the rules below them and its rows, all escaped."""
+    """Return a table; all texts are escaped already."""
     lines = [f"| {' | '.join(heads)} |", f"|{'|'.join(rules)}|"]
     return "\n".join([*lines, *(f"| {' | '.join(row)} |" for row in rows)])
 
@@ -125,10 +125,7 @@ def _figure(figure: Figure) -> Iterator[str]:
 
 
 def _to_write(figure: Figure) -> Iterator[str]:
-    """Yield the operands, if there are any, and each matrix of the result by itself, to fill in.
-
-    Each that is open has a mark above it, which no reader shows, and by which it is found again.
-    """
+    """Yield the operands and the matrices to fill in, each after its mark, which is not shown."""
     if figure.operands:
         yield _block([f"{_operands(figure)} ="])
     for panel in figure.results:
@@ -145,7 +142,7 @@ def _operands(figure: Figure) -> str:
 
 
 def mark_of(name: str) -> str:
-    """Return the mark above the matrix of an answer, a comment that ends at no sign of the name."""
+    """Return the mark of an answer, a comment; no sign of the name can end it."""
     for mark, instead in (("&", "&amp;"), (">", "&gt;"), ("--", "&#45;&#45;")):
         name = name.replace(mark, instead)
     return f"<!-- answer: {name} -->"
@@ -163,7 +160,6 @@ def _named(panel: Panel) -> Iterator[str]:
 
 
 def _array(matrix: Matrix) -> str:
-    """Return a matrix as mathematics, without its labels."""
     rows = ([_number(matrix, r, c) for c in matrix.columns] for r in matrix.rows)
     return bracketed(matrix, [" & ".join(row) for row in rows])
 
@@ -173,7 +169,7 @@ def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
-    """Return a matrix as a table with its labels; with a column of another one beside it."""
+    """Return a matrix as a table with its labels, and perhaps a column of another one."""
     heads = [_label(matrix.column_labels, c, "…") for c in matrix.columns]
     lines = [[_cell(matrix, r, c) for c in matrix.columns] for r in matrix.rows]
     if beside is not None:

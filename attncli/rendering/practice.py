@@ -1,8 +1,7 @@
-"""The data of the practice page: by what its script judges typed numbers, and its hints.
+"""The data of the practice page: the right numbers, and hints.
 
 The script (`web/judging.js`) judges a number by the digits that were typed, as `checking/judging`
-does for a submission that holds the numbers of one step. It cannot tell what follows from a
-student's own earlier numbers, nor what was rounded on the way.
+does for a submission of one step. It ignores earlier numbers and hidden roundings.
 """
 
 from __future__ import annotations
@@ -48,10 +47,7 @@ CONSTANTS = {
 def page_data(
     problems: Sequence[tuple[Trace, Mapping[Source, int]]], formulas: CellFormulas
 ) -> Mapping[str, str]:
-    """Return what the page's script reads.
-
-    `problems` gives, with each trace, the numbers of the fields by the cells to be written.
-    """
+    """Return the script's data; `problems` has the number of each field, by its cell."""
     fields: dict[int, tuple[int, int]] = {}
     judged, count = [], 0
     for trace, shown in problems:
@@ -67,7 +63,6 @@ def page_data(
 
 
 def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
-    """Return the numbers and settings by which the script judges some steps."""
     others = () if trace.unrounded is None else (trace.unrounded,)
     right = Reference(trace, others)
     shifts = list(shifted(right)) if any(name.startswith(SHIFTED) for name in steps) else []
@@ -83,8 +78,8 @@ def judged_by(trace: Trace, steps: Mapping[str, Step]) -> dict[str, Any]:
 def _of_step(step: Step, right: Reference, shifts: Sequence[Reference]) -> dict[str, Any]:
     """Return the right numbers of a step as written on paper, and how they are judged.
 
-    `readings` are right calculations: the numbers of each, and those of others that are right
-    beside it; one that is `unless` a step was written counts only where that step was not.
+    `readings` are right calculations: the numbers of each, and of others beside it; one with
+    `unless` counts only where that step was not written.
     """
     readings = [_reading(step, right)]
     if step.name.startswith(SHIFTED):
@@ -110,12 +105,12 @@ def _reading(step: Step, right: Reference) -> dict[str, Any]:
 
 
 def _numbers(value: Array) -> list[float | None]:
-    """Return numbers with every digit; None for −∞, which JSON lacks."""
+    """Return numbers; None for −∞, which JSON lacks."""
     return [float(x) if np.isfinite(x) else None for x in value.ravel().tolist()]
 
 
 def _lines(step: Step, along: int) -> Any:
-    """Return the places on paper of the numbers that are parts of one whole each, as lists."""
+    """Return lists of places on paper, each of the numbers that are shares of one whole."""
     places = np.arange(step.array.size).reshape(step.value.shape)
     own = np.moveaxis(step.from_paper(places), along, -1)
     return own.reshape(-1, own.shape[-1]).tolist()

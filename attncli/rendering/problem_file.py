@@ -35,10 +35,10 @@ OPTIONS: tuple[tuple[str, Any], ...] = (
 
 
 def problem_file(problem: Problem, blank: bool = False, above: str = "") -> bytes:
-    """Return a problem that is made of lists and text, not of arrays, as commented YAML.
+    """Return a problem, made of lists and text, as commented YAML.
 
     With `blank`, each number of a matrix, except a mask's, is a `?`. `above` is a comment for the
-    first line; options are suggested where there is none.
+    first line; without it options are suggested.
     """
     keys = [key for key in KEYS if key in problem.given]
     first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
@@ -52,7 +52,6 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> byte
 
 
 def _block(problem: Problem, key: str, blank: bool) -> Iterable[str]:
-    """Yield what a key means, and its value."""
     raw, form = problem.written[key], KEYS[key].form
     array = problem.matrices().get(key)
     size = "" if array is None else f"{key} ({', '.join(map(str, array.shape))}): "
@@ -110,7 +109,6 @@ def _flow(raw: Any) -> str:
 
 
 def _options(problem: Problem) -> Iterator[str]:
-    """Yield suggested options, each as a comment with its meaning."""
     lines: dict[str, str] = {}
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:

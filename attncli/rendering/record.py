@@ -1,4 +1,4 @@
-"""A trace for programs: one plain mapping, which JSON and YAML write, or NumPy's own arrays."""
+"""Traces for programs: plain mappings, as JSON and YAML, or arrays of NumPy."""
 
 from __future__ import annotations
 
@@ -41,12 +41,10 @@ def _matrix(
 
 
 def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one object per problem, one per line; large matrices come some rows at a time."""
     return json_lines(record(trace, selection, _matrix) for trace in traces)
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
-    """Yield values as JSON, one per line."""
     for one in records:
         held: list[Large] = []
         text = _json(one, held)
@@ -100,7 +98,6 @@ def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield one document per problem; each row of a matrix on its own line."""
 
     def document(trace: Trace) -> Iterator[str]:
         found = record(trace, selection, partial(_matrix, infinite=float))
@@ -120,7 +117,7 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], str]:
-    """Return large matrices, and a mapping as YAML with a row of a hole for each."""
+    """Return the large matrices, and the YAML with a hole in the place of each one's rows."""
     import yaml
 
     held: list[Large] = []
@@ -215,7 +212,7 @@ class _Written:
         return len(data)
 
     def flush(self) -> None:
-        """Do nothing: what was written is there."""
+        pass
 
     def taken(self) -> bytes:
         data = b"".join(self._parts)
@@ -224,7 +221,7 @@ class _Written:
 
 
 def _halved(array: Array) -> Array:
-    """Return an array in float16; as it is where a number is beyond that, such as an e^s."""
+    """Return an array in float16, or unchanged where a number is too large for that."""
     with np.errstate(over="ignore"):
         half = array.astype(np.float16)
     return half if (np.isinf(half) == np.isinf(array)).all() else array
@@ -233,10 +230,9 @@ def _halved(array: Array) -> Array:
 def record(
     trace: Trace, selection: Selection, matrix: Callable[[Array, int | None], Any]
 ) -> dict[str, Any]:
-    """Return title, options, inputs, steps and warnings; it can be read back as a problem.
+    """Return title, options, inputs, steps and warnings, which can be read back as a problem.
 
-    One of several problems has its number, too. `matrix` gives what stands for an array, with so
-    many decimals.
+    `matrix` makes the value of an array with a number of decimals.
     """
     problem = trace.problem
     found: dict[str, Any] = {} if problem.number is None else {"problem": problem.number}
@@ -277,7 +273,7 @@ def record(
 def numbers(
     array: Array, decimals: int | None, infinite: Callable[[float], object] = every_digit
 ) -> Any:
-    """Return an array as nested lists of numbers: `rounded` if asked, else as `floats` gives them.
+    """Return an array as nested lists, rounded to the decimals if there are any.
 
     `infinite` writes an infinite number: as "Infinity", or as a float where a format has those.
     """

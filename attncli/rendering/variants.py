@@ -16,7 +16,7 @@ from attncli.text.sentences import all_of
 
 
 class VariantRow(Record, eq=False):
-    """A variant with its student and its file; "" where it has none."""
+    """A variant with its student and its file, if any."""
 
     variant: Variant
     student: str
@@ -28,7 +28,7 @@ class VariantRow(Record, eq=False):
 
     @property
     def words(self) -> str:
-        """What it hides, in words; "" where it is fair."""
+        """What it hides, in words; "" if it is fair."""
         variant = self.variant
         found = [f"hides {id_} in {at}" for id_, at in variant.hidden]
         found += [f"shows {id_} in {at} by one number alone" for id_, at in variant.faint]
@@ -39,7 +39,7 @@ class VariantRow(Record, eq=False):
 
 
 class Summary(Record, eq=False):
-    """All variants of a problem that were drawn from a seed."""
+    """The variants of a seed."""
 
     seed: int
     rows: Sequence[VariantRow]
@@ -64,7 +64,6 @@ class Summary(Record, eq=False):
 
 
 def table(summary: Summary) -> Iterator[Line]:
-    """Yield the lines of a table for a terminal."""
     form, rows = summary.form, summary.rows
     count, decimals = len(rows), form.decimals
     variants = f"{count} variant{'s'[: count != 1]} of seed {summary.seed}"
@@ -115,7 +114,6 @@ def _listed(pairs: Mapping[str, str]) -> Iterator[Line]:
 
 
 def record(summary: Summary) -> bytes:
-    """Return the same as JSON."""
     form = summary.form
     found: dict[str, Any] = {
         "seed": summary.seed,

@@ -40,11 +40,11 @@ NOTHING = "~"
 
 
 def open_steps(trace: Trace, selection: Selection) -> dict[str, Step]:
-    """Return the steps that a worksheet leaves open, by name; none on a page that is none.
+    """Return the steps that a worksheet leaves open, by name; none on any other page.
 
     Raises:
-        InputError: for a word that means no step, a step that is to be open and solved, nothing
-            that is open, or more numbers than `MOST_OPEN`.
+        InputError: for an unknown step, one that is to be open and solved, or nothing, or too much,
+            that is open.
     """
     if not isinstance(selection, WorksheetSelection):
         return {}
@@ -74,7 +74,6 @@ def _is_worked(step: Step) -> bool:
 
 
 def instruction(trace: Trace) -> str:
-    """Return what to do with a worksheet: with how many digits, for how many points."""
     marking = trace.problem.marking
     said = "Write the numbers that are missing"
     if count := marking.decimals:
@@ -86,7 +85,6 @@ def instruction(trace: Trace) -> str:
 
 
 def _named(words: Sequence[str], trace: Trace) -> dict[str, Step]:
-    """Return the steps that words mean, in the order of computation."""
     found: set[str] = set()
     for word in words:
         named = steps_named((key_of(word),), trace)
@@ -142,10 +140,7 @@ def worksheet(
 
 
 def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
-    """Return every step with so many decimals, rounded half up; whole numbers have none.
-
-    `above` is a comment in the first line.
-    """
+    """Return every step rounded half up; whole numbers have no decimals. `above` is a comment."""
     rounding = Rounding(decimals=decimals)
 
     def written(numbers: Any) -> Any:
@@ -163,12 +158,11 @@ def answer_sheet(trace: Trace, decimals: int, above: str = "") -> bytes:
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield sheets to fill in, with a `?` for each number of the open steps, as YAML documents."""
+    """Yield sheets to fill in, with a `?` for each number of the open steps."""
     return pieces((_yaml(trace, selection) for trace in traces), "---\n")
 
 
 def as_csv(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield the same as blocks of CSV, with a line of --- between problems."""
     return pieces((_csv(trace, selection) for trace in traces), "---\n")
 
 
@@ -193,7 +187,7 @@ def _csv(trace: Trace, selection: Selection) -> str:
 
 
 def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
-    """Yield the matrices of a step, each with its name as a key of answers, to be filled in."""
+    """Yield the matrices of a step to fill in, each with its name as a key of answers."""
     value = step.value if step.value.ndim > 1 else step.value[np.newaxis]
     cells = np.full(value.shape, OPEN, object)
     if isinstance(step.operation, Operation):
@@ -205,7 +199,6 @@ def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
 
 
 def _about(step: Step) -> str:
-    """Return the formula of a step, its shape, and the words of its rows and columns."""
     labels = zip(("rows", "columns"), axis_labels(step), strict=True)
     words = [f"{name}: {', '.join(map(label_text, found))}" for name, found in labels if found]
     return "   ".join([step.formula, shape_text(step.value.shape), "; ".join(words)]).rstrip()

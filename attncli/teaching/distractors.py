@@ -1,4 +1,4 @@
-"""The numbers that mistakes lead to, where a student works on from a mistake to the end."""
+"""The wrong numbers of students who make a mistake and work on from it to the end."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ class Distractors:
         return {name: self._right[name] for name in self._question.asked}
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
-        """Return the distractor of a change; None if nobody can have made it, or can go on."""
+        """Return the distractor of a change; None if it cannot be made, or worked on from."""
         names = self._question.reached(change)
         steps = [self.trace[name] for name in names]
         worked = {name: array for name, array in self._right.items() if name not in names}
@@ -147,17 +147,17 @@ class Distractors:
     ) -> list[tuple[Step, int]]:
         """Return the steps that must show a mistake, each with its count of wrong numbers.
 
-        They are the first one that is asked, and, where a mistake is made in powers or their sum,
-        the first one after these, as it is right to subtract a number from all scores first.
+        They are the first asked one, and, after a mistake in powers or their sum, the first later
+        step, as it is right to subtract a number from all scores first.
         """
         shows = [step for step in steps if not isinstance(step.operation, Exp | Sum)]
         after = [] if made[0] in shows else shows[:1]
         return [(step, self._count_wrong(replay(step), step)) for step in (*asked[:1], *after)]
 
     def _is_different(self, replay: Replay[Array], step: Step, change: Change) -> bool | None:
-        """Return whether a changed step looks different; None if nobody can have made it.
+        """Return True if a changed step looks different; None if no student writes it.
 
-        Nobody writes nan or ∞, or goes on from them. A vector may be a row or a column.
+        Students do not write nan or ∞, and a vector may be a row or a column.
         """
         found = replay(step)
         if not (found < np.inf).all():
@@ -170,10 +170,7 @@ class Distractors:
         return self._count_wrong(found, step) > 0
 
     def _divides_by_nothing(self, replay: Replay[Array], step: Step, change: Change) -> bool:
-        """Return whether a step would have to be divided by 0, or by what is written as 0.
-
-        Scores may cancel where their powers did not; what comes of that is anything.
-        """
+        """Return True if a step would be divided by 0, or by a number that is written as 0."""
         made = change.get(step.name, step.operation)
         for node in walk(made) if made is not None else ():
             if not isinstance(node, Divide):
@@ -188,14 +185,13 @@ class Distractors:
         return False
 
     def _count_wrong(self, found: Array, step: Step) -> int:
-        """Return the number of wrong numbers, up to `ENOUGH`; another shape counts as enough."""
+        """Return the number of wrong numbers, at most `ENOUGH`, which another shape has."""
         made = fitted(found, step)
         if made is None:
             return ENOUGH
         return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH)
 
     def _may_be(self, step: Step) -> Interval:
-        """Return the interval of numbers that count as right."""
         if step.name not in self._right_ones:
             ends = [step.array]
             roughly = [self._roughly] if step.name in self.right else []
@@ -215,7 +211,7 @@ class Distractors:
 
     @cached_property
     def _roughly(self) -> Replay[Values]:
-        """The same where only what is asked was written, and the rest perhaps rounded."""
+        """The calculation where only the asked steps were written, and others perhaps rounded."""
         return self._replayed(self.right)
 
     def _replayed(self, written: Collection[str]) -> Replay[Values]:
@@ -227,7 +223,7 @@ class Distractors:
         )
 
     def _written(self, step: Step) -> Interval:
-        """Return the interval of a right number that is written with the digits that are asked."""
+        """Return the interval of a right number that is written with the asked digits."""
         unit = np.full(step.array.shape, self._question.unit)
         is_exact = agreement.exact_cells(step.array, unit)
         half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
@@ -243,7 +239,7 @@ def _as_far_as_possible(replay: Replay[Array], steps: Iterable[Step]) -> dict[st
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:
-    """Return whether one array is the other, a row or a column, transposed."""
+    """Return True if arrays are one vector, perhaps transposed."""
     is_vector = one.size == other.size and one.size in one.shape
     return is_vector and bool(agreement.is_same(one.ravel(), other.ravel()).all())
 

@@ -110,8 +110,7 @@ class Drawing:
     ) -> Matrices:
         """Return the same matrices with one of them drawn anew, or a row or a number of it.
 
-        By `number`, the matrices take turns, and so do whole ones, rows and single numbers.
-        `among` are the keys of those that may be drawn; by default all.
+        By `number`, the matrices `among` these keys take turns, and whole ones, rows and numbers.
         """
         keys = among or [*self.cells]
         key = keys[number // 3 % len(keys)]
@@ -124,10 +123,7 @@ class Drawing:
     def problem(
         self, matrices: Matrices, marking: Mapping[str, Any] = EMPTY, as_lists: bool = True
     ) -> Problem:
-        """Return the problem with other numbers and another marking, and without answers.
-
-        With `as_lists` it is made of lists, as a file is; of arrays it is made in less time.
-        """
+        """Return the problem with other numbers and marking; of arrays it is made in less time."""
         listed = in_lists if as_lists else np.array
         new = {**self._fixed, **{key: listed(array) for key, array in matrices.items()}}
         values: dict[str, Any] = {}
@@ -158,8 +154,7 @@ def _fixed(problem: Problem, drawn: Container[str]) -> dict[str, Any]:
 def calculated(problem: Problem) -> Trace:
     """Return the calculation of a problem as it is on every machine.
 
-    A processor may add numbers in another order, or round once where another rounds twice: then
-    0.3 − 0.3 is not 0, and of two largest scores either may come first.
+    Processors differ in the order of sums: 0.3 − 0.3 may not be 0, and ties may be broken.
     """
     return compute(problem, settle=tidy(problem))
 
@@ -219,7 +214,6 @@ def _are_multiples(numbers: Array, step: float) -> bool:
 
 
 def _values(low: float, high: float, step: float) -> tuple[float, ...]:
-    """Return the values of a range, rounded to the digits that are sure."""
     count = floor((high - low) / step + 1e-9)
     if count >= MAX_VALUES:
         message = f"from {low:g} to {high:g} there are more than {MAX_VALUES:,} values"

@@ -70,7 +70,6 @@ class Pool:
         self._apart: set[frozenset[Key]] = set()
 
     def add(self, distractors: Distractors) -> None:
-        """Look at one more calculation."""
         places = product(MISTAKES, distractors.trace.steps)
         every = [one for place in places for one in distractors.at(*place).values()]
         seen = [one for one in every if one.is_asked and one.seen]
@@ -97,10 +96,7 @@ class Pool:
         return list(dict.fromkeys((a[0], b[0]) for a, b in found if not _may_be_one(a, b)))
 
     def unseen(self, left_out: Mapping[str, str]) -> dict[str, str]:
-        """Return the mistakes that no calculation shows, and why.
-
-        `left_out` gives the reasons for those in steps that are left out.
-        """
+        """Return the mistakes that no calculation shows, and why; `left_out` are known reasons."""
         shown = {key[0] for key in self.shown}
         found, places = dict(left_out), dict[str, list[str]]()
         for (id_, at, _), is_asked in self.made.items():
@@ -117,10 +113,7 @@ class Pool:
 
     @property
     def partly(self) -> dict[str, tuple[str, ...]]:
-        """The steps in which no calculation shows a mistake, or a way to make it, by its id.
-
-        Mistakes that are shown nowhere are left out.
-        """
+        """The steps where a mistake that is shown elsewhere, or a way to make it, is not shown."""
         ids = {key[0] for key in self.shown}
         found: dict[str, dict[str, None]] = {}
         for key in sorted(self.made, key=self.made.__getitem__, reverse=True):  # asked ones first
@@ -161,7 +154,6 @@ class Candidate:
 
     @cached_property
     def small(self) -> int:
-        """The number of small flaws, the difference in work included."""
         usual = rough_work(self.question.given) or 1
         difference = abs(rough_work(self.trace) - usual) / usual
         flaws = small_flaws(self.trace) + GRAVE * alike(self.trace)
@@ -172,7 +164,6 @@ class Candidate:
         return self.grave, self.small
 
     def is_as_good_as(self, other: Candidate) -> bool:
-        """Return True if it has no more flaws than another; small ones are counted if needed."""
         return self.grave <= other.grave and self.flaws <= other.flaws
 
     @cached_property
@@ -233,10 +224,9 @@ class Search:
     def _with_few_flaws(
         self, random: Random, draws: Iterator[int], fewest: int
     ) -> Candidate | None:
-        """Return a candidate with no more grave flaws than the fewest, and few small ones.
+        """Return a candidate with few flaws; None if no draw can be calculated.
 
-        The more draws are made, the more small flaws are accepted. None if no candidate can be
-        calculated.
+        The more draws are made, the more small flaws are accepted.
         """
         current: Candidate | None = None
         stale = 0
@@ -257,7 +247,7 @@ class Search:
     def _with_few_faults(
         self, random: Random, draws: Iterator[int], current: Candidate
     ) -> Candidate:
-        """Return a candidate that hides as little as can be found from the current one on."""
+        """Return a candidate that hides as little as is found from the current one on."""
         self._examine(current)
         stale = 0
         while current.faults and stale < MAX_STALE:
@@ -289,10 +279,7 @@ class Search:
         return Candidate(matrices, trace, self.question) if is_alike else None
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
-        """Find what a candidate shows of what can be shown; give up where another shows more.
-
-        It is looked first for what the other hides, as most candidates hide that, too.
-        """
+        """Find what a candidate shows, first what the other hides; stop if that shows more."""
         first = other.hidden if other else ()
         for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
             for one in candidate.distractors.at(*place).values():
@@ -306,10 +293,7 @@ class Search:
 
 
 def rough_work(trace: Trace) -> int:
-    """Return how many numbers of a calculation and its inputs are work: all but 0, 1, −1 and −∞.
-
-    It goes up and down with the products and digits, and costs next to nothing.
-    """
+    """Return how many numbers are not 0, 1, −1 or −∞: a quick measure of work."""
     steps = (*trace.inputs.values(), *trace)
     sizes = np.concatenate([np.abs(step.array).ravel() for step in steps])
     return int(((sizes != 1) & (sizes != 0) & (sizes < inf)).sum())

@@ -276,7 +276,7 @@ def _count(step: Step, worked: Worked, tally: Counter[str]) -> None:
 
 
 def _digits(number: float, decimals: int) -> int:
-    """Return how many digits a number has when it is written."""
+    """Return the number of digits of a written number."""
     size = abs(number) + FLOAT_ERROR
     is_whole = size % 1 <= 2 * FLOAT_ERROR
     return len(f"{size:.{0 if is_whole else decimals}f}".replace(".", ""))
