@@ -19,7 +19,7 @@ from attncli.rendering.markup import Script, text, whole_page
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import Tally, points_of, short
+from attncli.rendering.verdicts import Tally, short
 
 MEANINGS = {
     "✓": ("right", "right"),
@@ -101,12 +101,10 @@ class StudentRow(Record):
 
 def row(graded: Sequence[Graded], page: str) -> StudentRow:
     reports = [one for one in graded if isinstance(one, Report)]
-    if len(reports) == 1:
-        points = points_of(reports[0])
-    else:
-        possible = sum(one.marking.possible for one in reports)
-        total = sum(one.total for one in reports)
-        points = f"{short(total)} of {short(possible)}" if possible else ""
+    possible = sum(one.marking.possible for one in reports)
+    has_points = any(one.marking.points for one in reports)
+    total = sum(one.total for one in reports)
+    points = f"{short(total)} of {short(possible)}" if has_points else ""
     if points and len(reports) < len(graded):
         points += " + ?"  # for answers that could not be read
     titles = tuple(one.title for one in graded)

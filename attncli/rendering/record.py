@@ -45,19 +45,11 @@ def as_json(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
 
 
 def json_lines(records: Iterable[Any]) -> Iterator[bytes]:
-    for one in records:
-        held: list[Large] = []
-        text = _json(one, held)
-        before, *others = text.split(f'"{HOLE}"')
-        for large, after in zip(held, others, strict=True):
-            yield before.encode()
-            yield from _nested(large.array, large.decimals)
-            before = after
-        yield f"{before}\n".encode()
+    return in_parts(map(_json, records), "")
 
 
-def _json(value: Any, held: list[Large]) -> str:
-    """Return a value as JSON, with a hole for each large matrix, which is appended to `held`."""
+def _json(value: Any) -> Iterator[str]:
+    held: list[Large] = []
 
     def hole(large: Large) -> str:
         held.append(large)
@@ -65,8 +57,22 @@ def _json(value: Any, held: list[Large]) -> str:
 
     encoder = json.JSONEncoder(ensure_ascii=False, allow_nan=False, default=hole)
     text = encoder.encode(value)
-    # `isprintable` takes less time than the search for characters that a terminal obeys.
-    return text if text.isprintable() else OBEYED.sub(_escaped, text)
+    if not text.isprintable():  # which takes less time than a search
+        text = OBEYED.sub(_escaped, text)
+    yield from _with_rows(f"{text}\n", f'"{HOLE}"', held, lambda large, _: _nested(large))
+
+
+def _with_rows(
+    text: str, hole: str, held: Iterable[Large], rows: Callable[[Large, str], Iterator[str]]
+) -> Iterator[str]:
+    """Yield a text with the rows of a matrix in each hole; `rows` takes the indent of its line."""
+    before, *others = text.split(hole)
+    yield before
+    for large, after in zip(held, others, strict=True):
+        start = before.rpartition("\n")[2]
+        yield from rows(large, start[: len(start) - len(start.lstrip())])
+        yield after
+        before = after
 
 
 def _escaped(sign: re.Match[str]) -> str:
@@ -82,19 +88,17 @@ Halves of characters, as in names of files that are not in UTF-8, cannot be writ
 """
 
 
-def _nested(array: Array, decimals: int | None) -> Iterator[bytes]:
-    if array.ndim < 2:
-        yield _json(numbers(array, decimals), []).encode()
-        return
-    yield b"["
+def _nested(large: Large) -> Iterator[str]:
+    array, decimals = large.array, large.decimals
+    yield "["
     if array.ndim == 2:
         for number, rows in enumerate(some_rows(array)):
-            yield (", " * (number > 0) + _json(numbers(rows, decimals), [])[1:-1]).encode()
+            yield ", " * (number > 0) + json.dumps(numbers(rows, decimals))[1:-1]
     else:
         for number, part in enumerate(array):
-            yield b", " if number else b""
-            yield from _nested(part, decimals)
-    yield b"]"
+            yield ", " * (number > 0)
+            yield from _nested(Large(part, decimals))
+    yield "]"
 
 
 def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -104,14 +108,7 @@ def as_yaml(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
         held, text = _dumped(found, is_unicode=True)
         if OBEYED.search(text):
             held, text = _dumped(found, is_unicode=False)
-        before, *others = text.split(f"[{HOLE}]\n")
-        for large, after in zip(held, others, strict=True):
-            above, _, start = before.rpartition("\n")
-            indent = start[: len(start) - len(start.lstrip())]
-            yield f"{above}\n"
-            yield from _items(large.array, large.decimals, indent, indent)
-            before = after
-        yield before
+        return _with_rows(text, f"[{HOLE}]\n", held, _items)
 
     return in_parts(map(document, traces), "---\n")
 
@@ -145,20 +142,21 @@ def _dumped(mapping: Mapping[str, Any], is_unicode: bool) -> tuple[list[Large], 
     return held, text
 
 
-def _items(array: Array, decimals: int | None, start: str, indent: str) -> Iterator[str]:
+def _items(large: Large, indent: str, start: str = "") -> Iterator[str]:
     """Yield the lines of nested lists, the first behind `start`; they are those of PyYAML."""
+    array, decimals = large.array, large.decimals
     if array.ndim > 2:
         for part in array:
-            yield from _items(part, decimals, f"{start}- ", f"{indent}  ")
-            start = indent
+            yield from _items(Large(part, decimals), f"{indent}  ", start)
+            start = indent + "- " * (array.ndim - 1)
         return
     for rows in some_rows(array):
         for row in numbers(rows, decimals, infinite=float):
             text = ", ".join(map(repr, row)).replace("inf", ".inf")
             if "e" in text:
                 text = re.sub(r"(?<![.\d])(\d+)e", r"\1.0e", text)
-            yield f"{start}- [{text}]\n"
-            start = indent
+            yield f"{start}[{text}]\n"
+            start = f"{indent}- "
 
 
 def as_npz(traces: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
