@@ -27,7 +27,7 @@ COLUMNS = ("name", "problem", "verdict", "first_wrong_step", "mistake", "message
 POINT_COLUMNS = ("points", "of")
 SAID_COLUMNS = ("said", "comment")
 
-SHORT = {"correct": "✓ right", "missing": "not given"}
+OUTCOMES = {"correct": "✓ right", "missing": "not given"}
 """The text for a step, or for its cells that have points, by a status that says all of it."""
 
 
@@ -223,11 +223,11 @@ def _tests(one: Graded, number: str, selection: ReportSelection) -> Iterator[dic
         possible = float(marking.points.get(name, 1.0))
         score = one.points[name] if marking.points else round(one.share(name) + 1e-9, 2)
         step, status = one.answers[name], one.status(name)
-        lines = [SHORT[status]] if status in SHORT else list(_of_step(page, step))
+        lines = [OUTCOMES[status]] if status in OUTCOMES else list(_of_step(page, step))
         missing = int((one.codes(name) == MISSING).sum())
         if missing and status != "missing":
             lines.append(f"left out: {cells_of(name, missing, one.codes(name).size)}")
-        found = one.findings.get(step) if status not in SHORT else None
+        found = one.findings.get(step) if status not in OUTCOMES else None
         about, where = f"{title}: {name}", f"{number}.{place}"
         mistakes = [found.id] if found else []
         yield _test(score, possible, about, where, lines, mistakes, step=name, status=status)
@@ -244,7 +244,7 @@ def _of_step(page: ReportPage, name: str) -> Iterator[str]:
     remark = page.remarks[name]
     if remark.sign == "✗" and remark.first_wrong:
         yield f"the first wrong number is {remark.first_wrong}"
-    if outcome := SHORT.get(remark.status, remark.outcome):
+    if outcome := OUTCOMES.get(remark.status, remark.outcome):
         yield outcome
     for one in remark.sentences:
         yield " ".join(filter(None, (one.sign, one.text, one.advice)))

@@ -22,8 +22,8 @@ from attncli.rendering.views import Panel
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 
-WIDEST = 70
-"""Operands and result of more characters than this stand below each other."""
+MAX_TEX_WIDTH = 70
+"""Maximum width, in characters, of operands and result that are written side by side."""
 
 ISOLATES = dict.fromkeys(map(ord, "\u2066\u2067\u2068\u2069\u200e\u200f"))
 
@@ -36,8 +36,8 @@ FONTS = {
 """For each script, fonts that have it, the best first. Each name has a blank: for one that could
 be a file's, XeTeX would try to make a font."""
 
-LAYOUT = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
-"""What a font must be told of a script: that its letters join, or run to the left."""
+FONT_OPTIONS = {"arabic": "Script=Arabic", "hebrew": "Script=Hebrew"}
+"""Options of the font of a script whose letters join, or run to the left."""
 
 MATHS = {"−": "-", "√": r"\surd", "∞": r"\infty", "≤": r"\le", "≥": r"\ge", "≈": r"\approx"}
 MATHS |= {"→": r"\to", "Σ": r"\Sigma", "τ": r"\tau", "π": r"\pi", "⊙": r"\odot", "‖": r"\Vert"}
@@ -99,7 +99,9 @@ def _standalone(body: str) -> str:
             "% pdflatex has no letters for it and shows code points in its place.\n"
         )
         wanted = [(script, font) for script in scripts for font in FONTS[script]]
-        lines = [rf"  \attnfont{{{s}}}{{{LAYOUT.get(s, '')}}}{{{font}}}" for s, font in wanted]
+        lines = [
+            rf"  \attnfont{{{s}}}{{{FONT_OPTIONS.get(s, '')}}}{{{font}}}" for s, font in wanted
+        ]
         fonts = "\n".join([rf"{_macros('fonts')}\ifPDFTeX\else", *lines, "\\fi\n"])
     begin = with_scripts(f"\\begin{{document}}\n{body}\\end{{document}}\n")
     return f"{head}{_macros('preamble')}{fonts}{_macros_for(body)}{begin}"
@@ -175,7 +177,7 @@ def _figure(figure: Figure) -> Iterator[str]:
     if figure.name:
         yield rf"\par\textit{{{escaped(figure.name)}}}\par\nopagebreak"
     panels = [*figure.panels, *figure.results]
-    together = sum(panel.matrix.width for panel in panels) <= WIDEST
+    together = sum(panel.matrix.width for panel in panels) <= MAX_TEX_WIDTH
     if figure.operands and together:
         yield _line("".join(_beside([*figure.operands, "=", *figure.results])))
     elif together:

@@ -14,27 +14,26 @@ from attncli.notation.tex import ascii_text, number
 from attncli.notation.tex import tex as as_tex
 from attncli.notation.text import text
 from attncli.rendering.latex import bracketed, heading, sign
-from attncli.rendering.matrix import ROOM as ROOM_WIDTH
-from attncli.rendering.matrix import Matrix
+from attncli.rendering.matrix import ROOM, Matrix
 from attncli.rendering.page import Entry, Figure, Page, page_of
 from attncli.rendering.pieces import pieces
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.text.escapes import label_text
 
-WIDEST = 90
-"""Operands and result of more characters than this stand below each other."""
+MAX_LINE_WIDTH = 90
+"""Maximum width, in characters, of operands and result that are written side by side."""
 
-ROOM = r"\quad\quad"
-"""What stands in the place of a number that is to be written, in mathematics."""
+MATH_ROOM = r"\quad\quad"
+"""Room for a number to write, in mathematics."""
 
 WIDE = "&emsp;"
-"""What gives a column of a table room to write in."""
+"""Blanks that make a column of a table wide enough to write in."""
 
-SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~&])")
+SPECIAL_SIGNS = re.compile(r"([\\`*_{}\[\]<>#|~&])")
 SHORTCODE = re.compile(r":(?=[\w+-]+:)")
 AT_START = re.compile(r"^(\s*)([-+](?=\s|$)|[-=](?=[-=]*\s*$)|\d+(?=[.)](?:\s|$)))", re.MULTILINE)
-"""What makes a list, a rule or a heading of the line that begins with it."""
+"""The start of a line that would make it a list, a rule or a heading."""
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
@@ -49,7 +48,7 @@ def escaped(text: str) -> str:
     >>> escaped("*a* [b](c) <i> $1$")
     '\\*a\\* \\[b\\](c) \\<i\\> <span>$</span>1<span>$</span>'
     """
-    text = SPECIAL.sub(r"\\\1", text)
+    text = SPECIAL_SIGNS.sub(r"\\\1", text)
     # Where there is mathematics and emoji in Markdown, neither minds a backslash.
     text = SHORTCODE.sub("<span>:</span>", text.replace("$", "<span>$</span>"))
     return AT_START.sub(_harmless, text.strip())
@@ -106,7 +105,7 @@ def _figure(figure: Figure) -> Iterator[str]:
         return
     as_table = _has_labels(result.matrix)
     width = sum(panel.matrix.width for panel in figure.panels)
-    if figure.operands and width <= WIDEST:
+    if figure.operands and width <= MAX_LINE_WIDTH:
         line = _operands(figure)
         yield _block([f"{line} =" if as_table else f"{line} = {_array(result.matrix)}"])
         if as_table:
@@ -165,7 +164,7 @@ def _array(matrix: Matrix) -> str:
 
 
 def _number(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
+    return MATH_ROOM if matrix.has_room(row, column) else number(matrix.text(row, column))
 
 
 def _table(matrix: Matrix, beside: Panel | None = None) -> str:
@@ -188,7 +187,7 @@ def _table(matrix: Matrix, beside: Panel | None = None) -> str:
 
 
 def _cell(matrix: Matrix, row: int | None, column: int | None) -> str:
-    return " " * ROOM_WIDTH if matrix.has_room(row, column) else matrix.text(row, column)
+    return " " * ROOM if matrix.has_room(row, column) else matrix.text(row, column)
 
 
 def _has_labels(matrix: Matrix) -> bool:

@@ -21,7 +21,7 @@ from attncli.text.numbers import every_digit
 UNQUOTED = re.compile(r"(?!(null|Null|NULL)$)-?\w(?:[\w ./^*+()-]*[\w)])?")
 """Text that YAML needs no quotes for."""
 
-HEADING = ("title", "notes")
+TITLE_KEYS = ("title", "notes")
 
 OPTIONS: tuple[tuple[str, Any], ...] = (
     ("heads", 2),
@@ -41,9 +41,9 @@ def problem_file(problem: Problem, blank: bool = False, above: str = "") -> byte
     first line; without it options are suggested.
     """
     keys = [key for key in KEYS if key in problem.given]
-    first = [entry(key, problem.written[key]) for key in keys if key in HEADING]
+    first = [entry(key, problem.written[key]) for key in keys if key in TITLE_KEYS]
     first[:0] = [f"# {above}"] if above else []
-    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in HEADING)]
+    blocks = [first, *(_block(problem, key, blank) for key in keys if key not in TITLE_KEYS)]
     if not above and (options := [*_options(problem)]):
         title = "# Without the # before it, each of these is an option that may be used:"
         blocks.append([title, *options])

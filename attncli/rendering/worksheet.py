@@ -35,7 +35,7 @@ SAME_DIGITS = 12
 OPEN = "?"
 """The text for a number that is to be written; it is read as one that was left out."""
 
-NOTHING = "~"
+NO_CELL = "~"
 """The text for a cell that has no number."""
 
 
@@ -193,7 +193,7 @@ def _open_matrices(step: Step) -> Iterator[tuple[str, list[list[str]]]]:
     if isinstance(step.operation, Operation):
         for at in np.ndindex(step.array.shape):
             if step.operation.is_blank(*at[-2:]):
-                cells[place_of(step, at)] = NOTHING
+                cells[place_of(step, at)] = NO_CELL
     for place in np.ndindex(value.shape[:-2]):
         yield matrix_name(step, place), cells[place].tolist()
 

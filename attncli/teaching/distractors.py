@@ -34,7 +34,7 @@ SEEN = ROUNDED + CUT_OFF
 It may have been rounded itself, and the right one cut off.
 """
 
-ENOUGH = 2
+ENOUGH_WRONG = 2
 """Number of wrong numbers that show a mistake: a single one could be any slip."""
 
 Key = tuple[str, str, int]
@@ -80,10 +80,9 @@ class Distractor(Record, eq=False):
 
     key: Key
     seen: int
-    """The number of wrong numbers, up to `ENOUGH`, in the step where it is made and in the first
-    asked step after it, the lesser of both; 0 if a student cannot go on. The first counts for one
-    who hands in everything, the second for one who hands in what is asked.
-    """
+    """How many wrong numbers show it, at most `ENOUGH_WRONG`: the lesser of those in the step where
+    it is made (if all is handed in) and in the first asked step after it (if only that is). 0 if a
+    student cannot work on."""
     is_asked: bool  # whether it changes an asked step
     numbers: Mapping[str, Array]  # the asked steps, as far as they can be calculated
 
@@ -132,10 +131,10 @@ class Distractors:
             if None in is_different:
                 return None
             counts = [
-                ENOUGH if count and step in made else count
+                ENOUGH_WRONG if count and step in made else count
                 for step, count in self._wrong_numbers(replay, steps, asked, made)
             ]
-            seen = min([ENOUGH, *counts]) if any(is_different) else 0
+            seen = min([ENOUGH_WRONG, *counts]) if any(is_different) else 0
             if seen and any(self._divides_by_nothing(replay, step, change) for step in steps):
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
@@ -185,11 +184,11 @@ class Distractors:
         return False
 
     def _count_wrong(self, found: Array, step: Step) -> int:
-        """Return the number of wrong numbers, at most `ENOUGH`, which another shape has."""
+        """Return the number of wrong numbers, at most `ENOUGH_WRONG`, which another shape has."""
         made = fitted(found, step)
         if made is None:
-            return ENOUGH
-        return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH)
+            return ENOUGH_WRONG
+        return min(int((~agreement.is_within(made, self._may_be(step))).sum()), ENOUGH_WRONG)
 
     def _may_be(self, step: Step) -> Interval:
         if step.name not in self._right_ones:

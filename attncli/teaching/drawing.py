@@ -21,10 +21,10 @@ from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible
 
-MAX_NUMBERS = 2_000
+MAX_VARIED_NUMBERS = 2_000
 """Maximum number of numbers in a problem that is varied, its scores included."""
 
-LARGEST = 1e15
+MAX_VARIED_SIZE = 1e15
 """Largest number in a problem that is varied: a larger one has no decimals as a float."""
 
 MAX_VALUES = 10_000
@@ -179,12 +179,14 @@ def _check_size(problem: Problem) -> None:
     scores = prod(sizes.size(letter) or 1 for letter in ("batch", "n", "m")) * problem.heads
     count = scores + sum(array.size for array in problem.matrices().values())
     hint = "variants are for problems that are worked by hand"
-    if count > MAX_NUMBERS:
+    if count > MAX_VARIED_NUMBERS:
         message = f"this problem has {count:,} numbers, its scores among them"
-        raise fail(f"{message}; one that is varied has at most {MAX_NUMBERS:,}", hint=hint)
+        raise fail(f"{message}; one that is varied has at most {MAX_VARIED_NUMBERS:,}", hint=hint)
     for key, array in problem.matrices().items():
-        if (most := largest(array)) > LARGEST:
-            message = f"{key} holds a number as large as {most:g}; at most {LARGEST:g} is varied"
+        if (most := largest(array)) > MAX_VARIED_SIZE:
+            message = (
+                f"{key} holds a number as large as {most:g}; at most {MAX_VARIED_SIZE:g} is varied"
+            )
             raise fail(message, *key.split("."), hint=hint)
 
 

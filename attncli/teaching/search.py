@@ -46,7 +46,7 @@ MAX_STALE = 60
 WORK_DIFFERENCE = 0.1
 """Difference in work from the given problem, relative to it, that counts as one small flaw."""
 
-DRAWS_PER_FLAW = 10
+DRAWS_PER_SMALL_FLAW = 10
 """Number of draws after which one more small flaw is accepted."""
 
 MAX_REASON_STEPS = 4
@@ -239,7 +239,7 @@ class Search:
                 current = found  # one that is no better, too, or the search ends in a corner
             if current is None:
                 continue
-            is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_FLAW
+            is_good = current.grave <= fewest and current.small <= number // DRAWS_PER_SMALL_FLAW
             if is_good or stale >= MAX_STALE:
                 break
         return current

@@ -32,17 +32,17 @@ from attncli.teaching.distractors import Key, Question
 from attncli.teaching.drawing import Drawing, calculated, read_values
 from attncli.teaching.search import Candidate, Search
 
-DEFAULT_DECIMALS = 2
+ASKED_DECIMALS = 2
 """Decimals in which mistakes must show where no number of them is asked for."""
 
 MAX_VARIANTS = 1_000
 
-PRODUCTS = ("*", "/", "square")
-EXPONENTIALS = ("exp", "tanh", "sqrt", "^")
+PRODUCT_SIGNS = ("*", "/", "square")
+POWERS = ("exp", "tanh", "sqrt", "^")
 TRIVIAL = (-1.0, 0.0, 1.0)
 """Operands with which a product or a power is no work."""
 
-FLOAT_ERROR = 1e-9
+NEAR_WHOLE = 1e-9
 """Distance within which a number is the one with fewer digits, but for the errors of floats."""
 
 
@@ -182,7 +182,7 @@ def _varied(
     same = equal_steps(given)
     names = [meant[name][0].name for name in marking.ask]
     asked = [same.get(name, name) for name in names] or [*given.steps]
-    decimals = DEFAULT_DECIMALS if marking.decimals is None else marking.decimals
+    decimals = ASKED_DECIMALS if marking.decimals is None else marking.decimals
     search = Search(drawing, Question(given, asked, decimals, marking.tolerance))
     hint = "let numbers be more --values, or ask for fewer variants"
     if drawing.others < count:
@@ -271,12 +271,12 @@ def _count(step: Step, worked: Worked, tally: Counter[str]) -> None:
     for node in nodes.values():
         sizes = [operand.value for operand in node.operands]
         if not any(size in TRIVIAL or abs(size) == inf for size in sizes):
-            tally["products"] += node.op in PRODUCTS
-            tally["exponentials"] += node.op in EXPONENTIALS
+            tally["products"] += node.op in PRODUCT_SIGNS
+            tally["exponentials"] += node.op in POWERS
 
 
 def _digits(number: float, decimals: int) -> int:
     """Return the number of digits of a written number."""
-    size = abs(number) + FLOAT_ERROR
-    is_whole = size % 1 <= 2 * FLOAT_ERROR
+    size = abs(number) + NEAR_WHOLE
+    is_whole = size % 1 <= 2 * NEAR_WHOLE
     return len(f"{size:.{0 if is_whole else decimals}f}".replace(".", ""))
