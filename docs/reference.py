@@ -10,8 +10,8 @@ from unittest import mock
 
 import attncli
 from attncli.cli.commands import SUMMARIES
+from attncli.cli.listings import STATUSES, VARIABLES
 from attncli.cli.main import run
-from attncli.cli.manual import STATUSES, VARIABLES
 from attncli.problem.keys import KEYS
 from attncli.problem.kinds import KINDS
 from attncli.rendering.formats import FORMATS, Kind, formats_of

@@ -1,7 +1,5 @@
 """`attn new`: a problem file to start from."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 import shlex
 from collections.abc import Mapping
 from pathlib import Path
@@ -10,9 +8,9 @@ from typing import Annotated
 import typer
 from typer import Argument, Option
 
-from attncli.cli import options, shared
-from attncli.cli.key_flags import key_flags
+from attncli.cli import options
 from attncli.cli.output import write_bytes
+from attncli.cli.run import prepare
 from attncli.errors import Place, fail, located
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
@@ -22,7 +20,7 @@ BLANK_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
-@key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
+@options.key_flags("kind", "tokens", "memory_tokens", "heads", "kv_heads", "score")
 def new(
     ctx: typer.Context,
     file: Annotated[
@@ -35,12 +33,11 @@ def new(
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
     blank: Annotated[bool, options.blanks("--blank", help=BLANK_HELP)] = False,
 ) -> None:
-    """Write a small problem file to start from."""
     file = None if str(file) == "-" else file
     if file is not None and file.suffix.lower() not in YAML_SUFFIXES:
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
-    shared.prepare([])
+    prepare([])
     from attncli.files.load import flag_value
     from attncli.mechanisms.start import start
     from attncli.rendering.problem_file import problem_file

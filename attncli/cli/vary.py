@@ -1,7 +1,5 @@
 """`attn vary`: problems like a given one, for a class."""
 
-# No postponed annotations here: typer would evaluate each of them at every start.
-
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
@@ -9,10 +7,9 @@ from typing import TYPE_CHECKING, Annotated, TypeAlias
 import typer
 from typer import Argument
 
-from attncli.cli import options, shared
+from attncli.cli import options, run
 from attncli.cli.options import Words
-from attncli.cli.output import write_bytes
-from attncli.cli.progress import counted, tell
+from attncli.cli.output import counted, tell, write_bytes
 from attncli.cli.targets import Targets, is_many
 from attncli.cli.terminal import Display, write_lines
 from attncli.errors import Place, fail, located
@@ -22,7 +19,7 @@ from attncli.text.numbers import DEFAULT_DECIMALS
 if TYPE_CHECKING:
     from attncli.files.load import Overrides
     from attncli.problem.problem import Problem
-    from attncli.rendering.variants import Summary, VariantRow
+    from attncli.rendering.variants import VariantRow
     from attncli.teaching.variants import Variant
 
 Contents: TypeAlias = "tuple[Variant, str, bytes, bytes]"
@@ -67,23 +64,22 @@ def vary(
     out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
     allow_outside: options.AllowOutside = False,
-    color: options.ColorOption = options.Color.auto,
-    theme: options.ThemeOption = options.Theme.auto,
+    color: options.ColorOption = "auto",
+    theme: options.ThemeOption = "auto",
 ) -> None:
-    """Write problems like a given one, in which mistakes show."""
-    out = None if out == "-" else out
     _refuse_conflicts(out, key, format_, roster, count)
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
-    shared.prepare([name for name in (problem, roster) if name is not None], out)
+    run.prepare([name for name in (problem, roster) if name is not None], out)
     from attncli.files.load import Overrides
     from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
-    from attncli.rendering.variants import Summary
+    from attncli.rendering.layout import plain_text
+    from attncli.rendering.variants import Summary, record, table
     from attncli.teaching.variants import vary as variants_of
 
-    students = [] if roster is None else read_roster(roster, shared.standard_input())
-    given = _problem(problem, Overrides(shared.marking_options(ctx), {}, allow_outside))
+    students = [] if roster is None else read_roster(roster, run.standard_input())
+    given = _problem(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
     with located(lambda path: Place(FLAGS.get(str((*path, "")[0]), ""))):
         wanted = len(students) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
@@ -94,7 +90,12 @@ def vary(
     contents = _contents(found, students, start, key)
     rows = _one_file_each(contents, paths) if paths else _one_file(contents, out)
     summary = Summary(start, rows)
-    _print_summary(summary, format_, out, Display(color, theme, pager=False))
+    if format_ == "json":
+        write_bytes([record(summary)], None)
+    elif out is None:
+        tell("\n".join(map(plain_text, table(summary))))
+    else:
+        write_lines([table(summary)], Display(color, theme, pager=False))
     if summary.unfair:
         few = f"{len(summary.unfair)} of {wanted} variants are not as fair as could be"
         tell(f"{few}: another --seed, or more --values, may help")
@@ -118,8 +119,8 @@ def _problem(source: str, overrides: "Overrides") -> "Problem":
     from attncli.files.load import load_all
 
     if source == "-":
-        shared.wait_for("a problem")
-    found = load_all(source, overrides, shared.standard_input())
+        run.wait_for("a problem")
+    found = load_all(source, overrides, run.standard_input())
     if len(found) > 1:
         message = f"{visible(source)} holds {len(found)} problems, and variants are made of one"
         raise fail(message, hint="give a file with one of them")
@@ -131,9 +132,8 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
     if out is None or not is_many(out):
         return []
     digits = max(2, len(str(len(students))))
-    targets = Targets(
-        out, "variants", ".yaml", "{student}" if any(students) else f"{{number:0{digits}}}"
-    )
+    name = "{student}" if any(students) else f"{{number:0{digits}}}"
+    targets = Targets(out, "variants", ".yaml", name)
     numbered = enumerate(students, 1)
     return [targets.path(n, {"student": student, "title": title}) for n, student in numbered]
 
@@ -161,8 +161,7 @@ def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> list[
     rows: list[VariantRow] = []
     for (variant, student, problem, solution), path in zip(contents, paths, strict=True):
         write_bytes([problem], path)
-        if solution:
-            write_bytes([solution], path.parent / SOLUTION_FOLDER / path.name)
+        _write_solutions([solution], path)
         rows.append(row_of(variant, student, str(path)))
     return rows
 
@@ -178,27 +177,16 @@ def _one_file(contents: Iterable[Contents], out: str | None) -> list["VariantRow
         for variant, student, problem, solution in contents:
             separator = b"---\n" if rows else b""
             rows.append(row_of(variant, student, ""))
-            if solution:
-                solutions.append(separator + solution)
+            solutions.append(separator + solution if solution else b"")
             yield separator + problem
 
     path = None if out is None else Path(out)
     write_bytes(problems(), path)
-    if path is not None and solutions:
-        write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
+    if path is not None:
+        _write_solutions(solutions, path)
     return rows
 
 
-def _print_summary(
-    summary: "Summary", format_: str | None, out: str | None, display: Display
-) -> None:
-    """Print the table of the variants, on standard error if standard output has the variants."""
-    from attncli.rendering.layout import plain_text
-    from attncli.rendering.variants import record, table
-
-    if format_ == "json":
-        write_bytes([record(summary)], None)
-    elif out is None:
-        tell("\n".join(map(plain_text, table(summary))))
-    else:
-        write_lines([table(summary)], display)
+def _write_solutions(solutions: Sequence[bytes], path: Path) -> None:
+    if any(solutions):
+        write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
