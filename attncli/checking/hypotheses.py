@@ -16,8 +16,7 @@ from attncli.checking.findings import Finding
 from attncli.checking.judged import MISSING, WRONG, Compared
 from attncli.checking.judging import Judge
 from attncli.checking.thresholds import MAX_COINCIDENCE, MAX_HAND_DECIMALS
-from attncli.explaining.terms import Term
-from attncli.explaining.worked import Worked
+from attncli.explaining.terms import Term, Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values

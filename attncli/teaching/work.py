@@ -11,8 +11,7 @@ from math import inf
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.explaining.terms import Made, found
-from attncli.explaining.worked import Worked
+from attncli.explaining.terms import Made, Worked, found
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.step import Operation, Step
