@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
 
 from attncli.cli import options, output, run, targets
 from attncli.cli.options import Words
@@ -28,7 +27,7 @@ INPUT's key answers."""
 MATRIX_HELP = """A step's name gives its answer (Q, K, V and scores too), any other key a matrix of
 the problem."""
 STRICT_HELP = "Count numbers off in the last digit, or rounded early, as wrong."
-ASK_HELP = "The steps, or cells, that count; by default all."
+ASKED_HELP = "The steps, or cells, that count; by default all."
 POINTS_HELP = "Points of each right step, or cell."
 DIGITS_HELP = "Digits that answers must have; fewer are wrong."
 TOLERANCE_HELP = "How far a right number may be off."
@@ -36,8 +35,8 @@ FOLLOW_HELP = "Share of the points for numbers that follow from an earlier error
 FEW_DIGITS_HELP = "Share of the points for numbers with too few digits."
 MAP_HELP = "What a column of a class's table holds, or a file of such pairs."
 UNSEEN_HELP = "List the mistakes, and the slips, that this problem cannot show."
-FORMAT_HELP = "table, json, csv, tsv, markdown, html or gradescope."
-OUT_HELP = options.OUT_HELP.format("{student}.html", "student")
+REPORT_FORMATS = "table, json, csv, tsv, markdown, html or gradescope."
+REPORTS_HELP = options.OUT_HELP.format("{student}.html", "student")
 FEEDBACK_HELP = "Write a page for each student, and one of the class."
 SOLUTION_HELP = "Show students the right numbers, too."
 
@@ -46,11 +45,11 @@ CLASS_PAGE = "index.html"
 
 def check(
     ctx: typer.Context,
-    problem: Annotated[str, Argument(metavar="INPUT", help=PROBLEM_HELP)],
-    answers: Annotated[Words, Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help=PROBLEM_HELP)],
+    answers: Annotated[Words, typer.Argument(metavar="[ANSWERS]...", help=ANSWERS_HELP)] = None,
     matrix: Annotated[Words, options.matrix(help=MATRIX_HELP)] = None,
     strict: Annotated[bool, options.marking("--strict", help=STRICT_HELP)] = False,
-    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
+    ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASKED_HELP)] = None,
     points: Annotated[str | None, options.marking(metavar="'STEP: N, …'", help=POINTS_HELP)] = None,
     decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
     tolerance: Annotated[str | None, options.marking(metavar="X", help=TOLERANCE_HELP)] = None,
@@ -58,8 +57,8 @@ def check(
     few_digits: Annotated[str | None, options.marking(metavar="X", help=FEW_DIGITS_HELP)] = None,
     map_: Annotated[Words, options.marking("--map", metavar="HEADING=CELL", help=MAP_HELP)] = None,
     problem_only: Annotated[bool, options.content("--problem-only", help=UNSEEN_HELP)] = False,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
-    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=REPORT_FORMATS)] = None,
+    out: Annotated[str | None, options.out(help=REPORTS_HELP)] = None,
     feedback: Annotated[str | None, options.output(metavar="FOLDER", help=FEEDBACK_HELP)] = None,
     solution: Annotated[bool, options.content("--solution", help=SOLUTION_HELP)] = False,
     decimals: Annotated[int | None, options.decimals(help="Digits of the right numbers.")] = None,
@@ -87,22 +86,14 @@ def check(
     if problem_only:
         if format_ != "table" or out is not None or sources or of_answers:
             raise fail("--problem-only prints a list: it takes no answers, format or file")
-        from attncli.rendering.weaknesses import weaknesses
-
-        problems = _problems(problem, overrides)
-        write_lines([weaknesses(one, selection.digits) for one in problems], display)
-        return
+        return _print_weaknesses(_problems(problem, overrides), selection.digits, display)
     assignment = _assignment(problem, overrides)
     selection = replace(selection, points=assignment.points)
     if "-" in sources:
         run.wait_for("answers")
-    headings: Mapping[str, str] = EMPTY
-    if map_:
-        from attncli.files.headings import read_headings
-
-        headings = read_headings(map_)
     grading = Grading(
-        *(assignment, strict, run.standard_input(), of_answers, allow_outside, headings),
+        *(assignment, strict, run.standard_input(), of_answers, allow_outside),
+        headings=_headings(map_) if map_ else EMPTY,
         tell=silent if quiet else output.tell,
         with_absent=format_ != "gradescope",  # whose file has the results of one student
     )
@@ -134,13 +125,10 @@ def _write(
 
 
 def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Student"]:
-    """Yield the students, add exit statuses, and print why a submission could not be read.
-
-    What is wrong with the heading of a table is printed once, not for each student.
-    """
+    """Yield the students, add exit statuses, and print why a submission could not be read."""
     from attncli.files.grading import Unread
 
-    printed: set[str] = set()
+    printed: set[str] = set()  # such as a fault of a table's heading, which all rows share
     for student in students:
         for one in student:
             if isinstance(one, Unread):
@@ -157,10 +145,7 @@ def _watched(students: Iterable["Student"], statuses: set[int]) -> Iterator["Stu
 def _with_pages(
     students: Iterable["Student"], folder: Path, selection: "ReportSelection"
 ) -> Iterator["Student"]:
-    """Yield the students after the page of each is written; then write the page of the class.
-
-    Until then, one line of that page is kept for each student.
-    """
+    """Yield the students after the page of each is written; then write the page of the class."""
     from attncli.rendering import feedback
     from attncli.rendering.verdicts import Tally
 
@@ -185,6 +170,18 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
     if source != "-" and Path(source).is_dir():
         return load_assignment(source, overrides)
     return Assignment(_problems(source, overrides))
+
+
+def _headings(flags: list[str]) -> Mapping[str, str]:
+    from attncli.files.headings import read_headings
+
+    return read_headings(flags)
+
+
+def _print_weaknesses(problems: "list[Problem]", digits: int, display: Display) -> None:
+    from attncli.rendering.weaknesses import weaknesses
+
+    write_lines([weaknesses(problem, digits) for problem in problems], display)
 
 
 def _problems(source: str, overrides: "Overrides") -> "list[Problem]":

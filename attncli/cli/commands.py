@@ -45,7 +45,7 @@ GROUPS = (
 )
 """The groups of a help page. Options without one are keys of a problem, and matrices."""
 
-PROBLEM = """\
+EXAMPLE_PROBLEM = """\
 tokens: [I, am, good]
 X: [[1, 3, 2],
     [1, 1, 3],
@@ -84,7 +84,7 @@ EXAMPLES = {
 }
 """Examples of each command; answers.yaml holds answers to hw.yaml."""
 
-NOTES = {
+HELP_NOTES = {
     "new": "The same call writes the same numbers. A file that is there is not overwritten.",
     "compute": "Matrices: -m W_q=wq.csv. Options: --score '{name: distance, width: 2}'.",
     "explain": "With several heads: 'weights[head 2][am, I]'.",
@@ -160,8 +160,8 @@ def _group_of(param: Any) -> str:
 
 def epilog(command: str) -> str:
     r"""Return what a help page ends with; `\b` keeps the lines of a paragraph as they are."""
-    paragraphs = [NOTES[command]] if command in NOTES else []
+    paragraphs = [HELP_NOTES[command]] if command in HELP_NOTES else []
     if command == "compute":
-        paragraphs.append("\b\nA problem file, such as hw.yaml:\n" + indent(PROBLEM, "  "))
+        paragraphs.append("\b\nA problem file, such as hw.yaml:\n" + indent(EXAMPLE_PROBLEM, "  "))
     examples = indent("\n".join(EXAMPLES[command]), "  ")
     return "\n\n".join([*paragraphs, f"\b\nExamples:\n{examples}"])

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from attncli.cli.output import print_lines, write_bytes
 from attncli.cli.run import LARGE_FILES, prepare
@@ -53,7 +53,7 @@ CURSOR = "\0"
 
 def completion(
     ctx: typer.Context,
-    shell: Annotated[Shell, Argument(metavar="SHELL", help="bash, zsh or fish.")],
+    shell: Annotated[Shell, typer.Argument(metavar="SHELL", help="bash, zsh or fish.")],
     line: Annotated[str | None, Option(hidden=True)] = None,
     word: Annotated[str, Option(hidden=True)] = "",
 ) -> None:
@@ -141,7 +141,6 @@ def _named(items: Any) -> Candidates:
 
 
 def _next_argument(context: Any) -> Any:
-    """Return the first argument that can take another value, or None."""
     arguments = (p for p in context.command.params if p.param_type_name == "argument")
     return next((p for p in arguments if p.nargs < 0 or context.params.get(p.name) is None), None)
 

@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
 
 from attncli.cli import options, run, targets
 from attncli.cli.options import Words
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from attncli.rendering.layout import Line
     from attncli.rendering.selection import Selection
 
-FORMAT_HELP = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
+TRACE_FORMATS = "table, json, csv, tsv, tidy, yaml, npz, markdown, html, latex."
 ROWS_HELP = "Only these rows of queries."
 REVEAL_HELP = "An HTML page whose steps are folded until they are opened."
 QUIET_HELP = "Only the steps: no title, no warnings."
@@ -32,8 +31,8 @@ EXACT_HELP = "Closed forms, such as 4√3/3; needs sympy."
 @options.key_flags()
 def compute(
     ctx: typer.Context,
-    inputs: Annotated[Words, Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)] = None,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    inputs: Annotated[Words, typer.Argument(metavar="[INPUT]...", help=options.INPUTS_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=TRACE_FORMATS)] = None,
     out: options.Out = None,
     only: Annotated[Words, options.content(metavar="STEP[,STEP]", help="Only these steps.")] = None,
     head: Annotated[Words, options.content(metavar="N[,N-N]", help="Only these heads.")] = None,

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from typer import Argument
 
 from attncli.cli import options, targets
 from attncli.cli.output import BAD_INPUT, complain, warn
@@ -19,20 +18,20 @@ CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
 INPUT_HELP = "A YAML, JSON, CSV or NPZ file; - is stdin."
 DEEP_HELP = "Go on to the operands, down to the input."
-FORMAT_HELP = "table, json, latex or markdown."
-EXACT_HELP = "Closed forms too, such as 4√3/3; needs sympy."
+EXPLANATION_FORMATS = "table, json, latex or markdown."
+CLOSED_FORMS_HELP = "Closed forms too, such as 4√3/3; needs sympy."
 
 
 def explain(
-    input_: Annotated[str, Argument(metavar="INPUT", help=INPUT_HELP)],
-    cells: Annotated[list[str], Argument(metavar="CELL...", help=CELLS_HELP)],
+    input_: Annotated[str, typer.Argument(metavar="INPUT", help=INPUT_HELP)],
+    cells: Annotated[list[str], typer.Argument(metavar="CELL...", help=CELLS_HELP)],
     deep: Annotated[bool, options.content("--deep", help=DEEP_HELP)] = False,
-    format_: Annotated[str, options.format_(help=FORMAT_HELP)] = "table",
+    format_: Annotated[str, options.format_(help=EXPLANATION_FORMATS)] = "table",
     decimals: options.Decimals = None,
     full: Annotated[bool, options.content("--full", help="Write long sums whole.")] = False,
     why: options.Why = False,
     allow_outside: options.AllowOutside = False,
-    exact: Annotated[bool, options.content("--exact", help=EXACT_HELP)] = False,
+    exact: Annotated[bool, options.content("--exact", help=CLOSED_FORMS_HELP)] = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
     no_pager: options.NoPager = False,

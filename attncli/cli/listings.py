@@ -5,14 +5,13 @@ from collections.abc import Iterable, Iterator
 from typing import Annotated, Any
 
 import typer
-from typer import Argument
 
 from attncli.cli import options
 from attncli.cli.commands import SUMMARIES, build, groups_of
 from attncli.cli.output import BAD_INPUT, READER_WENT_AWAY, WRONG_ANSWER, print_lines, write_bytes
 from attncli.cli.terminal import Display, write_lines
 
-STATUSES = {
+EXIT_STATUSES = {
     0: "Nothing went wrong.",
     WRONG_ANSWER: "attn check found a wrong number, or a sheet that gives nothing.",
     BAD_INPUT: "Bad usage, or something that cannot be read, calculated or written.",
@@ -55,7 +54,7 @@ def schema() -> None:
 
 def samples(
     name: Annotated[
-        str | None, Argument(metavar="[NAME]", help="Print this one; without it, list all.")
+        str | None, typer.Argument(metavar="[NAME]", help="Print this one; without it, list all.")
     ] = None,
 ) -> None:
     from attncli.files.sample_files import sample, sample_files, title
@@ -93,7 +92,7 @@ def _page(root: Any) -> Iterator[str]:
     yield ".SH ENVIRONMENT"
     yield from _rows(VARIABLES.items())
     yield ".SH EXIT STATUS"
-    yield from _rows((str(status), meaning) for status, meaning in STATUSES.items())
+    yield from _rows((str(status), meaning) for status, meaning in EXIT_STATUSES.items())
 
 
 def _of_command(command: Any, root: Any) -> Iterator[str]:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from typer import Argument, Option
+from typer import Option
 
 from attncli.cli import options
 from attncli.cli.output import write_bytes
@@ -15,8 +15,8 @@ from attncli.errors import Place, fail, located
 from attncli.records import EMPTY
 from attncli.text.escapes import visible
 
-YAML_SUFFIXES = (".yaml", ".yml", "")
-BLANK_HELP = "Write ? in place of each number."
+SUFFIXES_OF_NEW = (".yaml", ".yml", "")
+QUESTION_MARKS_HELP = "Write ? in place of each number."
 WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 
 
@@ -24,17 +24,17 @@ WIDTH_OPTIONS = ("d_model", "d_k", "d_v")
 def new(
     ctx: typer.Context,
     file: Annotated[
-        Path | None, Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
+        Path | None, typer.Argument(metavar="[FILE]", help="A new YAML file; without it, print.")
     ] = None,
     keys: Mapping[str, str] = EMPTY,
     d_model: Annotated[str | None, Option(metavar="N", help="How wide X is.")] = None,
     d_k: Annotated[str | None, Option(metavar="N", help="How wide a head's keys are.")] = None,
     d_v: Annotated[str | None, Option(metavar="N", help="How wide a head's values are.")] = None,
     mask: Annotated[str | None, Option(help="causal, window, …, or {window: [2, 0]}.")] = None,
-    blank: Annotated[bool, options.blanks("--blank", help=BLANK_HELP)] = False,
+    blank: Annotated[bool, options.blanks("--blank", help=QUESTION_MARKS_HELP)] = False,
 ) -> None:
     file = None if str(file) == "-" else file
-    if file is not None and file.suffix.lower() not in YAML_SUFFIXES:
+    if file is not None and file.suffix.lower() not in SUFFIXES_OF_NEW:
         message = f"a new problem is written in YAML, and {visible(str(file))} has another suffix"
         raise fail(message, hint=f"name it {visible(str(file.with_suffix('.yaml')))}")
     prepare([])

@@ -70,10 +70,7 @@ def write_bytes(
 ) -> None:
     """Write a file whole or not at all; without one, write each piece to standard output at once.
 
-    Raises:
-        InputError: if it cannot be written, if the file exists and is not to be overwritten, or if
-            binary data would go to a terminal.
-        ReaderWentAwayError: if the reader of standard output is gone.
+    A ReaderWentAwayError is raised if the reader of standard output is gone.
     """
     if out is not None:
         if not overwrite and os.path.isfile(out):  # noqa: PTH113 – it raises nothing
@@ -102,7 +99,6 @@ def _print(data: bytes) -> None:
 
 
 def print_lines(lines: Iterable[str]) -> None:
-    """Write lines of text to standard output, all at once."""
     write_bytes(["".join(f"{line}\n" for line in lines).encode(errors="replace")], None)
 
 
@@ -156,7 +152,7 @@ class ProgressLine:
 
     @classmethod
     def show(cls, text: str) -> None:
-        """Replace the line by this text; without one, remove it."""
+        """Replace the line by this text, or remove it."""
         if cls.is_shown or text:
             sys.stderr.write(f"\r\x1b[K{text}")  # which clears the line first
             sys.stderr.flush()
@@ -191,8 +187,6 @@ def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[I
     """Yield the items, and show how many there were while a person waits for them.
 
     That is if standard error is a terminal, and what is printed (with `prints`) goes elsewhere.
-    From the second item on, cycles of objects are collected; `__main__` turns that off, as a short
-    run does not need it.
     """
     streams = sys.stdout, sys.stderr
     is_shown = None not in streams and sys.stderr.isatty() and not (prints and sys.stdout.isatty())
@@ -201,7 +195,7 @@ def counted(items: Iterable[Item], noun: str, prints: bool = True) -> Iterator[I
         for number, item in enumerate(items, 1):
             if number == 2 and not gc.isenabled():
                 gc.freeze()  # imported objects are never collected
-                gc.enable()
+                gc.enable()  # which `__main__` turns off, as a short run does not need it
             yield item
             if is_shown and (now := time.monotonic()) >= next_time:
                 next_time = now + NEXT_SECONDS

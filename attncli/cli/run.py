@@ -47,10 +47,9 @@ PLACE_CHARACTERS = 35
 
 
 def prepare(sources: Sequence[str], *written: str | None) -> None:
-    """Note which files will be read, and keep NumPy's threads off small problems.
+    """Note which files will be read, and prepare for NumPy, which is imported later.
 
-    There they only cost time. NumPy reads the setting when it is imported, later. If there is no
-    room for NumPy, it would end the process itself.
+    Without room for it, it would end the process; its threads only cost time in small problems.
     """
     if "" in (*sources, *written):
         raise fail("the name of a file is empty", hint="write its name, or leave it out")
@@ -93,7 +92,6 @@ def matrix_flags(matrices: Sequence[str], such_as: str) -> dict[str, str]:
 
 
 def listed(texts: Sequence[str] | None) -> tuple[str, ...]:
-    """Return the words of an option that may be repeated, with commas between them."""
     words = (word.strip() for text in texts or () for word in text.split(","))
     return tuple(filter(None, words))
 
@@ -149,9 +147,8 @@ class Run:
     ) -> Iterator[Trace]:
         """Yield the calculations of the problems; of all steps, or as far as `only` needs them.
 
-        With `alone`, large steps that those of `only` are made from are not kept. `foresee` is
-        called with each problem before it is calculated, and `accept` with each calculation; both
-        may raise an InputError.
+        With `alone`, no other large steps are kept. `foresee` gets each problem before it is
+        calculated, and `accept` each calculation; both may raise an InputError.
         """
         from attncli.mechanisms.compute import compute as calculate
 
@@ -193,8 +190,7 @@ class Run:
     def _counted_up_to_two(self, problems: Iterator[Found]) -> Iterable[Found]:
         """Return the same problems, and find out whether there is only one.
 
-        A file is read up to its second problem before the first is calculated. A pipe may bring
-        its second problem much later, so the first does not wait for it.
+        A pipe may bring its second problem much later, so the first does not wait for it.
         """
         first: list[Found] = []
         if len(self.sources) == 1 and (self.single or _is_whole(self._source)):

@@ -1,4 +1,4 @@
-"""Where output goes and in which format: a file, a folder, or names made by a pattern."""
+"""The format of output, and its target: a file, a folder, or names made by a pattern."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterable, Mapping
 from itertools import chain
 from pathlib import Path
-from string import Formatter
 from typing import TYPE_CHECKING, Any, Literal
 
 from attncli.cli.output import write_bytes
@@ -85,10 +84,10 @@ def refuse_flag_of(needed: str, flag: str, is_given: bool, format_: str) -> None
 def write_format(
     kind: Kind, name: str, shown: Iterable[Any], selection: PageSelection, out: str | None
 ) -> None:
-    """Write a format to standard output, to a file, or to one file for each problem or student.
+    """Write traces and the like, or the reports of each student, as they come.
 
-    What is `shown` is written as it comes: traces and the like, or the reports of each student.
-    If the pattern of file names has a title, a student has one file for each problem.
+    They go to standard output, to a file, or to one file for each problem or student; for each
+    problem of a student if the pattern of file names has a title.
     """
     from attncli.rendering.formats import FORMATS
 
@@ -125,6 +124,8 @@ class Targets:
     def __init__(
         self, out: str, kind: Kind | Literal["variants"], suffix: str, name: str = ""
     ) -> None:
+        from string import Formatter  # half a millisecond that few commands need
+
         self._fields = PATTERN_FIELDS[kind]
         if is_folder(out):
             folder = out.replace("{", "{{").replace("}", "}}") if Path(out).is_dir() else out

@@ -5,7 +5,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
-from typer import Argument
 
 from attncli.cli import options, run
 from attncli.cli.options import Words
@@ -28,7 +27,7 @@ Contents: TypeAlias = "tuple[Variant, str, bytes, bytes]"
 UNFAIR = 1
 """The exit status if a variant hides what others show."""
 
-FLAGS = {"count": "-n", "seed": "--seed", "values": "--values"}
+FLAG_OF_ARGUMENT = {"count": "-n", "seed": "--seed", "values": "--values"}
 """The flags of the arguments of `teaching.variants.vary`."""
 
 SOLUTION_FOLDER = "keys"
@@ -38,18 +37,18 @@ VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default
 from its least to its largest number in the step that they share."""
 ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name per line."
 KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
-OUT_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
+VARIANTS_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
 variant. One file, or none, holds them all, separated by lines of ---."""
 COUNT_HELP = "How many variants; by default 1."
 SEED_HELP = "Of the random numbers; the same one gives the same files."
 ASK_HELP = "The steps in which mistakes must show; by default all."
-DIGITS_HELP = "Digits in which mistakes must show; by default 2."
-FORMAT_HELP = "Format of the summary at the end: table or json."
+SHOWN_DIGITS_HELP = "Digits in which mistakes must show; by default 2."
+SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
 def vary(
     ctx: typer.Context,
-    problem: Annotated[str, Argument(metavar="INPUT", help="The given problem; - reads it.")],
+    problem: Annotated[str, typer.Argument(metavar="INPUT", help="The given problem; - reads it.")],
     count: Annotated[
         str | None, options.variants("--count", "-n", metavar="N", help=COUNT_HELP)
     ] = None,
@@ -59,10 +58,12 @@ def vary(
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
     ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
-    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=DIGITS_HELP)] = None,
+    decimals_asked: Annotated[
+        str | None, options.marking(metavar="N", help=SHOWN_DIGITS_HELP)
+    ] = None,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
-    out: Annotated[str | None, options.out(help=OUT_HELP)] = None,
-    format_: Annotated[str | None, options.format_(help=FORMAT_HELP)] = None,
+    out: Annotated[str | None, options.out(help=VARIANTS_HELP)] = None,
+    format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
     allow_outside: options.AllowOutside = False,
     color: options.ColorOption = "auto",
     theme: options.ThemeOption = "auto",
@@ -80,7 +81,7 @@ def vary(
 
     students = [] if roster is None else read_roster(roster, run.standard_input())
     given = _problem(problem, Overrides(run.marking_options(ctx), {}, allow_outside))
-    with located(lambda path: Place(FLAGS.get(str((*path, "")[0]), ""))):
+    with located(lambda path: Place(FLAG_OF_ARGUMENT.get(str((*path, "")[0]), ""))):
         wanted = len(students) or to_count(1 if count is None else count, ("count",))
         start = to_count(seed, ("seed",), None)
         variants = variants_of(given, wanted, start, values)
@@ -115,7 +116,6 @@ def _refuse_conflicts(
 
 
 def _problem(source: str, overrides: "Overrides") -> "Problem":
-    """Return the one problem of a file."""
     from attncli.files.load import load_all
 
     if source == "-":

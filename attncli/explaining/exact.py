@@ -32,13 +32,13 @@ from attncli.tape.walk import evaluate
 Exactly = Any
 """A number of sympy, which carries no types, or None for one that is too long to be read."""
 
-MAX_NUMBERS = 2_000
+MAX_EXACT_NUMBERS = 2_000
 """Maximum number of numbers in all steps: nobody reads a longer page."""
 
 MAX_OPERATIONS = 150
 """Maximum number of operations of a closed form; a longer one says less than its decimals."""
 
-MAX_DIGITS = 4_000
+MAX_EXACT_DIGITS = 4_000
 """Maximum number of digits before or after the point; more take long, and Python prints no integer
 of more than 4300."""
 
@@ -65,14 +65,16 @@ class Exact:
         if trace.problem.round is not None:
             raise fail("exact results are not rounded", "round", hint="leave out round")
         count = sum(step.array.size for step in trace)
-        if count > MAX_NUMBERS:
-            message = f"the steps have {count} numbers: exact results are for at most {MAX_NUMBERS}"
+        if count > MAX_EXACT_NUMBERS:
+            message = (
+                f"the steps have {count} numbers: exact results are for at most {MAX_EXACT_NUMBERS}"
+            )
             raise fail(message, hint="take a smaller problem")
         self.trace = trace
         self.has_decimals = False
         self.too_long: dict[str, None] = {}  # the names of steps, in order
         self.known: dict[Step, Array] = {}
-        self.work = terms.WORK | {
+        self.work = terms.TERM_OPERATIONS | {
             **{"+": sympy.Add, "*": sympy.Mul, "^": operator.pow, "exp": sympy.exp},
             **{"tanh": sympy.tanh, "sqrt": sympy.sqrt, "ln": sympy.log},
         }
@@ -164,7 +166,7 @@ class Exact:
             base, exponent = [self.sympy.E, *operands][-2:]
             if not (base.is_zero or base.is_infinite or exponent.is_infinite):
                 logarithm = self.sympy.log(abs(self.sympy.N(base)), 10)
-                if abs(self.sympy.N(exponent) * logarithm) > MAX_DIGITS:
+                if abs(self.sympy.N(exponent) * logarithm) > MAX_EXACT_DIGITS:
                     return None
         return self.work[operation](*operands)
 
@@ -188,7 +190,7 @@ class Exact:
         if number is not None:
             rationals = number.atoms(self.sympy.Rational)
             digits = max((max(abs(one.p), one.q) for one in rationals), default=0)
-            if digits <= 10**MAX_DIGITS and self.sympy.count_ops(number) <= MAX_OPERATIONS:
+            if digits <= 10**MAX_EXACT_DIGITS and self.sympy.count_ops(number) <= MAX_OPERATIONS:
                 return number
         self.too_long[step.name] = None
         return None
@@ -221,7 +223,7 @@ class Exact:
 
     def _decimal(self, text: str) -> Exactly:
         exponent = text.lower().partition("e")[2].lstrip("+-0")
-        if len(exponent) > len(str(MAX_DIGITS)):
+        if len(exponent) > len(str(MAX_EXACT_DIGITS)):
             return None
         number = self.sympy.Rational(text)
         self.has_decimals |= not number.is_Integer

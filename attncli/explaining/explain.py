@@ -31,7 +31,7 @@ from attncli.text.numbers import DEFAULT_DECIMALS, number_text
 
 CHAIN_PARTS = ("name", "formula", "unfolded", "numbers", "exact", "unrounded", "result")
 
-MAX_NAMES = 4
+MAX_NAMES_SHOWN = 4
 """Maximum number of names of cells in a sum; a longer one is shown with its middle left out."""
 
 MAX_DIGITS = 17
@@ -196,11 +196,7 @@ def explain_all(
 
 
 def written(found: Cells) -> list[Index]:
-    """Return the places of those cells that are not blank.
-
-    Raises:
-        InputError: if every one is.
-    """
+    """Return the places of those cells that are not blank, of which there must be one."""
     places = [place for place in found.places if not is_blank(found.step, place)]
     if not places:
         raise fail(f"{cell_name(found.step, found.places[0])} is blank: there is nothing yet")
@@ -219,11 +215,7 @@ def is_blank(step: Step, index: tuple[int, ...]) -> bool:
 
 
 class Explainer:
-    """Explains cells of one trace; each step's operation is worked once.
-
-    With `numbers`, cells are explained by these numbers of the steps before them, in the layout of
-    their arrays.
-    """
+    """Explains cells of one trace, by its own arrays or other numbers of the steps before them."""
 
     def __init__(
         self,
@@ -255,7 +247,7 @@ class Explainer:
         unrounded = number_text(term.value, self.decimals) if rounded else ""
         parts = {
             "formula": self._names(term),
-            "numbers": self._numbers(term, unrounded or result),
+            "numbers": self._numbers(term, unrounded or result)[0],
             "unfolded": self._unfolded(term, unrounded or result),
             "unrounded": tree.Number(unrounded) if unrounded else None,
         }
@@ -265,7 +257,7 @@ class Explainer:
     def _names(self, term: Term) -> tree.Formula | None:
         if isinstance(term, Chosen | terms.Constant) and not any(terms.found(term, Leaf)):
             return None
-        most = np.inf if self.full else MAX_NAMES
+        most = np.inf if self.full else MAX_NAMES_SHOWN
         return FormulaOf(name_of, most, ends=2, rows=True, columns=self.columns)(term)
 
     def _unfolded(self, term: Term, result: str) -> tree.Formula | None:
@@ -273,25 +265,24 @@ class Explainer:
         unfolded = self._unfold(term)
         if unfolded is term:
             return None
-        leaves: list[Term] = []
-        terms.structure(unfolded, leaves)
-        numbers = [self._number(leaf, MAX_DIGITS) for leaf in leaves]
-        return self._numbers(unfolded, result) if self._prints(unfolded, numbers, result) else None
+        formula, fits = self._numbers(unfolded, result)
+        return formula if fits else None
 
-    def _numbers(self, term: Term, result: str) -> tree.Formula:
-        """Return the formula with numbers put in, with digits enough to give the result."""
+    def _numbers(self, term: Term, result: str) -> tuple[tree.Formula, bool]:
+        """Return the formula with numbers put in, and whether they have digits enough."""
         leaves: list[Term] = []
         key = terms.structure(term, leaves)
         for digits in range(self.decimals, MAX_DIGITS + 1):
             numbers = [self._number(leaf, digits) for leaf in leaves]
-            if digits == MAX_DIGITS or self._prints(term, numbers, result):
+            fits = self._prints(term, numbers, result)
+            if fits:
                 break
         if key not in self.patterns:
             self.patterns[key] = self._pattern(term)
         pattern, shown = self.patterns[key]
         filled = tree.Filled(pattern, tuple(numbers[i] for i in shown))
         is_one = not shown or isinstance(pattern.formula, tree.Slot)
-        return filled.formula if is_one else filled
+        return filled.formula if is_one else filled, fits
 
     def _pattern(self, term: Term) -> tuple[tree.Pattern, list[int]]:
         """Return the formula of a term with slots for its leaves, and the leaves that it shows."""
@@ -339,7 +330,7 @@ class Explainer:
         """Yield what decided choices, and what letters stand for."""
         for letter in (part for part in told if isinstance(part, Named)):
             result = number_text(letter.value, self.decimals)
-            numbers = self._numbers(letter.operands[0], result)
+            numbers, _ = self._numbers(letter.operands[0], result)
             yield tree.Relation((tree.Name(letter.symbol), numbers, tree.Number(result)))
         for chosen in told:
             if isinstance(chosen, Chosen) and chosen.words:

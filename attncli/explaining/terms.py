@@ -81,29 +81,23 @@ class Term(Element):
     def __eq__(self, other: object) -> bool:
         return self.value == _value(other)
 
-    def __ne__(self, other: object) -> bool:
-        return self.value != _value(other)
-
     __hash__ = object.__hash__
 
 
 class Leaf(Term):
     """A cell of a step or of an input: `at` is its place in the step's array."""
 
-    __slots__ = ("at", "known", "step")
+    __slots__ = ("at", "step")
 
     def __init__(self, step: Step, at: tuple[int, ...], value: float) -> None:
         self.step = step
         self.at = at
         self.value = value
-        self.known: tuple[str, Index] | None = None
 
     @property
     def cell(self) -> tuple[str, Index]:
-        """The name of the step and the place on paper; it is part of many terms, and kept."""
-        if self.known is None:
-            self.known = self.step.name, place_of(self.step, self.at)
-        return self.known
+        """The name of the step, and the place on paper."""
+        return self.step.name, place_of(self.step, self.at)
 
 
 class Constant(Term):
@@ -125,7 +119,7 @@ class Made(Term):
         self.op = op
         self.operands = operands
         try:
-            self.value = WORK[op](*[operand.value for operand in operands])
+            self.value = TERM_OPERATIONS[op](*[operand.value for operand in operands])
         except OverflowError:
             self.value = math.inf
         except (ZeroDivisionError, ValueError):
@@ -294,7 +288,7 @@ def _value(other: Any) -> float:
     return other.value if isinstance(other, Term) else float(other)
 
 
-WORK: dict[str, Callable[..., float]] = OPERATORS | {
+TERM_OPERATIONS: dict[str, Callable[..., float]] = OPERATORS | {
     "^": lambda base, exponent: float(base**exponent),
     "negative": operator.neg,
     "square": lambda x: x * x,

@@ -1,4 +1,4 @@
-"""What is left out of long axes and names, which are shown with a gap in the middle."""
+"""Long axes and names, shown without their middle."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ EDGE = 3
 LIMIT = 12
 """Maximum length of an axis that is shown whole."""
 
-LONG = 40
+MAX_NAME_LENGTH = 40
 """Maximum length of a name, in characters, in a table."""
 
 
@@ -21,5 +21,5 @@ def kept(length: int, full: bool, limit: int = LIMIT) -> list[int | None]:
 
 def shortened(name: str) -> str:
     """Return a name without its middle where it is long: of a file the end tells most."""
-    half = LONG // 2
-    return name if len(name) <= LONG else f"{name[: half - 1]}…{name[-half:]}"
+    half = MAX_NAME_LENGTH // 2
+    return name if len(name) <= MAX_NAME_LENGTH else f"{name[: half - 1]}…{name[-half:]}"
