@@ -37,12 +37,12 @@ VALUES_HELP = """What numbers may be: -2..3, '-1..1 by 0.5' or 0,1,2; by default
 from its least to its largest number in the step that they share."""
 ROSTER_HELP = "One variant for each student: a CSV with a column Name, or one name per line."
 KEY_HELP = f"Write the solutions, too, to the folder {SOLUTION_FOLDER}/ beside them."
-VARIANTS_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
+FILES_HELP = """FOLDER/, or a pattern as in '{student}.yaml' or 'hw{number}.yaml': a file for each
 variant. One file, or none, holds them all, separated by lines of ---."""
 COUNT_HELP = "How many variants; by default 1."
 SEED_HELP = "Of the random numbers; the same one gives the same files."
 ASK_HELP = "The steps in which mistakes must show; by default all."
-SHOWN_DIGITS_HELP = "Digits in which mistakes must show; by default 2."
+SHOWN_DIGITS = "Digits in which mistakes must show; by default 2."
 SUMMARY_FORMATS = "Format of the summary at the end: table or json."
 
 
@@ -58,11 +58,9 @@ def vary(
         str | None, options.variants("--for", metavar="FILE", help=ROSTER_HELP)
     ] = None,
     ask: Annotated[Words, options.marking(metavar="STEP[,STEP]", help=ASK_HELP)] = None,
-    decimals_asked: Annotated[
-        str | None, options.marking(metavar="N", help=SHOWN_DIGITS_HELP)
-    ] = None,
+    decimals_asked: Annotated[str | None, options.marking(metavar="N", help=SHOWN_DIGITS)] = None,
     key: Annotated[bool, options.variants("--key", help=KEY_HELP)] = False,
-    out: Annotated[str | None, options.out(help=VARIANTS_HELP)] = None,
+    out: Annotated[str | None, options.out(help=FILES_HELP)] = None,
     format_: Annotated[str | None, options.format_(help=SUMMARY_FORMATS)] = None,
     allow_outside: options.AllowOutside = False,
     color: options.ColorOption = "auto",

@@ -10,7 +10,7 @@ from attncli.cli.options import Words
 from attncli.cli.output import BAD_INPUT
 from attncli.errors import fail
 
-WORKSHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
+SHEET_FORMATS = """html, a page to practise on, which checks what is typed; latex or markdown, to
 print; yaml or csv, the answer sheet."""
 BLANK_HELP = "The steps to leave open; by default all that are written by hand."
 GIVE_HELP = "Steps to show solved nevertheless."
@@ -20,7 +20,7 @@ def worksheet(
     inputs: Annotated[list[str], typer.Argument(metavar="INPUT...", help=options.INPUTS_HELP)],
     blank: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=BLANK_HELP)] = None,
     give: Annotated[Words, options.blanks(metavar="STEP[,STEP]", help=GIVE_HELP)] = None,
-    format_: Annotated[str | None, options.format_(help=WORKSHEET_FORMATS)] = None,
+    format_: Annotated[str | None, options.format_(help=SHEET_FORMATS)] = None,
     out: options.Out = None,
     decimals: options.Decimals = None,
     standalone: options.Standalone = False,

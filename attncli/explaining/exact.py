@@ -32,7 +32,7 @@ from attncli.tape.walk import evaluate
 Exactly = Any
 """A number of sympy, which carries no types, or None for one that is too long to be read."""
 
-MAX_EXACT_NUMBERS = 2_000
+MAX_ON_PAGE = 2_000
 """Maximum number of numbers in all steps: nobody reads a longer page."""
 
 MAX_OPERATIONS = 150
@@ -65,10 +65,8 @@ class Exact:
         if trace.problem.round is not None:
             raise fail("exact results are not rounded", "round", hint="leave out round")
         count = sum(step.array.size for step in trace)
-        if count > MAX_EXACT_NUMBERS:
-            message = (
-                f"the steps have {count} numbers: exact results are for at most {MAX_EXACT_NUMBERS}"
-            )
+        if count > MAX_ON_PAGE:
+            message = f"the steps have {count} numbers: exact results are for at most {MAX_ON_PAGE}"
             raise fail(message, hint="take a smaller problem")
         self.trace = trace
         self.has_decimals = False
