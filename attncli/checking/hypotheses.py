@@ -77,7 +77,7 @@ class WrongStep(Record, eq=False):
 
     @cached_property
     def _worked(self) -> Worked:
-        return Worked(self.judge.midpoints, large=0)
+        return Worked(self.judge.midpoints)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the products whose sum a cell is, each as its factors; an addend has one factor.

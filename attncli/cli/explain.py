@@ -1,7 +1,7 @@
 """`attn explain`: how one number is calculated."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,9 +10,6 @@ from attncli.cli.output import BAD_INPUT, complain, warn
 from attncli.cli.run import Run, prepare
 from attncli.cli.terminal import Display, terminal_width, write_lines
 from attncli.errors import InputError
-
-if TYPE_CHECKING:
-    from attncli.mechanisms.trace import Trace
 
 CELLS_HELP = """STEP[ROW, COLUMN] by labels or numbers from 1; STEP[ROW], STEP[:, COLUMN],
 STEP[1:2, 3], STEP[head 2], z_ROW; STEP is every cell."""
@@ -38,6 +35,7 @@ def explain(
 ) -> None:
     prepare([input_])
     from attncli.files.load import Overrides
+    from attncli.mechanisms.named import find
     from attncli.rendering.explanations import Request, lines, requests_of
     from attncli.rendering.selection import ExplanationSelection
 
@@ -50,9 +48,14 @@ def explain(
     requests: list[Request] = []
     for trace in run.traces():
         closed = Exact(trace) if exact else None
-        names = _whole_names(cells)
-        known = [name for name in names if _is_known(name, trace)]
-        run.failed |= len(known) < len(names)
+        known: list[str] = []
+        for name in _whole_names(cells):
+            try:
+                find(name, trace)
+                known.append(name)
+            except InputError as error:
+                complain(error)
+                run.failed = True
         requests += requests_of(trace, known, deep, closed)
     if format_ == "table":
         pages = (lines(request, selection, terminal_width()) for request in requests)
@@ -63,18 +66,6 @@ def explain(
         if closed is not None:
             warn(closed.warnings())
     raise typer.Exit(BAD_INPUT if run.failed else 0)
-
-
-def _is_known(name: str, trace: "Trace") -> bool:
-    """Return whether a name means cells of a calculation; if it does not, print why."""
-    from attncli.mechanisms.named import find
-
-    try:
-        find(name, trace)
-    except InputError as error:
-        complain(error)
-        return False
-    return True
 
 
 def _whole_names(words: Sequence[str]) -> list[str]:

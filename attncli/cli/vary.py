@@ -87,8 +87,7 @@ def vary(
     paths = _paths(out, students, given.title)
     found = counted(variants, "variants", prints=out is None)
     contents = _contents(found, students, start, key)
-    rows = _one_file_each(contents, paths) if paths else _one_file(contents, out)
-    summary = Summary(start, rows)
+    summary = Summary(start, _write(contents, paths, out))
     if format_ == "json":
         write_bytes([record(summary)], None)
     elif out is None:
@@ -152,39 +151,30 @@ def _contents(
         yield variant, student, problem, solution
 
 
-def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> list["VariantRow"]:
-    """Write each variant to its own file; return the rows of the summary."""
-    from attncli.rendering.variants import row_of
-
+def _write(
+    contents: Iterable[Contents], paths: Sequence[Path], out: str | None
+) -> list["VariantRow"]:
+    """Write each variant to its path, or all to one file; return the rows of the summary."""
     rows: list[VariantRow] = []
-    for (variant, student, problem, solution), path in zip(contents, paths, strict=True):
-        write_bytes([problem], path)
-        _write_solutions([solution], path)
-        rows.append(row_of(variant, student, str(path)))
+    one_file = None if out is None else Path(out)
+    of_each = zip(paths, ([one] for one in contents), strict=True)
+    for path, variants in of_each if paths else [(one_file, contents)]:
+        solutions: list[bytes] = []
+        file = str(path) if paths else ""
+        write_bytes(_problems(variants, file, rows, solutions), path)
+        if path is not None and any(solutions):
+            write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
     return rows
 
 
-def _one_file(contents: Iterable[Contents], out: str | None) -> list["VariantRow"]:
-    """Write all variants to one file, or to standard output; return the rows of the summary."""
+def _problems(
+    contents: Iterable[Contents], file: str, rows: list["VariantRow"], solutions: list[bytes]
+) -> Iterator[bytes]:
+    """Yield the problems of a file; add rows of the summary and solutions to lists."""
     from attncli.rendering.variants import row_of
 
-    rows: list[VariantRow] = []
-    solutions: list[bytes] = []
-
-    def problems() -> Iterator[bytes]:
-        for variant, student, problem, solution in contents:
-            separator = b"---\n" if rows else b""
-            rows.append(row_of(variant, student, ""))
-            solutions.append(separator + solution if solution else b"")
-            yield separator + problem
-
-    path = None if out is None else Path(out)
-    write_bytes(problems(), path)
-    if path is not None:
-        _write_solutions(solutions, path)
-    return rows
-
-
-def _write_solutions(solutions: Sequence[bytes], path: Path) -> None:
-    if any(solutions):
-        write_bytes(solutions, path.parent / SOLUTION_FOLDER / path.name)
+    for number, (variant, student, problem, solution) in enumerate(contents):
+        separator = b"---\n" if number else b""
+        rows.append(row_of(variant, student, file))
+        solutions.append(separator + solution if solution else b"")
+        yield separator + problem

@@ -229,7 +229,7 @@ class Explainer:
         self.full = full
         self.columns = trace.problem.columns
         self.own = numbers is None
-        self.worked = terms.Worked() if numbers is None else terms.Worked(numbers, large=0)
+        self.worked = terms.Worked(numbers)
         self.patterns: dict[object, tuple[tree.Pattern, list[int]]] = {}
         self.numbers: dict[tuple[Term, int], tree.Number] = {}
 

@@ -228,16 +228,12 @@ def structure(term: Term, leaves: list[Term]) -> object:
 class Worked:
     """The terms of the steps of one trace; each operation is worked once.
 
-    Args:
-        numbers: gives the numbers of a step or an input that a later one is made from.
-        large: the cells of a step of more numbers than this are worked one by one.
+    With `numbers`, which gives other numbers of the steps before, only single cells are worked.
     """
 
-    def __init__(
-        self, numbers: Callable[[Step], Array] = lambda step: step.array, large: int = LARGE
-    ) -> None:
-        self.numbers = numbers
-        self.large = large
+    def __init__(self, numbers: Callable[[Step], Array] | None = None) -> None:
+        self.numbers = numbers or (lambda step: step.array)
+        self.large = LARGE if numbers is None else 0
         self.inputs: dict[Step, Array] = {}
         self.done: dict[Step, Array] = {}
 
