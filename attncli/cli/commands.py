@@ -145,17 +145,13 @@ class Command(TyperCommand):
 def groups_of(command: Any, ctx: Any) -> dict[str, list[tuple[str, str]]]:
     """Return the arguments, then each group of options: how each is written, and its help."""
     groups: dict[str, list[tuple[str, str]]] = {name: [] for name in GROUPS}
+    special = {"argument": "Arguments", "help": "Options"}
     for param in command.get_params(ctx):
         row = param.get_help_record(ctx)
         if row is not None:
-            groups[_group_of(param)].append(row)
+            kind = special.get(param.param_type_name) or special.get(param.name)
+            groups[kind or param.rich_help_panel or "Calculation"].append(row)
     return {name: rows for name, rows in groups.items() if rows}
-
-
-def _group_of(param: Any) -> str:
-    if param.param_type_name == "argument":
-        return "Arguments"
-    return "Options" if param.name == "help" else param.rich_help_panel or "Calculation"
 
 
 def epilog(command: str) -> str:

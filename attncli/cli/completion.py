@@ -17,7 +17,6 @@ from typer import Option
 from attncli.cli.output import print_lines, write_bytes
 from attncli.cli.run import LARGE_FILES, prepare
 from attncli.errors import InputError
-from attncli.records import Record
 
 if TYPE_CHECKING:
     from attncli.mechanisms.trace import Trace
@@ -64,59 +63,51 @@ def completion(
         write_bytes([script.read_bytes()], None)
         return
     prepare([])
-    typed = split(line)
+    words, last, quote = split(line)
     try:
-        found = candidates(typed, ctx.find_root())
+        found = candidates(words, last, ctx.find_root())
     except (InputError, OSError):  # a problem that cannot be read has no steps
         found = {}
     if found is None:
         print_lines(["files"])
         return
-    words = {text: help_ for text, help_ in found.items() if text.isprintable()}
+    found = {text: meaning for text, meaning in found.items() if text.isprintable()}
     if shell == "bash":
         # bash replaces `word` only, the end of the word after a sign such as "=".
-        kept = len(typed.last) - len(split(typed.quote + word).last)
-        shown = [text[kept:] for text in words]
+        kept = len(last) - len(split(quote + word)[1])
+        shown = [text[kept:] for text in found]
     else:
-        shown = [f"{text}\t{words[text]}".rstrip("\t") for text in words]
+        shown = [f"{text}\t{found[text]}".rstrip("\t") for text in found]
     print_lines(["words", *shown])
 
 
-class Line(Record):
-    """A line up to the cursor: complete words, the last one, and the quotation mark open in it."""
-
-    words: tuple[str, ...]
-    last: str
-    quote: str
-
-
-def split(text: str) -> Line:
-    r"""Return the words of a line, as a shell splits it.
+def split(text: str) -> tuple[list[str], str, str]:
+    r"""Return the complete words of a line, the last one, and the quotation mark open in that.
 
     >>> split(r"attn explain my\ hw.yaml 'scores[am, ")
-    Line(words=('attn', 'explain', 'my hw.yaml'), last='scores[am, ', quote="'")
+    (['attn', 'explain', 'my hw.yaml'], 'scores[am, ', "'")
     """
     for quote in ("", "'", '"'):
         with suppress(ValueError):  # another quotation mark is open
             *words, last = shlex.split(text + CURSOR + quote)
             break
-    return Line(tuple(words), last.removesuffix(CURSOR), quote)
+    return words, last.removesuffix(CURSOR), quote
 
 
-def candidates(line: Line, root: Any) -> Candidates | None:
+def candidates(words: list[str], last: str, root: Any) -> Candidates | None:
     """Return the whole words that may be at the cursor; None if it is the name of a file."""
-    group = root.command
-    name = next((word for word in line.words[1:] if not word.startswith("-")), None)
+    group, prefix = root.command, ""
+    name = next((word for word in words[1:] if not word.startswith("-")), None)
     if name is None:
-        return _named(group.shell_complete(root, line.last))
+        return _named(group.shell_complete(root, last))
     command = group.get_command(root, name)
     if command is None:
         return {}
-    words = list(line.words[line.words.index(name) + 1 :])
-    prefix, last = "", line.last
+    words = words[words.index(name) + 1 :]
     if last.startswith("-") and "=" in last:
         option, _, last = last.partition("=")
-        prefix, words = f"{option}=", [*words, option]
+        prefix = f"{option}="
+        words.append(option)
     options = (p for p in command.params if words and words[-1] in p.opts and not p.is_flag)
     parameter = next(options, None)
     if parameter is not None:
