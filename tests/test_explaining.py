@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import worked
+from attncli.explaining import terms
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
@@ -316,7 +316,7 @@ HARD: list[dict[str, Any]] = [
 def test_hard_problems_are_explained_truly(
     keys: dict[str, Any], large: int, decimals: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(worked, "LARGE", large)
+    monkeypatch.setattr(terms, "LARGE", large)
     trace = attncli.compute(attncli.Problem(**keys))
     digits = 1e-6 if trace["V"].array.dtype == np.float32 else 1e-14
     for step in trace:
@@ -341,7 +341,7 @@ def test_cells_one_by_one_are_those_of_all_at_once(
         trace = attncli.compute(problem)
         lines = []
         for large in (0, 10**6):
-            monkeypatch.setattr(worked, "LARGE", large)
+            monkeypatch.setattr(terms, "LARGE", large)
             lines.append(
                 [
                     (place, found.line, found.sources)
