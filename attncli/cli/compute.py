@@ -158,17 +158,13 @@ def _write(
     width = terminal_width()
     if not on_screen:
         shared.write_format("traces", format_, every, selection, out)
-    elif heat:
-        from attncli.rendering import heat as pictures
-
-        shaded = is_coloured(display.color)
-        write_lines((pictures.lines(one, selection, width, shaded) for one in every), display)
-    elif selection.exact:
+    elif selection.exact and not heat:
         write_lines((_exact(trace, selection) for trace in every), display)
     else:
-        from attncli.rendering.table import lines
+        from attncli.rendering.table import lines, pictures
 
-        write_lines((lines(trace, selection, width) for trace in every), display)
+        shown = partial(pictures, has_colours=is_coloured(display.color)) if heat else lines
+        write_lines((shown(trace, selection, width) for trace in every), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:

@@ -11,10 +11,10 @@ import numpy as np
 from attncli.arithmetic.rounding import Rounding
 from attncli.mechanisms.trace import Trace
 from attncli.rendering.csv import csv_text
+from attncli.rendering.matrix import axis_labels, shape_text
 from attncli.rendering.pieces import pieces
 from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import axis_labels, shape_text
 from attncli.rendering.worksheet import instruction, open_steps
 from attncli.tape.cells import matrix_name, place_of
 from attncli.tape.step import Operation, Step

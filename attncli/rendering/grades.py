@@ -11,10 +11,9 @@ from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, 
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.remarks import places, unreadable, written_texts
 from attncli.rendering.report import label_at
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import short, why
+from attncli.rendering.verdicts import places, short, unreadable, why, written_texts
 from attncli.text.escapes import as_cell, lines_of
 from attncli.text.numbers import every_digit
 

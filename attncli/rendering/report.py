@@ -12,25 +12,28 @@ from attncli.checking.check import Report
 from attncli.checking.findings import Finding
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.records import Record, replace
-from attncli.rendering.layout import Span
-from attncli.rendering.matrix import Matrix
-from attncli.rendering.remarks import early_words, last_digits, places, unexplained, written_texts
+from attncli.rendering.matrix import Matrix, Place, axis_labels
 from attncli.rendering.selection import PageSelection
 from attncli.rendering.verdicts import (
     VERDICT_SIGNS,
     cells_of,
     comment_lines,
+    early_words,
+    last_digits,
+    places,
     points_by_step,
     skipped,
+    unexplained,
     verdict,
+    written_texts,
 )
-from attncli.rendering.views import axis_labels
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
+from attncli.text.elision import kept
 from attncli.text.escapes import label_text, visible
 from attncli.text.numbers import style_of
 
-MARKS = {
+MARK_OF_CELL = {
     status.LAST_DIGIT: ("≈", "near"),
     status.ROUNDED_EARLY: ("≈", "near"),
     status.WRONG: ("✗", "wrong"),
@@ -97,7 +100,7 @@ class Remark(Record):
 
     @property
     def sentences(self) -> Iterator[Sentence]:
-        """What is said of the step beside its outcome and its numbers, for pages of prose."""
+        """Sentences on the step, for pages without its matrices."""
         if found := self.finding:
             yield Sentence("✗", found.message, found.advice)
             yield from (Sentence("", line) for line in found.worked)
@@ -109,7 +112,7 @@ class Remark(Record):
 
 
 class ReportPage(Record):
-    """What is shown of the report on a student; a text is "" where there is none."""
+    """The page of the report on a student; a text is "" where there is none."""
 
     name: str  # of the student
     title: str  # of the problem
@@ -185,25 +188,30 @@ def _comparisons(
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    rows, columns = map(told_apart, axis_labels(step))
-    like = Matrix(np.zeros((0, 0)), "", rows, columns, selection.full)
-    codes, texts, right = step.on_paper(judged.codes), written_texts(judged), step.value
-    from_yours = step.on_paper(judged.yours)
+    codes, texts = step.on_paper(judged.codes), written_texts(judged)
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
+    numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
+    rows, columns = (kept(size, selection.full) for size in np.atleast_2d(codes).shape[-2:])
+    labels = map(told_apart, axis_labels(step))
+    like = Matrix(np.zeros((0, 0)), rows, columns, "", *labels)
     for place in np.ndindex(codes.shape[:-2]):
         part = np.atleast_2d(codes[place])
         if np.isin(part, (status.CORRECT, status.MISSING)).all():
             continue
         is_wrong, is_given = part == status.WRONG, part != status.MISSING
         # A matrix that looks like another one when it is written need not be shown.
-        kept = is_wrong if is_wrong.any() else is_given
-        shown = {"right": right} if solution else {}
-        if solution and (differs[place] & kept).any() and (goes_on[place] & is_given).any():
-            shown = {"from your numbers": from_yours, "right": right}
+        kept_on = is_wrong if is_wrong.any() else is_given
+        is_other = (differs[place] & kept_on).any() and (goes_on[place] & is_given).any()
+        shown = [name for name in numbers if solution and (is_other or name == "right")]
         others = (
-            replace(like, name=name, values=np.atleast_2d(v[place]), write=style_of(v, digits))
-            for name, v in shown.items()
+            replace(
+                like,
+                name=name,
+                values=np.atleast_2d(numbers[name][place]),
+                write=style_of(numbers[name], digits),
+            )
+            for name in shown
         )
         marked = _marked(np.atleast_2d(texts[place]), part)
         yours = replace(like, name="yours", values=np.zeros_like(part), cells=marked)
@@ -219,11 +227,11 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     return found
 
 
-def _marked(texts: Array, codes: Array) -> dict[tuple[int, int], Span]:
+def _marked(texts: Array, codes: Array) -> dict[tuple[Place, Place], tuple[str, str]]:
     """Return what a student wrote, with a mark at each number that is not right."""
-    marked = {}
+    marked: dict[tuple[Place, Place], tuple[str, str]] = {}
     for i, j in np.ndindex(codes.shape):
-        mark, style = MARKS.get(int(codes[i, j]), (" ", ""))
+        mark, style = MARK_OF_CELL.get(int(codes[i, j]), (" ", ""))
         marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
     return marked
 
@@ -253,9 +261,11 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 
 def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells were left out of the steps that were given, and which steps were."""
-    given = [judged for judged in report.steps.values() if isinstance(judged, Given)]
-    counts = {one.step.name: (one.counts["missing"], one.codes.size) for one in given}
-    cells = [cells_of(name, *count) for name, count in counts.items() if count[0]]
+    cells = [
+        cells_of(one.step.name, one.counts["missing"], one.codes.size)
+        for one in report.steps.values()
+        if isinstance(one, Given) and one.counts["missing"]
+    ]
     if cells:
         yield f"_ left out: {', '.join(cells)}"
     if report.not_given:

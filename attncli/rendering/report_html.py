@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.html import Answers, traces
-from attncli.rendering.markup import matrix_table, text, whole_page
+from attncli.rendering.markup import matrix_table, page_parts, text
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
 from attncli.rendering.verdicts import Tally
@@ -33,7 +33,7 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
         shown = [report.trace for report, _ in pages]
         yield from traces(shown, selection.of_trace, answers, between)
     else:
-        yield whole_page("Answers", between[0], {}).encode()
+        yield "".join(page_parts("Answers", between)).encode()
 
 
 def _section(markup: str) -> str:

@@ -8,10 +8,9 @@ from itertools import chain, groupby, islice
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
-from attncli.rendering.remarks import MOST_CELLS
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import VERDICT_SIGNS, Tally, notes, points_of, verdict
+from attncli.rendering.verdicts import MOST_CELLS, VERDICT_SIGNS, Tally, notes, points_of, verdict
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
@@ -48,7 +47,7 @@ def pages(
 
 def _page(page: ReportPage, layout: Layout) -> Iterator[Line]:
     title = f"   {page.title}" if page.title else ""
-    yield from layout.prose([(page.name, "title"), (title, "faint")])
+    yield from wrapped([(page.name, "title"), (title, "faint")], layout.width)
     yield from _prose((f"  “{line}”" for line in page.comment), layout, "faint")
     yield []
     if page.said:
@@ -69,7 +68,7 @@ def _page(page: ReportPage, layout: Layout) -> Iterator[Line]:
 
 def _prose(lines: Iterable[str], layout: Layout, style: str = "") -> Iterator[Line]:
     for line in lines:
-        yield from layout.prose([(line, style)])
+        yield from wrapped([(line, style)], layout.width)
 
 
 def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
@@ -77,9 +76,9 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
     if any(comparison.yours.is_cut for comparison in wrong):
-        for cell in remark.cells[:MOST_CELLS]:
-            said = f"  {cell.name} is {label_text(cell.given)}, should be {cell.right}"
-            yield from layout.prose([(said, "")])
+        cells = remark.cells[:MOST_CELLS]
+        said = (f"{one.name} is {label_text(one.given)}, should be {one.right}" for one in cells)
+        yield from _prose((f"  {words}" for words in said), layout)
         if (count := len(remark.cells) - MOST_CELLS) > 0:
             yield [(f"  … and {count} more; --full shows all", "")]
     else:
@@ -89,8 +88,8 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
             for line in layout.together([comparison.yours, *comparison.others]):
                 yield [("  ", ""), *line]
     if found := remark.finding:
-        name = (visible(found.message), "name")
-        yield from layout.prose([("  ", ""), name, (f" ({found.id})", "faint")])
+        heading = [("  ", ""), (visible(found.message), "name"), (f" ({found.id})", "faint")]
+        yield from wrapped(heading, layout.width)
         lines = (*map(visible, found.worked), found.advice)
         yield from _prose((f"  {line}" for line in lines), layout)
         others = (f"  {visible(said)} ({id_})" for said, id_ in found.others)
@@ -105,12 +104,12 @@ def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
     right = [remark.step.name for remark in remarks if remark.sign == "✓"]
     following = [remark for remark in remarks if remark.sign == "→"]
     if right:
-        yield from layout.prose([("✓ ", "right"), (", ".join(right), "")])
+        yield from wrapped([("✓ ", "right"), (", ".join(right), "")], layout.width)
     if following:
         names = ", ".join(remark.step.name for remark in following)
         verb = "follows" if len(following) == 1 else "follow"
         said = f"{names} {verb} from {following[0].follows}"
-        yield from layout.prose([("→ ", "right"), (said, "")])
+        yield from wrapped([("→ ", "right"), (said, "")], layout.width)
     early = (f"  {remark.step.name}: {remark.early}" for remark in following if remark.early)
     yield from _prose(early, layout)
     yield []
@@ -131,20 +130,10 @@ def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
         titles = ("",)
     columns = [_padded(words) for words in (names, titles, points) if any(words)]
     for (sign, *rest), *parts in zip(said, *columns, strict=True):
-        yield from _hanging([sign, ("  ".join(parts), ""), *rest], layout)
+        yield from wrapped([sign, ("  ".join(parts), ""), *rest], layout.width, HANGING)
     yield []
     yield from _prose(tally.lines(), layout)
     yield from _prose(comments, layout, "faint")
-
-
-def _hanging(line: Line, layout: Layout) -> Iterator[Line]:
-    """Yield a student's line, folded to the terminal; what is below the first is indented."""
-    if len(layout.prose(line)) == 1 or layout.width is None:
-        yield line
-        return
-    first, *rest = wrapped(line, layout.width - len(HANGING))
-    yield first
-    yield from ([(HANGING, ""), *more] for more in rest)
 
 
 def _said_of(one: Graded) -> Line:
