@@ -12,21 +12,9 @@ from attncli.checking.check import Report
 from attncli.checking.findings import Finding
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.records import Record, replace
-from attncli.rendering.matrix import Matrix, Place, axis_labels
+from attncli.rendering import verdicts
+from attncli.rendering.matrix import Matrix, axis_labels
 from attncli.rendering.selection import PageSelection
-from attncli.rendering.verdicts import (
-    VERDICT_SIGNS,
-    cells_of,
-    comment_lines,
-    early_words,
-    last_digits,
-    places,
-    points_by_step,
-    skipped,
-    unexplained,
-    verdict,
-    written_texts,
-)
 from attncli.tape.cells import cell_name, told_apart
 from attncli.tape.step import Step
 from attncli.text.elision import kept
@@ -136,10 +124,10 @@ def report_page(report: Report, selection: PageSelection, solution: bool = True)
     return ReportPage(
         visible(report.name),
         visible(report.title),
-        VERDICT_SIGNS[report.verdict],
-        verdict(report),
-        points_by_step(report),
-        comment_lines(report),
+        verdicts.VERDICT_SIGNS[report.verdict],
+        verdicts.verdict(report),
+        verdicts.points_by_step(report),
+        verdicts.comment_lines(report),
         report.said,
         {judged.step.name: _remark(report, judged, selection, solution) for judged in given},
         tuple(_missing(report)),
@@ -155,14 +143,14 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
     finding = report.findings.get(name)
     names = list(report.steps)
     is_after = report.first_wrong_step in names[: names.index(name)]
-    early = ""
-    near: tuple[str, ...] = ()
+    early, near = "", list[str]()
     # Numbers that a mistake gives are not praised for their rounding.
     if isinstance(judged, Compared) and not (finding and finding.gives_all):
-        early = early_words(judged, report.strict)
+        early = verdicts.early_words(judged, report.strict)
     # Where a mistake is named, last digits do not matter.
-    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT):
-        near = () if finding and judged.has(status.WRONG) else tuple(last_digits(judged, solution))
+    is_named = finding is not None and judged.has(status.WRONG)
+    if isinstance(judged, Given) and judged.has(status.LAST_DIGIT) and not is_named:
+        near += verdicts.last_digits(judged, solution)
     if finding and not solution:
         hint = finding.what if finding.hint is None else finding.hint
         finding = replace(finding, what=hint, worked=(), also=())
@@ -175,9 +163,9 @@ def _remark(report: Report, judged: Judged, selection: PageSelection, solution: 
         tuple(_comparisons(judged, selection, report.strict, solution)),
         tuple(_wrong_cells(judged, selection.digits, solution)),
         finding,
-        tuple(unexplained(report, judged, solution)),
+        tuple(verdicts.unexplained(report, judged, solution)),
         early,
-        near,
+        tuple(near),
     )
 
 
@@ -188,13 +176,13 @@ def _comparisons(
     if not isinstance(judged, Compared):
         return
     step, digits = judged.step, selection.digits
-    codes, texts = step.on_paper(judged.codes), written_texts(judged)
+    codes, texts = step.on_paper(judged.codes), verdicts.written_texts(judged)
     differs = step.on_paper(_differs(judged, judged.step.array, digits))
     goes_on = step.on_paper(_differs(judged, judged.written.values, digits))
     numbers = {"from your numbers": step.on_paper(judged.yours), "right": step.value}
     rows, columns = (kept(size, selection.full) for size in np.atleast_2d(codes).shape[-2:])
-    labels = map(told_apart, axis_labels(step))
-    like = Matrix(np.zeros((0, 0)), rows, columns, "", *labels)
+    row_labels, column_labels = map(told_apart, axis_labels(step))
+    like = Matrix(np.zeros((0, 0)), rows, columns, "", row_labels, column_labels)
     for place in np.ndindex(codes.shape[:-2]):
         part = np.atleast_2d(codes[place])
         if np.isin(part, (status.CORRECT, status.MISSING)).all():
@@ -203,18 +191,16 @@ def _comparisons(
         # A matrix that looks like another one when it is written need not be shown.
         kept_on = is_wrong if is_wrong.any() else is_given
         is_other = (differs[place] & kept_on).any() and (goes_on[place] & is_given).any()
-        shown = [name for name in numbers if solution and (is_other or name == "right")]
-        others = (
-            replace(
-                like,
-                name=name,
-                values=np.atleast_2d(numbers[name][place]),
-                write=style_of(numbers[name], digits),
-            )
-            for name in shown
-        )
-        marked = _marked(np.atleast_2d(texts[place]), part)
-        yours = replace(like, name="yours", values=np.zeros_like(part), cells=marked)
+        others = []
+        for name, of_all in numbers.items():
+            if solution and (is_other or name == "right"):
+                values, write = np.atleast_2d(of_all[place]), style_of(of_all, digits)
+                others.append(replace(like, name=name, values=values, write=write))
+        cells = {}
+        for at, text in np.ndenumerate(np.atleast_2d(texts[place])):
+            mark, style = MARK_OF_CELL.get(int(part[at]), (" ", ""))
+            cells[at] = f"{label_text(str(text))} {mark}", style
+        yours = replace(like, name="yours", values=np.zeros_like(part), cells=cells)
         counts = is_wrong | ((part == status.ROUNDED_EARLY) & strict)
         yield Comparison(_slice_words(step, place), yours, tuple(others), bool(counts.any()))
 
@@ -225,15 +211,6 @@ def _differs(judged: Compared, numbers: Array, digits: int) -> Array:
     with np.errstate(invalid="ignore", over="ignore"):  # −∞ / unit, 1e308 / unit
         found: Array = np.round(judged.yours / unit) != np.round(numbers / unit)
     return found
-
-
-def _marked(texts: Array, codes: Array) -> dict[tuple[Place, Place], tuple[str, str]]:
-    """Return what a student wrote, with a mark at each number that is not right."""
-    marked: dict[tuple[Place, Place], tuple[str, str]] = {}
-    for i, j in np.ndindex(codes.shape):
-        mark, style = MARK_OF_CELL.get(int(codes[i, j]), (" ", ""))
-        marked[i, j] = (f"{label_text(str(texts[i, j]))} {mark}", style)
-    return marked
 
 
 def _slice_words(step: Step, place: Sequence[int]) -> str:
@@ -252,9 +229,9 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
     if not isinstance(judged, Given):
         return
     step = judged.step
-    texts, right = written_texts(judged), step.value
+    texts, right = verdicts.written_texts(judged), step.value
     write = style_of(right, decimals)
-    for at in places(step.on_paper(judged.codes) == status.WRONG):
+    for at in verdicts.places(step.on_paper(judged.codes) == status.WRONG):
         shown = write(float(right[at])) if solution else ""
         yield WrongCell(cell_name(step, at), str(texts[at]), shown)
 
@@ -262,7 +239,7 @@ def _wrong_cells(judged: Judged, decimals: int, solution: bool) -> Iterator[Wron
 def _missing(report: Report) -> Iterator[str]:
     """Yield how many cells were left out of the steps that were given, and which steps were."""
     cells = [
-        cells_of(one.step.name, one.counts["missing"], one.codes.size)
+        verdicts.cells_of(one.step.name, one.counts["missing"], one.codes.size)
         for one in report.steps.values()
         if isinstance(one, Given) and one.counts["missing"]
     ]
@@ -271,4 +248,4 @@ def _missing(report: Report) -> Iterator[str]:
     if report.not_given:
         yield f"not given: {', '.join(report.not_given)}"
     if report.skipped:
-        yield skipped(report.skipped)
+        yield verdicts.skipped(report.skipped)

@@ -7,10 +7,10 @@ from itertools import chain, groupby, islice
 
 from attncli.checking.check import Report
 from attncli.files.grading import Graded, Unread
+from attncli.rendering import verdicts
 from attncli.rendering.layout import Layout, Line, heading_line, plain, wrapped
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import MOST_CELLS, VERDICT_SIGNS, Tally, notes, points_of, verdict
 from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
@@ -76,11 +76,9 @@ def _remark(remark: Remark, layout: Layout) -> Iterator[Line]:
     yield [(f"{remark.sign} ", SIGN_STYLES[remark.sign]), *heading_line(remark.step), *aside]
     wrong = [comparison for comparison in remark.comparisons if comparison.is_wrong]
     if any(comparison.yours.is_cut for comparison in wrong):
-        cells = remark.cells[:MOST_CELLS]
-        said = (f"{one.name} is {label_text(one.given)}, should be {one.right}" for one in cells)
-        yield from _prose((f"  {words}" for words in said), layout)
-        if (count := len(remark.cells) - MOST_CELLS) > 0:
-            yield [(f"  … and {count} more; --full shows all", "")]
+        cells = [f"{x.name} is {label_text(x.given)}, should be {x.right}" for x in remark.cells]
+        some = verdicts.some_of(cells, "; --full shows all")
+        yield from _prose((f"  {line}" for line in some), layout)
     else:
         for comparison in wrong:
             if comparison.words:
@@ -116,15 +114,15 @@ def _fine(remarks: Sequence[Remark], layout: Layout) -> Iterator[Line]:
 
 
 def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
-    tally, comments = Tally(), list[str]()
+    tally, comments = verdicts.Tally(), list[str]()
     cells: list[tuple[str, str, str]] = []
     said: list[Line] = []
     for one in graded:
         tally.add(one)
         name, title = (visible(shortened(word)) for word in (one.name, one.title))
-        cells.append((name, title, points_of(one)))
+        cells.append((name, title, verdicts.points_of(one)))
         said.append(_said_of(one))
-        comments += notes(one)
+        comments += verdicts.notes(one)
     names, titles, points = zip(*cells, strict=True)
     if len(set(titles)) == 1:  # a title that is the same for all says nothing of any
         titles = ("",)
@@ -140,11 +138,11 @@ def _said_of(one: Graded) -> Line:
     """Return the sign of a student's answers and what is said of them."""
     if isinstance(one, Unread):
         return [("? ", "near"), ("  could not be read", "near")]
-    sign = VERDICT_SIGNS[one.verdict]
+    sign = verdicts.VERDICT_SIGNS[one.verdict]
     finding = one.findings.get(one.first_wrong_step or "")
     mistake = [(f"  {visible(finding.message)}", "")] if finding else []
     style = "" if sign == "✓" else SIGN_STYLES[sign]
-    return [(f"{sign} ", SIGN_STYLES[sign]), (f"  {verdict(one)}", style), *mistake]
+    return [(f"{sign} ", SIGN_STYLES[sign]), (f"  {verdicts.verdict(one)}", style), *mistake]
 
 
 def _padded(words: Sequence[str]) -> list[str]:
@@ -154,7 +152,7 @@ def _padded(words: Sequence[str]) -> list[str]:
 
 def _verdict_line(graded: Graded, several: bool, has_titles: bool) -> Line:
     """Return only the verdict, after the name and the problem if there are several."""
-    said = "could not be read" if isinstance(graded, Unread) else verdict(graded)
+    said = "could not be read" if isinstance(graded, Unread) else verdicts.verdict(graded)
     words = (graded.name, graded.title if has_titles else "")
     name = ", ".join(visible(word) for word in words if word)
     return [(f"{name}: {said}" if several else said, "")]

@@ -54,18 +54,17 @@ def verdict(report: Report) -> str:
 
 def _numbers(report: Report) -> str:
     """Return how many numbers of the steps that count are right, and how many almost."""
-    counts: Counter[str] = Counter()
-    for codes in report.counting.values():
-        found = np.bincount(codes.ravel(), minlength=len(status.STATUSES)).tolist()
-        counts += Counter(dict(zip(status.STATUSES, found, strict=True)))
+    codes = np.concatenate([codes.ravel() for codes in report.counting.values()])
+    found = np.bincount(codes, minlength=len(status.STATUSES)).tolist()
+    counts = dict(zip(status.STATUSES, found, strict=True))
     near = {words: counts[name] for name, words in RIGHT_BUT.items() if counts[name]}
     given = counts["correct"] + counts["follows"] + sum(near.values())
-    found = f"{given} number{'s'[: given != 1]}"
+    said = f"{given} number{'s'[: given != 1]}"
     for number, (words, count) in enumerate(near.items()):
         of_them = "" if number else " of them"
         how_many = "all of them " if count == given else f"{count}{of_them} "
-        found += f", {'' if given == 1 else how_many}{words}"
-    return found
+        said += f", {'' if given == 1 else how_many}{words}"
+    return said
 
 
 def _left_out(report: Report) -> Iterator[str]:
@@ -235,9 +234,14 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
     if few is not None and (finding is None or finding.id != few.id):
         yield few.message
     no_numbers = [f"{cell_name(step, at)}: {why}" for at, why in unreadable(judged).items()]
-    yield from no_numbers[:MOST_CELLS]
-    if len(no_numbers) > MOST_CELLS:
-        yield f"… and {len(no_numbers) - MOST_CELLS} more that are no numbers"
+    yield from some_of(no_numbers, " that are no numbers")
+
+
+def some_of(lines: Sequence[str], which: str = "") -> Iterator[str]:
+    """Yield the first lines of many, one for each cell, and how many others there are."""
+    yield from lines[:MOST_CELLS]
+    if len(lines) > MOST_CELLS:
+        yield f"… and {len(lines) - MOST_CELLS} more{which}"
 
 
 def _is_unexplained(report: Report, step: Step) -> bool:
@@ -336,11 +340,11 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
     if not solution:
         yield ", ".join(cell_name(step, at) for at in found)
         return
-    for at in found[:MOST_CELLS]:
+    lines = []
+    for at in found:
         should_be = _rounded_like(float(expected[at]), float(units[at]))
-        yield f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}"
-    if len(found) > MOST_CELLS:
-        yield f"… and {len(found) - MOST_CELLS} more"
+        lines.append(f"{cell_name(step, at)} is {label_text(texts[at])}, should be {should_be}")
+    yield from some_of(lines)
 
 
 def _rounded_like(value: float, unit: float) -> str:

@@ -13,7 +13,7 @@ from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.mechanisms.trace import Trace
 from attncli.notation.tree import Formula
 from attncli.records import Record, replace
-from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, Matrix, shape_text
+from attncli.rendering.matrix import EMPTY_CELL, TO_WRITE, Matrix, Place, shape_text
 from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.find import find_places
@@ -95,7 +95,8 @@ class Views:
         self.full = selection.full
         self.limit = limit
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
-        self.rows = find_places(rows, "query", trace.steps, "--rows") if rows else []
+        queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
+        self.rows: list[Place] = [*queries]
         self.open_names = _open_names(trace, selection)
         self.columns = trace.problem.columns
         self.elided = False
@@ -166,7 +167,8 @@ class Views:
             return panel
         at = tuple(i for i, axis in zip(place, LEADING, strict=False) if axis in step.leading)
         name = matrix_name(step, (*at, *place[len(LEADING) :]))
-        cells = dict.fromkeys(np.ndindex(panel.matrix.values.shape), TO_WRITE) | panel.matrix.cells
+        room = dict.fromkeys(np.ndindex(panel.matrix.values.shape), TO_WRITE)
+        cells = {**room, **panel.matrix.cells}
         matrix = replace(panel.matrix, is_open=True, cells=cells)
         return replace(panel, matrix=matrix, answer=name)
 
@@ -184,7 +186,7 @@ class Views:
         is_cut = has_rows and result.trailing[-2:-1] == ("query",)
         return self._panel(part, place, self.columns, is_cut=is_cut)
 
-    def _places(self, axis: str, count: int) -> Sequence[int | None]:
+    def _places(self, axis: str, count: int) -> list[Place]:
         """Return the places along an axis that are shown, None for those left out."""
         if axis == "head" and self.heads and count > 1:
             # Keys and values may have fewer heads than queries, and several read the same.
@@ -209,7 +211,7 @@ class Views:
         rows, columns = (kept(count, self.full, self.limit) for count in values.shape)
         axes = ("", *part.trailing)[-2:]
         if is_cut and axes[0] == "query" and self.rows:
-            rows, columns = (rows, [*self.rows]) if turned else ([*self.rows], columns)
+            rows, columns = (rows, self.rows) if turned else (self.rows, columns)
         row_axis, column_axis = reversed(axes) if turned else axes
         size = array.shape[-1]
         made = part.operation if isinstance(part, Step) else None
