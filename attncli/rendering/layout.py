@@ -248,6 +248,9 @@ class _Grid:
     def _columns(self, places: range) -> Sequence[Place]:
         return self.matrix.columns[places.start : places.stop]
 
+    def _gaps(self, places: range) -> list[str]:
+        return ["", *(self.separators[place] for place in places[1:])]
+
     def _lines(self, places: range, name: str) -> Iterator[Line]:
         width, used = self.width(places, name), self.width(places, "")
         rest: Line = [(" " * (width - used), "")]
@@ -255,10 +258,9 @@ class _Grid:
             yield _centred(name, "name", width, self.lead)
         if self.matrix.column_labels:
             line: Line = [(" " * (self.lead + 1), "")]
-            for number, place in enumerate(places):
-                before = len(self.separators[place]) if number else 0
+            for gap, place in zip(self._gaps(places), places, strict=True):
                 head = self.tops[place]
-                blanks = before + self.widths[place] - label_width(head)
+                blanks = len(gap) + self.widths[place] - label_width(head)
                 line += [(" " * blanks, ""), (head, "label")]
             yield [*line, (" ", ""), *rest]
         count = len(self.matrix.rows)
@@ -273,20 +275,18 @@ class _Grid:
         """Yield the cells of a row; those that have no style of their own as one text."""
         matrix, columns = self.matrix, self._columns(places)
         texts, styles = matrix.texts(row, columns), _styles(matrix, row, columns)
+        cells = zip(self._gaps(places), places, texts, styles, strict=True)
         if not matrix.cells and not any(styles):
-            widths = (self.widths[place] for place in places)
-            gaps = ["", *(self.separators[place] for place in places[1:])]
-            cells = zip(gaps, texts, widths, strict=True)
-            yield "".join([gap + text.rjust(width) for gap, text, width in cells]), ""
+            parts = [gap + text.rjust(self.widths[place]) for gap, place, text, _ in cells]
+            yield "".join(parts), ""
             return
         before = ""
-        for number, (place, text, style) in enumerate(zip(places, texts, styles, strict=True)):
-            separator = self.separators[place] if number else ""
-            if separator == GAP:  # half of it belongs to the cell on either side
+        for gap, place, text, style in cells:
+            if gap == GAP:  # half of it belongs to the cell on either side
                 yield " ", _ground(before)
                 yield " ", _ground(style)
             else:
-                yield separator, ""
+                yield gap, ""
             yield " " * (self.widths[place] - cell_width(text)) + text, style
             before = style
 

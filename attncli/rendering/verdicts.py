@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from decimal import ROUND_HALF_UP, Decimal
 from itertools import takewhile
 
 import numpy as np
 
 from attncli.arithmetic.elements import Array
+from attncli.arithmetic.rounding import Rounding
 from attncli.checking import judged as status
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
@@ -217,7 +217,8 @@ def unexplained(report: Report, judged: Judged, solution: bool = True) -> Iterat
     """Yield sentences on the wrong numbers that the finding does not explain."""
     step = judged.step
     finding = report.findings.get(step.name)
-    wrong, few = judged.codes == status.WRONG, too_few_digits(judged, report.marking.decimals or 0)
+    few = too_few_digits(judged, report.marking.decimals or 0)
+    wrong = judged.codes == status.WRONG
     if isinstance(judged, Compared) and judged.short is not None:
         wrong &= ~judged.short
     if isinstance(judged, Given) and judged.written.unreadable is not None:
@@ -280,22 +281,21 @@ def _hidden_before(report: Report, step: Step) -> list[Step]:
     Steps that are made of nothing, such as h_0 = 0, and other names of an input are left out.
     """
     found, wanted = list[Step](), {source.name for source in sources(step)}
-    before = takewhile(lambda other: other is not step, report.trace)
-    for other in reversed(list(before)):
+    before = [*takewhile(lambda other: other is not step, report.trace)]
+    for other in reversed(before):
         if other.name in wanted and report.steps[other.name].status == "missing":
             if sources(other) and not isinstance(other.operation, Step):
-                found.append(other)
+                found.insert(0, other)
             wanted |= {source.name for source in sources(other)}
-    return found[::-1]
+    return found
 
 
 def unreadable(judged: Judged) -> dict[Index, str]:
     """Return the cells on paper that are no numbers, each with the reason."""
     if not isinstance(judged, Given) or judged.written.unreadable is None:
         return {}
-    step, found = judged.step, dict[Index, str]()
-    texts = step.on_paper(judged.written.texts)
-    for at in places(step.on_paper(judged.written.unreadable)):
+    texts, found = judged.step.on_paper(judged.written.texts), dict[Index, str]()
+    for at in places(judged.step.on_paper(judged.written.unreadable)):
         try:
             number_of(texts[at])
         except NumberError as error:
@@ -349,11 +349,8 @@ def last_digits(judged: Given, solution: bool = True) -> Iterator[str]:
 
 def _rounded_like(value: float, unit: float) -> str:
     """Return a number rounded to a unit as people round: 0.975559 to 0.01 is 0.98."""
-    if not np.isfinite(value):
-        return str(value)
-    exponent = Decimal(1).scaleb(round(float(np.log10(unit))))
-    rounded = Decimal(repr(value)).quantize(exponent, rounding=ROUND_HALF_UP)
-    return f"{rounded:f}"
+    decimals = round(-np.log10(unit))
+    return f"{Rounding(decimals=decimals).number(value):.{max(decimals, 0)}f}"
 
 
 def written_texts(judged: Given) -> Array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator
 from functools import partial
 from itertools import product
 
@@ -18,7 +18,14 @@ from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.find import find_places
 from attncli.tape.operations import MatMul
-from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
+from attncli.tape.step import (
+    LEADING,
+    Expression,
+    Operation,
+    Step,
+    notation_of,
+    without_missing_axes,
+)
 from attncli.tape.walk import array_of, walk
 from attncli.text.elision import LIMIT, kept
 from attncli.text.escapes import label_text
@@ -239,9 +246,10 @@ class Views:
 
     def _sums(self, step: Step, place: Index) -> Iterator[WeightedSum]:
         made = step.operation
-        if not mixes_values(step) or self.is_open(step) or self.is_open(step.operation or step):
+        if not isinstance(made, MatMul) or not mixes_values(step):
             return
-        assert isinstance(made, MatMul)  # which mixes them
+        if self.is_open(step) or self.is_open(made):
+            return
         weights = array_of(made.left)
         write = style_of(weights, self.decimals)
         matrix = weights[min(place[0], len(weights) - 1), min(place[1], weights.shape[1] - 1)]
@@ -276,12 +284,9 @@ class Views:
 
     def _page_shape(self, part: Expression) -> str:
         """Return the shape of an operand as `of_operand` shows it, with its batches and heads."""
-        shape = array_of(part).shape
-        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
-        last = shape[len(shape) - len(part.trailing) :]
-        if self.columns and len(last) > 1:
-            last = (*last[:-2], last[-1], last[-2])
-        return shape_text((*lead, *last))
+        count = len(part.trailing)
+        value = without_missing_axes(array_of(part), part.leading, count)
+        return shape_text((value.swapaxes(-1, -2) if self.columns and count > 1 else value).shape)
 
 
 def enough_decimals(trace: Trace, least: int) -> int:
