@@ -105,7 +105,6 @@ class _Writer:
         self.level = 2
 
     def parts(self) -> Iterator[str]:
-        """Yield the pieces of the article."""
         yield from self.top()
         if not self.index:
             yield f'<p class="hint">{fields.PRACTICE_HINT if self.page.asked else HINT}</p>\n'
@@ -230,7 +229,6 @@ def _heading_text(step: Step) -> str:
 
 
 def _jump(links: Sequence[tuple[str, str]], label: str) -> str:
-    """Return a list of places to go to, if there are several."""
     if len(links) < 2:
         return ""
     items = "".join(f'<li><a href="#{text(place)}">{text(name)}</a></li>' for place, name in links)
@@ -238,7 +236,6 @@ def _jump(links: Sequence[tuple[str, str]], label: str) -> str:
 
 
 def _row(pieces: Iterable[str], name: str = "", tall: bool = False) -> str:
-    """Return pieces side by side, as far as there is room."""
     title = f'<p class="head">{text(name)}</p>' if name else ""
     parts = "".join(f'<div class="part">{piece}</div>' for piece in pieces)
     return f'<div class="figure{" tall" if tall else ""}">{title}{parts}</div>\n'

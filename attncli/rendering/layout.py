@@ -54,7 +54,6 @@ class Layout(Record):
 
     @property
     def room(self) -> int:
-        """How many columns a line of blocks may take."""
         return (self.width or PAPER_WIDTH) - self.indent
 
     @property
@@ -79,7 +78,6 @@ class Layout(Record):
         return stacked([beside(row) for row in rows], apart=True)
 
     def row(self, parts: Sequence[Matrix | str]) -> Block:
-        """Return matrices and signs side by side."""
         return beside([p if isinstance(p, str) else _Grid(p).block() for p in parts])
 
     def together(self, matrices: Sequence[Matrix]) -> Block:
@@ -144,7 +142,6 @@ def line_width(line: Line) -> int:
 
 
 def plain_text(line: Line) -> str:
-    """Return a line without its styles."""
     return "".join(text for text, _ in line).rstrip()
 
 
@@ -292,7 +289,6 @@ class _Grid:
 
 
 def _styles(matrix: Matrix, row: Place, columns: Sequence[Place]) -> list[str]:
-    """Return the styles of some cells of a row."""
     if row is None:
         return ["faint"] * len(columns)
     if not matrix.cells and not matrix.shaded and np.isfinite(matrix.values[row]).all():

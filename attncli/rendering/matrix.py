@@ -44,7 +44,6 @@ class Matrix(Record, eq=False):
 
     @property
     def is_cut(self) -> bool:
-        """Whether rows or columns are left out."""
         return None in (*self.rows, *self.columns)
 
     def text(self, row: Place, column: Place) -> str:
@@ -103,5 +102,4 @@ def axis_labels(step: Step) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def shape_text(shape: tuple[int, ...]) -> str:
-    """Return `(3, 2)`."""
     return f"({', '.join(map(str, shape))})"

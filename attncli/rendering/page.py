@@ -30,7 +30,6 @@ class Figure(Record, eq=False):
 
     @property
     def panels(self) -> list[Panel]:
-        """The operands without the signs."""
         return [part for part in self.operands if isinstance(part, Panel)]
 
 
@@ -73,17 +72,18 @@ def page_of(
     steps are shown before them. Of a matrix, axes of at most `limit` places are shown whole.
     """
     steps = selection.steps(trace)
-    views = Views(trace, selection, limit)
-    entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     closing, warnings, asked = list[str](), list[str](), ""
+    open_names: Container[str] = ()
     if selection.is_worksheet:  # rounding and warnings would give away what is to be found
-        from attncli.rendering.worksheet import instruction
+        from attncli.rendering.worksheet import instruction, open_steps
 
-        asked = instruction(trace)
+        asked, open_names = instruction(trace), open_steps(trace, selection)
     elif not selection.quiet:
         warnings = [*map(visible, trace.warnings)]
         if trace.unrounded is not None and trace.last in steps:
             closing.append(_effect_of_rounding(trace))
+    views = Views(trace, selection, limit, open_names)
+    entries = tuple(_Walk(views, suffices, selection.why).entries(steps))
     if views.elided:
         closing.append("Rows and columns marked … are left out; --full shows all.")
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []

@@ -48,7 +48,6 @@ class PageCells:
         return ids
 
     def _as_bytes(self, step: Step) -> Array:
-        """Return the ids of a step's cells in the layout of its array."""
         key, size = (step.name, step.array.shape), step.array.size
         if key not in self.starts:
             self.starts[key] = self.count

@@ -23,7 +23,6 @@ SIGN_STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "�
 
 
 def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[bytes]:
-    """Yield plain text, as on a terminal of any width."""
     return plain(pages(graded, selection, None))
 
 

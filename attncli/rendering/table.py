@@ -36,7 +36,6 @@ INK_WIDTH = 2
 
 
 def traces(shown: Iterable[Trace], selection: Selection) -> Iterator[bytes]:
-    """Yield plain tables, as on a terminal of any width."""
     return layout.plain(lines(trace, selection) for trace in shown)
 
 
@@ -148,7 +147,6 @@ class _Writer:
         return row if self.layout.fits(row) else self.layout.alone(_named(figure.results[0]))
 
     def row(self, figure: Figure) -> Block:
-        """Return operands and result side by side."""
         parts = (*figure.operands, "=", *figure.results)
         return self.layout.row([p if isinstance(p, str) else _named(p) for p in parts])
 

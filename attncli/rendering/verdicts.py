@@ -188,7 +188,6 @@ class Tally:
                 self.mistakes[finding.id] += 1
 
     def lines(self) -> Iterator[str]:
-        """Yield the summary of the class."""
         always, otherwise = ("correct", "wrong"), ("incomplete", "empty", "could not be read")
         words = [*always, *(word for word in otherwise if self.verdicts[word])]
         count = self.verdicts.total()

@@ -18,16 +18,9 @@ from attncli.rendering.selection import Selection
 from attncli.tape.cells import VALUES, Index, matrix_name, mixes_values, place_word, told_apart
 from attncli.tape.find import find_places
 from attncli.tape.operations import MatMul
-from attncli.tape.step import (
-    LEADING,
-    Expression,
-    Operation,
-    Step,
-    notation_of,
-    without_missing_axes,
-)
+from attncli.tape.step import LEADING, Expression, Operation, Step, notation_of
 from attncli.tape.walk import array_of, walk
-from attncli.text.elision import LIMIT, kept
+from attncli.text.elision import kept
 from attncli.text.escapes import label_text
 from attncli.text.numbers import NumberStyle, style_of
 
@@ -95,7 +88,9 @@ class Views:
     Of matrices that are not shown whole, axes of at most `limit` places are.
     """
 
-    def __init__(self, trace: Trace, selection: Selection, limit: int = LIMIT) -> None:
+    def __init__(
+        self, trace: Trace, selection: Selection, limit: int, open_names: Container[str]
+    ) -> None:
         heads, rows = selection.heads, selection.rows
         self.trace = trace
         self.decimals = enough_decimals(trace, selection.digits)
@@ -104,7 +99,7 @@ class Views:
         self.heads = find_places(heads, "head", trace.steps, "--head") if heads else []
         queries = find_places(rows, "query", trace.steps, "--rows") if rows else []
         self.rows: list[Place] = [*queries]
-        self.open_names = _open_names(trace, selection)
+        self.open_names = open_names
         self.columns = trace.problem.columns
         self.elided = False
 
@@ -283,10 +278,12 @@ class Views:
         return by_hand(part)
 
     def _page_shape(self, part: Expression) -> str:
-        """Return the shape of an operand as `of_operand` shows it, with its batches and heads."""
-        count = len(part.trailing)
-        value = without_missing_axes(array_of(part), part.leading, count)
-        return shape_text((value.swapaxes(-1, -2) if self.columns and count > 1 else value).shape)
+        shape = array_of(part).shape
+        lead = [size for axis, size in zip(LEADING, shape, strict=False) if axis in part.leading]
+        last = shape[len(shape) - len(part.trailing) :]
+        if self.columns and len(last) > 1:
+            last = (*last[:-2], last[-1], last[-2])
+        return shape_text((*lead, *last))
 
 
 def enough_decimals(trace: Trace, least: int) -> int:
@@ -302,15 +299,6 @@ def enough_decimals(trace: Trace, least: int) -> int:
     exponents = (Decimal(repr(x)).normalize().as_tuple().exponent for x in numbers)
     needed = max((-int(exponent) for exponent in exponents), default=0)
     return min(max(least, needed), MOST_DECIMALS)
-
-
-def _open_names(trace: Trace, selection: Selection) -> Container[str]:
-    """Return the names of the steps that a worksheet leaves open."""
-    if not selection.is_worksheet:
-        return ()
-    from attncli.rendering.worksheet import open_steps
-
-    return open_steps(trace, selection)
 
 
 def _leftmost(product: MatMul) -> Expression:
