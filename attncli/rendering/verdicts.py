@@ -11,9 +11,9 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.checking import judged as status
+from attncli.checking.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
-from attncli.checking.digits import only_unit
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.files.grading import Graded, Unread
 from attncli.notation.last_place import number_of
