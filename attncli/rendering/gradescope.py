@@ -108,7 +108,7 @@ def _of_step(page: ReportPage, name: str) -> Iterator[str]:
     if outcome := SHORT.get(remark.status, remark.outcome):
         yield outcome
     for one in remark.sentences:
-        yield " ".join(filter(None, (one.sign, one.text, one.advice)))
+        yield " ".join(filter(None, one))
 
 
 def _test(

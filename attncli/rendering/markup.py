@@ -109,7 +109,11 @@ def matrix_table(
         corner = "<td></td>" if matrix.row_labels else ""
         lines.append(f"<thead><tr>{corner}{heads}</tr></thead>")
     lines.append("<tbody>")
-    edges = [*_edges(matrix)]
+    last = len(matrix.columns) - 1
+    edges = [
+        " ".join(["first"] * (n == 0) + ["last"] * (n == last) + ["bar"] * (column in matrix.bars))
+        for n, column in enumerate(matrix.columns)
+    ]
     for place, row in enumerate(matrix.rows):
         first = _head(matrix.row_labels, row, "row", "⋮") if matrix.row_labels else ""
         own = numbers[place] if numbers else [0] * len(edges)
@@ -133,20 +137,12 @@ def _head(labels: Sequence[str], place: int | None, scope: str, left_out: str) -
     return f'<th scope="{scope}"{direction}>{text(label)}</th>'
 
 
-def _edges(matrix: Matrix) -> Iterator[str]:
-    """Yield for each column the classes of cells at the brackets and beside the bars."""
-    last = len(matrix.columns) - 1
-    for index, column in enumerate(matrix.columns):
-        names = {"first": index == 0, "last": index == last, "bar": column in matrix.bars}
-        yield " ".join(name for name, holds in names.items() if holds)
-
-
 def _cell(
     matrix: Matrix,
     row: Place,
     column: Place,
     shown: str,
-    edges: str,
+    edges: str,  # the classes of a cell at the brackets or beside a bar
     number: int,
     field: Callable[[int], str],
 ) -> str:

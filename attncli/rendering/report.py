@@ -49,12 +49,8 @@ class WrongCell(Record):
     right: str
 
 
-class Sentence(Record):
-    """A sentence on a step, with the sign before it, or "", and what the student should do."""
-
-    sign: str
-    text: str
-    advice: str = ""
+Sentence = tuple[str, str, str]
+"""The sign before a sentence on a step, the sentence, and what to do; "" for what is missing."""
 
 
 class Remark(Record):
@@ -89,13 +85,13 @@ class Remark(Record):
     def sentences(self) -> Iterator[Sentence]:
         """Sentences on the step, for pages without its matrices."""
         if found := self.finding:
-            yield Sentence("✗", found.message, found.advice)
-            yield from (Sentence("", line) for line in found.worked)
-            yield from (Sentence("", said) for said, _ in found.others)
-        yield from (Sentence("✗", line) for line in self.unexplained)
+            yield "✗", found.message, found.advice
+            yield from (("", line, "") for line in found.worked)
+            yield from (("", said, "") for said, _ in found.others)
+        yield from (("✗", line, "") for line in self.unexplained)
         if self.early:  # in a wrong step, ✗ belongs to other numbers
-            yield Sentence("≈" if self.status == "wrong" else self.sign, self.early)
-        yield from (Sentence("≈", line) for line in self.last_digits)
+            yield "≈" if self.status == "wrong" else self.sign, self.early, ""
+        yield from (("≈", line, "") for line in self.last_digits)
 
 
 class ReportPage(Record):

@@ -66,9 +66,7 @@ def remark(shown: Remark) -> str:
         caption = ", ".join(filter(None, ("yours", comparison.words)))
         table = matrix_table(comparison.yours, text(caption), caption)
         parts.append(f'<div class="figure"><div class="part">{table}</div></div>')
-    for one in shown.sentences:
-        said = text(one.text)
-        if one.advice:
-            said = f"<b>{said}</b> {text(one.advice)}"
-        parts.append(f"<p>{one.sign} {said}</p>" if one.sign else f"<p>{said}</p>")
+    for sign, sentence, advice in shown.sentences:
+        said = f"<b>{text(sentence)}</b> {text(advice)}" if advice else text(sentence)
+        parts.append(f"<p>{sign} {said}</p>" if sign else f"<p>{said}</p>")
     return "".join([*parts, "</div>\n"])

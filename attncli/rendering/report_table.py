@@ -15,9 +15,6 @@ from attncli.text.elision import shortened
 from attncli.text.escapes import label_text, visible
 from attncli.text.widths import cell_width
 
-HANGING = "    "
-"""The indentation of a student's further lines."""
-
 SIGN_STYLES = {"✓": "right", "→": "right", "≈": "near", "–": "near", "…": "near", "✗": "wrong"}
 """The style of a line by its sign."""
 
@@ -127,7 +124,7 @@ def _class_lines(graded: Iterable[Graded], layout: Layout) -> Iterator[Line]:
         titles = ("",)
     columns = [_padded(words) for words in (names, titles, points) if any(words)]
     for (sign, *rest), *parts in zip(said, *columns, strict=True):
-        yield from wrapped([sign, ("  ".join(parts), ""), *rest], layout.width, HANGING)
+        yield from wrapped([sign, ("  ".join(parts), ""), *rest], layout.width, hanging="    ")
     yield []
     yield from _prose(tally.lines(), layout)
     yield from _prose(comments, layout, "faint")
