@@ -21,7 +21,7 @@ from attncli.files.yaml_places import locate as yaml_locate
 from attncli.files.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
 from tests.conftest import SAMPLE_FILES, Attn
 
-QUICK = settings(deadline=None, max_examples=80, derandomize=True, database=None)
+QUICK = settings(deadline=None, max_examples=50, derandomize=True, database=None)
 
 
 def documents(text: str | bytes, suffix: str = ".yaml") -> list[Document]:
@@ -624,7 +624,7 @@ KEY_WORDS = st.sampled_from(["X", "W_q", "score.W", "title", "X ", "x y", "1", "
 ENTRIES = st.tuples(KEY_WORDS, st.sampled_from([": ", ":", ":  ", ":\n  "]), VALUES)
 
 
-@settings(QUICK, max_examples=600)
+@settings(QUICK, max_examples=200)
 @given(st.lists(ENTRIES, max_size=4), st.sampled_from(["", "---\n", "# c\n", "\n", "--- \n\n"]))
 def test_what_is_read_without_a_parser_is_what_the_parser_reads(
     entries: list[tuple[str, str, str]], start: str

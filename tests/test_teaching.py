@@ -20,9 +20,7 @@ def test_the_course_prints_what_is_shown(tmp_path: Path) -> None:
     for language, body in blocks(PAGE.read_text()):
         assert language == "console"
         for command, output in session(body):
-            assert printed(command, course, HOME=str(tmp_path), LC_ALL="C.UTF-8") == output, (
-                command
-            )
+            assert printed(command, course, HOME=str(tmp_path), LC_ALL="C.UTF-8") == output, command
     for made in sorted((FOLDER / "variants").iterdir()):
         assert (course / "variants" / made.name).read_text() == made.read_text()
 
