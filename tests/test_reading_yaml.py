@@ -291,11 +291,11 @@ notes:
         ((), (1, 0)),
     ],
 )
-@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
-@pytest.mark.parametrize("code", ["utf-8", "utf-8-sig", "utf-16"])
-def test_place(path: KeyPath, place: tuple[int, int], end: str, code: str) -> None:
-    data = TEXT.replace("\n", end).encode(code)
-    assert at(data, *path) == (*place, TEXT.splitlines()[place[0] - 1])
+def test_place(path: KeyPath, place: tuple[int, int]) -> None:
+    for end in ("\n", "\r\n", "\r"):
+        for code in ("utf-8", "utf-8-sig", "utf-16"):
+            data = TEXT.replace("\n", end).encode(code)
+            assert at(data, *path) == (*place, TEXT.splitlines()[place[0] - 1]), (end, code)
 
 
 def test_values_do_not_depend_on_line_ends_and_encoding() -> None:

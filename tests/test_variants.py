@@ -389,10 +389,10 @@ def test_two_students_of_one_name_are_told_before_anything_is_written(
 
 
 def test_the_table_as_json(folder: Path, attn: Attn) -> None:
-    result = attn("vary", "hw.yaml", "-n", "2", *ASK, "-f", "json", "-o", "out/", cwd=folder)
+    result = attn("vary", "hw.yaml", "-n", "1", *ASK, "-f", "json", "-o", "out/", cwd=folder)
     found = json.loads(result.out)
     assert (found["seed"], found["asked"], found["fair"]) == (0, ["weights", "output"], True)
-    assert [one["file"] for one in found["variants"]] == ["out/01.yaml", "out/02.yaml"]
+    assert [one["file"] for one in found["variants"]] == ["out/01.yaml"]
     assert set(found["given"]) == {"products", "exponentials", "digits"}
     assert found["variants"][0]["hidden"] == []
 
