@@ -6,8 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from math import isinf, isnan
 from typing import Any
 
-from attncli.checking.findings import Finding
-from attncli.checking.judged import CORRECT, STATUSES, Compared, Given, Judged, Misshapen
+from attncli.checking.judged import CORRECT, STATUSES, Compared, Finding, Given, Judged, Misshapen
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines

@@ -15,9 +15,8 @@ from typing import Any
 import numpy as np
 
 from attncli.arithmetic.elements import Array
-from attncli.checking import answers, thresholds
-from attncli.checking.joint_intervals import axis_of_shares, shares_of
-from attncli.checking.reference import Reference
+from attncli.checking import agreement, answers
+from attncli.checking.reference import Reference, axis_of_shares, shares_of
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
@@ -30,15 +29,15 @@ MASK_BYTE = 0x5A
 """Each byte of the data is changed by this, so that right numbers are not read by accident."""
 
 CONSTANTS = {
-    "rounded": thresholds.ROUNDED,
-    "cutOff": thresholds.CUT_OFF,
-    "share": thresholds.FLOAT_ERROR,
-    "shareOfExact": thresholds.FLOAT_ERROR_OF_EXACT,
-    "nearZero": thresholds.NEAR_ZERO,
-    "smallestTerm": thresholds.SMALLEST_TERM,
-    "coarsestShare": thresholds.COARSEST_SHARE,
-    "coarsestUnit": thresholds.COARSEST_UNIT,
-    "fine": thresholds.FINE_UNIT,
+    "rounded": agreement.ROUNDED,
+    "cutOff": agreement.CUT_OFF,
+    "share": agreement.FLOAT_ERROR,
+    "shareOfExact": agreement.FLOAT_ERROR_OF_EXACT,
+    "nearZero": agreement.NEAR_ZERO,
+    "smallestTerm": agreement.SMALLEST_TERM,
+    "coarsestShare": agreement.COARSEST_SHARE,
+    "coarsestUnit": agreement.COARSEST_UNIT,
+    "fine": agreement.FINE_UNIT,
     "likeBlocked": answers.LIKE_BLOCKED,
     "missing": sorted(BLANK_CELLS),
 }

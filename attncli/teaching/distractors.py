@@ -11,6 +11,9 @@ from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, interval
 from attncli.attention.normalizers import Exp, Sum
 from attncli.checking.agreement import (
+    CUT_OFF,
+    ROUNDED,
+    RoundingRule,
     exact_cells,
     is_informative,
     is_same,
@@ -19,10 +22,8 @@ from attncli.checking.agreement import (
     reach,
 )
 from attncli.checking.catalogued import is_possible
-from attncli.checking.joint_intervals import together
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.rounding_rules import RoundingRule
-from attncli.checking.thresholds import CUT_OFF, ROUNDED
+from attncli.checking.reference import together
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.replay import Change, Replay, Values, fitted

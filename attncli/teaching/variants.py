@@ -12,7 +12,7 @@ from random import Random
 from typing import Any
 
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.requested_steps import with_step_names
+from attncli.checking.names import with_step_names
 from attncli.checking.weakness import without_effect
 from attncli.errors import fail, located
 from attncli.forms.scalars import to_count
