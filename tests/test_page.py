@@ -238,6 +238,12 @@ def test_every_step_says_in_a_sentence_why_it_is_done(path: Path) -> None:
         assert made
         for reason in reasons:
             assert re.fullmatch(r"[^.]{20,88}\.", reason), "one sentence, in a line of 80 or two"
+
+
+@pytest.mark.parametrize("path", TYPICAL_SAMPLES[::4], ids=lambda p: p.name)
+def test_every_format_says_why_where_it_is_asked(path: Path) -> None:
+    for trace in map(attncli.compute, attncli.load_all(str(path))):
+        reasons = [step.why for step in trace if isinstance(step.operation, Operation)]
         pages = {form: attncli.render(trace, form, why=True) for form in ("table", "latex")}
         assert all(reason in pages["table"] for reason in reasons)
         assert pages["latex"].count(r"\par") > attncli.render(trace, "latex").count(r"\par")
