@@ -89,8 +89,14 @@ def schema_of(
     return found
 
 
-def listed(items: Schema) -> Schema:
-    return {"type": "array", "minItems": 1, "items": items}
+def listed(items: Schema, depth: int = 1) -> Schema:
+    for _ in range(depth):
+        items = {"type": "array", "minItems": 1, "items": items}
+    return items
+
+
+def described(description: str, *kinds: Schema) -> Schema:
+    return {"description": description, "anyOf": [*kinds]}
 
 
 def in_one_line(cell: Schema) -> tuple[Schema, ...]:
@@ -128,6 +134,7 @@ STACKS: dict[str, tuple[Schema, ...]] = {
 """How a matrix is written, by what an axis before its own may be."""
 
 YES, NO = ("true", "yes", "on", "1"), ("false", "no", "off", "0")
+TRUTH_WORDS = STRING | {"pattern": rf"^\s*({'|'.join(map(in_any_case, (*YES, *NO)))})\s*$"}
 
 DEFINITIONS: dict[str, Schema] = {
     "written": {
@@ -135,48 +142,29 @@ DEFINITIONS: dict[str, Schema] = {
         "type": "string",
         "pattern": of_number(),
     },
-    "truth": {
-        "description": "true or false",
-        "anyOf": [
-            {"type": "boolean"},
-            {"enum": [0, 1]},
-            {"type": "string", "pattern": rf"^\s*({'|'.join(map(in_any_case, (*YES, *NO)))})\s*$"},
-        ],
-    },
-    "number": {"description": "a number, also as a text", "anyOf": [{"type": "number"}, WRITTEN]},
+    "truth": described("true or false", {"type": "boolean"}, {"enum": [0, 1]}, TRUTH_WORDS),
+    "number": described("a number, also as a text", {"type": "number"}, WRITTEN),
     "row": listed(NUMBER),
     "rows_of_text": listed({"anyOf": [TEXT_ROW, listed(TEXT_ROW) | {"maxItems": 1}]}),
-    "vector": {
-        "description": "a list of numbers, a text of them, or a file's name",
-        "anyOf": [TEXT_OR_NUMBER, *in_one_line(NUMBER), TEXT_ROWS],
-    },
-    "matrix": {
-        "description": "rows of numbers, a text block with one row per line, or a file's name",
-        "anyOf": [TEXT_OR_NUMBER, ROW, listed(ROW), TEXT_ROWS],
-    },
-    "stack": {
-        "description": "a matrix, or a list of matrices",
-        "anyOf": [*STACKS[""], listed(listed(ROW))],
-    },
-    "stacks": {
-        "description": "a matrix, a list of matrices, or a list of such lists",
-        "anyOf": [*STACKS["batch"], listed(listed(listed(ROW)))],
-    },
-    "bit": {
-        "description": "0 or 1, also as a word or an expression",
-        "anyOf": [{"enum": [0, 1, True, False, *TRUTHS]}, WRITTEN],
-    },
-    "zeros_and_ones": {
-        "description": "a matrix of 0 and 1, or lists of matrices",
-        "anyOf": [
-            {"enum": [0, 1]},
-            TEXT_ROWS,
-            listed(BIT),
-            listed(listed(BIT)),
-            listed(listed(listed(BIT))),
-            listed(listed(listed(listed(BIT)))),
-        ],
-    },
+    "vector": described(
+        "a list of numbers, a text of them, or a file's name",
+        *(TEXT_OR_NUMBER, *in_one_line(NUMBER), TEXT_ROWS),
+    ),
+    "matrix": described(
+        "rows of numbers, a text block with one row per line, or a file's name",
+        *(TEXT_OR_NUMBER, ROW, listed(ROW), TEXT_ROWS),
+    ),
+    "stack": described("a matrix, or a list of matrices", *STACKS[""], listed(ROW, 2)),
+    "stacks": described(
+        "a matrix, a list of matrices, or a list of such lists", *STACKS["batch"], listed(ROW, 3)
+    ),
+    "bit": described(
+        "0 or 1, also as a word or an expression", {"enum": [0, 1, True, False, *TRUTHS]}, WRITTEN
+    ),
+    "zeros_and_ones": described(
+        "a matrix of 0 and 1, or lists of matrices",
+        *({"enum": [0, 1]}, TEXT_ROWS, *(listed(BIT, depth) for depth in range(1, 5))),
+    ),
 }
 """The parts of a schema to which others refer."""
 

@@ -67,7 +67,7 @@ class Sizes:
         own = shape[len(shape) - len(letters) :]
         expected = [self.size(letter) for letter in letters]
         flips = self.columns and is_transposed(key)
-        nouns = ("columns", "rows") if flips else ("rows", "columns")
+        nouns: tuple[str, ...] = ("columns", "rows") if flips else ("rows", "columns")
         nouns = nouns if len(letters) > 1 else ("numbers",)
         for letter, size, noun in zip(letters, own, nouns, strict=True):
             if size != 1 or not array_form(key).broadcasts:
