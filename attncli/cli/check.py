@@ -173,7 +173,7 @@ def _assignment(source: str, overrides: "Overrides") -> "Assignment":
 
 
 def _headings(flags: list[str]) -> Mapping[str, str]:
-    from attncli.files.headings import read_headings
+    from attncli.files.class_lists import read_headings
 
     return read_headings(flags)
 

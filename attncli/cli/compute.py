@@ -134,17 +134,13 @@ def _write(
     width = terminal_width()
     if not on_screen:
         targets.write_format("traces", format_, traces, selection, out)
-    elif heat:
-        from attncli.rendering import heat as pictures
-
-        shaded = is_coloured(display.color)
-        write_lines((pictures.lines(one, selection, width, shaded) for one in traces), display)
-    elif selection.exact:
+    elif selection.exact and not heat:
         write_lines((_exact(trace, selection) for trace in traces), display)
     else:
-        from attncli.rendering.table import lines
+        from attncli.rendering.table import lines, pictures
 
-        write_lines((lines(trace, selection, width) for trace in traces), display)
+        shown = partial(pictures, has_colours=is_coloured(display.color)) if heat else lines
+        write_lines((shown(trace, selection, width) for trace in traces), display)
 
 
 def _exact(trace: "Trace", selection: "Selection") -> Iterator["Line"]:

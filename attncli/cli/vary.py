@@ -70,8 +70,8 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     run.prepare([name for name in (problem, roster) if name is not None], out)
+    from attncli.files.class_lists import read_roster
     from attncli.files.load import Overrides
-    from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
     from attncli.rendering.layout import plain_text
     from attncli.rendering.variants import Summary, record, table
@@ -138,8 +138,8 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
 def _contents(
     variants: Iterable["Variant"], students: Sequence[str], seed: int, key: bool
 ) -> Iterator[Contents]:
-    from attncli.rendering.answer_sheet import answer_sheet
     from attncli.rendering.problem_file import problem_file
+    from attncli.rendering.worksheet import answer_sheet
 
     for variant, student in zip(variants, students, strict=True):
         name = f"{visible(student)}: " if student else ""
@@ -171,10 +171,10 @@ def _problems(
     contents: Iterable[Contents], file: str, rows: list["VariantRow"], solutions: list[bytes]
 ) -> Iterator[bytes]:
     """Yield the problems of a file; add rows of the summary and solutions to lists."""
-    from attncli.rendering.variants import row_of
+    from attncli.rendering.variants import VariantRow
 
     for number, (variant, student, problem, solution) in enumerate(contents):
         separator = b"---\n" if number else b""
-        rows.append(row_of(variant, student, file))
+        rows.append(VariantRow(variant, student, file))
         solutions.append(separator + solution if solution else b"")
         yield separator + problem

@@ -19,7 +19,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array, filled
 from attncli.errors import InputError, fail
 from attncli.explaining import terms
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import labelled_texts
 from attncli.mechanisms.trace import Trace
 from attncli.notation import tree
 from attncli.notation.parser import parse
