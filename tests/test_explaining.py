@@ -314,7 +314,6 @@ HARD: list[dict[str, Any]] = [
 def test_hard_problems_are_explained_truly(
     keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One cell at a time, and all at once."""
     trace = attncli.compute(attncli.Problem(**keys))
     for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
         monkeypatch.setattr(terms, "LARGE", large)
