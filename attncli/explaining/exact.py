@@ -49,11 +49,7 @@ DECIMALS_WARNING = "the problem has decimals: exact results are of the fractions
 
 
 class Exact:
-    """The exact numbers of a trace, worked out step by step as they are asked for.
-
-    Raises:
-        InputError: without sympy; for rounded steps; for more numbers than a page holds.
-    """
+    """The exact numbers of a trace, worked out step by step as they are asked for."""
 
     def __init__(self, trace: Trace) -> None:
         try:
@@ -129,7 +125,7 @@ class Exact:
         return filled(step.array.shape, leaf)
 
     def _near(self, number: Exactly) -> Any:
-        """Return a number of Python for comparing: equal where equal numbers are."""
+        """Return a number of Python, equal for equal numbers."""
         if number.is_Integer:
             return int(number)
         if number.is_infinite:

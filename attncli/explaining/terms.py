@@ -23,6 +23,10 @@ LARGE = 2_000
 """Number of cells from which working single cells is faster than working the whole step."""
 
 
+def _function(op: str) -> Callable[[Term], Term]:
+    return lambda term: Made(op, term)
+
+
 class Term(Element):
     """A number with its history. Compared by value, as operations compare numbers."""
 
@@ -38,27 +42,13 @@ class Term(Element):
             return Made("square", left)
         return Made(op, term_of(left), term_of(right))
 
-    def __neg__(self) -> Term:
-        return Made("negative", self)
-
-    # What NumPy calls for each element of np.exp(array) and the like.
-
-    def exp(self) -> Term:
-        return Made("exp", self)
-
-    def log(self) -> Term:
-        return Made("ln", self)
-
-    def tanh(self) -> Term:
-        return Made("tanh", self)
-
-    def sqrt(self) -> Term:
-        return Made("sqrt", self)
-
-    # What `elements` calls.
-
-    def at_least_zero(self) -> Term:
-        return Made("at_least_zero", self)
+    __neg__ = _function("negative")
+    at_least_zero = _function("at_least_zero")
+    # NumPy calls these for each element of np.exp(array) and the like.
+    exp = _function("exp")
+    log = _function("ln")
+    tanh = _function("tanh")
+    sqrt = _function("sqrt")
 
     def called(self, symbol: str) -> Term:
         return Named(self, symbol)
@@ -150,7 +140,6 @@ class Chosen(Term):
 
 
 def term_of(value: Any) -> Term:
-    """Return a term, of a plain number too."""
     return value if isinstance(value, Term) else Constant(value)
 
 
