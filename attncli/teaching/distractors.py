@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import cached_property
 
 import numpy as np
 
@@ -94,24 +93,18 @@ class Distractors:
         self.trace = trace
         self._question = question
         self._right = {step.name: step.array for step in trace}
-        self._found: dict[tuple[str, str], dict[Key, Distractor]] = {}
+        self.right = {name: self._right[name] for name in question.asked}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
+        # Either every step was written, or only what is asked, and the rest perhaps rounded.
+        self._around = self._replayed(self._right)
+        self._roughly = self._replayed(self.right)
 
-    def at(self, id_: str, place: str) -> Mapping[Key, Distractor]:
+    def at(self, id_: str, place: str) -> list[Distractor]:
         """Return the distractors of a mistake in a step, one for each way to make it."""
-        if (id_, place) not in self._found:
-            found = self._found[id_, place] = {}
-            changes = MISTAKES[id_].changes(self.trace[place], self.trace)
-            for number, (change, _) in enumerate(changes):
-                distractor = self._distractor((id_, place, number), change)
-                if distractor is not None:
-                    found[distractor.key] = distractor
-        return self._found[id_, place]
-
-    @cached_property
-    def right(self) -> dict[str, Array]:
-        return {name: self._right[name] for name in self._question.asked}
+        changes = enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
+        found = (self._distractor((id_, place, way), change) for way, (change, _) in changes)
+        return [one for one in found if one is not None]
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
         """Return the distractor of a change; None if it cannot be made, or worked on from."""
@@ -203,17 +196,8 @@ class Distractors:
             self._right_ones[step.name] = agreement.reach(self._question.unit, expected, units=SEEN)
         return self._right_ones[step.name]
 
-    @cached_property
-    def _around(self) -> Replay[Values]:
-        """The calculation where every step was written with the digits that are asked."""
-        return self._replayed(self._right)
-
-    @cached_property
-    def _roughly(self) -> Replay[Values]:
-        """The calculation where only the asked steps were written, and others perhaps rounded."""
-        return self._replayed(self.right)
-
     def _replayed(self, written: Collection[str]) -> Replay[Values]:
+        """Return the calculation where these steps were written with the asked digits."""
         return Replay(
             self.trace,
             known=lambda step: self._written(step) if step.name in written else None,

@@ -71,7 +71,7 @@ class Pool:
 
     def add(self, distractors: Distractors) -> None:
         places = product(MISTAKES, distractors.trace.steps)
-        every = [one for place in places for one in distractors.at(*place).values()]
+        every = [one for place in places for one in distractors.at(*place)]
         seen = [one for one in every if one.is_asked and one.seen]
         self.made |= {one.key: one.is_asked for one in every}
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
@@ -148,7 +148,7 @@ class Candidate:
         warnings = len(trace.warnings) - len(trace.problem.warnings)
         self.grave = self.saturated + large + warnings
         self.seen: list[Distractor] = []
-        self.hidden: list[Key] = []
+        self.hidden: list[Distractor] = []
         self.alike: set[frozenset[Key]] = set()
         self.faults = inf
 
@@ -165,10 +165,6 @@ class Candidate:
 
     def is_as_good_as(self, other: Candidate) -> bool:
         return self.grave <= other.grave and self.flaws <= other.flaws
-
-    @cached_property
-    def distractors(self) -> Distractors:
-        return Distractors(self.trace, self.question)
 
 
 class Search:
@@ -198,7 +194,7 @@ class Search:
         if not pooled:
             raise fail("no numbers that were drawn can be calculated with", hint="give others")
         for candidate in pooled:
-            self.pool.add(candidate.distractors)
+            self.pool.add(Distractors(candidate.trace, self.question))
         return min(candidate.grave for candidate in pooled)
 
     def best(self, random: Random) -> Candidate | None:
@@ -280,15 +276,16 @@ class Search:
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
         """Find what a candidate shows, first what the other hides; stop if that shows more."""
-        first = other.hidden if other else ()
+        distractors = Distractors(candidate.trace, self.question)
+        first = [one.key for one in other.hidden] if other else []
         for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
-            for one in candidate.distractors.at(*place).values():
+            for one in distractors.at(*place):
                 if one.key in self.pool.shown and one.is_asked:
                     candidate.seen += [one] if one.seen else []
-                    candidate.hidden += [one.key] if self.pool.is_hidden(one) else []
+                    candidate.hidden += [one] if self.pool.is_hidden(one) else []
             if other and len(candidate.hidden) >= other.faults:
                 return
-        candidate.alike = self.pool.alike(candidate.distractors, candidate.seen)
+        candidate.alike = self.pool.alike(distractors, candidate.seen)
         candidate.faults = len(candidate.hidden) + len(candidate.alike)
 
 
