@@ -169,10 +169,8 @@ class Distractors:
                 continue
             parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
             dividend, divisor = map(np.abs, parts)
-            is_nothing = divisor < self._question.unit
-            if (is_nothing & (dividend >= self._question.unit)).any():
-                return True
-            if ((divisor == 0) & (dividend > 0)).any():
+            is_written_as_0 = (divisor < self._question.unit) & (dividend >= self._question.unit)
+            if (is_written_as_0 | ((divisor == 0) & (dividend > 0))).any():
                 return True
         return False
 

@@ -91,9 +91,9 @@ class Pool:
     @property
     def never_apart(self) -> list[tuple[str, str]]:
         """The pairs of mistakes that give the same numbers wherever they are made."""
-        pairs = combinations(self.shown, 2)
-        found = [pair for pair in pairs if frozenset(pair) in self._met - self._apart]
-        return list(dict.fromkeys((a[0], b[0]) for a, b in found if not _may_be_one(a, b)))
+        never = self._met - self._apart
+        pairs = [pair for pair in combinations(self.shown, 2) if frozenset(pair) in never]
+        return list(dict.fromkeys((a[0], b[0]) for a, b in pairs if not _may_be_one(a, b)))
 
     def unseen(self, left_out: Mapping[str, str]) -> dict[str, str]:
         """Return the mistakes that no calculation shows, and why; `left_out` are known reasons."""
