@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cached_property
 
 import numpy as np
 
@@ -82,8 +83,17 @@ class Distractor(Record, eq=False):
     """How many wrong numbers show it, at most `ENOUGH_WRONG`: the lesser of those in the step where
     it is made (if all is handed in) and in the first asked step after it (if only that is). 0 if a
     student cannot work on."""
-    is_asked: bool  # whether it changes an asked step
-    numbers: Mapping[str, Array]  # the asked steps, as far as they can be calculated
+    asked: Sequence[Step]  # the asked steps that it changes
+    replay: Replay[Array]
+
+    @cached_property
+    def numbers(self) -> dict[str, Array]:
+        """The asked steps, as far as they can be calculated; most distractors never need them."""
+        found = {}
+        with suppress(ValueError):  # NumPy's, for shapes that do not go together
+            for step in self.asked:
+                found[step.name] = self.replay(step)
+        return found
 
 
 class Distractors:
@@ -132,7 +142,7 @@ class Distractors:
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Distractor(key, seen, bool(asked), _as_far_as_possible(replay, asked))
+        return Distractor(key, seen, asked, replay)
 
     def _wrong_numbers(
         self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
@@ -209,14 +219,6 @@ class Distractors:
         is_exact = agreement.exact_cells(step.array, unit)
         half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
         return Interval(step.array - half, step.array + half)
-
-
-def _as_far_as_possible(replay: Replay[Array], steps: Iterable[Step]) -> dict[str, Array]:
-    found = {}
-    with suppress(ValueError):  # NumPy's, for shapes that do not go together
-        for step in steps:
-            found[step.name] = replay(step)
-    return found
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:

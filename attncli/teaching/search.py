@@ -72,8 +72,8 @@ class Pool:
     def add(self, distractors: Distractors) -> None:
         places = product(MISTAKES, distractors.trace.steps)
         every = [one for place in places for one in distractors.at(*place)]
-        seen = [one for one in every if one.is_asked and one.seen]
-        self.made |= {one.key: one.is_asked for one in every}
+        seen = [one for one in every if one.asked and one.seen]
+        self.made |= {one.key: bool(one.asked) for one in every}
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
         pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
         self._met |= pairs
@@ -280,7 +280,7 @@ class Search:
         first = [one.key for one in other.hidden] if other else []
         for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
             for one in distractors.at(*place):
-                if one.key in self.pool.shown and one.is_asked:
+                if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
                     candidate.hidden += [one] if self.pool.is_hidden(one) else []
             if other and len(candidate.hidden) >= other.faults:
