@@ -120,7 +120,7 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
         effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
         for id_, step in itertools.product(form.shown, variant.trace):
-            seen = [effect.seen for effect in effects.at(id_, step.name).values()]
+            seen = [effect.seen for effect in effects.at(id_, step.name)]
             assert not seen or any(seen) or step.name in form.partly.get(id_, ())
         assert {"not_scaled", "mask_missing", "swapped_q_k"} <= set(variant.shown)
 
@@ -170,7 +170,7 @@ def test_what_a_variant_hides_is_said() -> None:
     trace = variant.trace
     effects = Distractors(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
-        assert not all(effect.seen for effect in effects.at(id_, at).values())
+        assert not all(effect.seen for effect in effects.at(id_, at))
 
 
 def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
@@ -181,7 +181,7 @@ def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
     }
     trace = attncli.compute(attncli.Problem(**given, heads=2, mask="causal"))
     effects = Distractors(trace, Question(trace, trace.steps, 2))
-    found = [e for id_ in MISTAKES for name in trace.steps for e in effects.at(id_, name).values()]
+    found = [e for id_ in MISTAKES for name in trace.steps for e in effects.at(id_, name)]
     first = [list(effect.numbers) for effect in found]
     reached = [effects._question.reached([effect.key[1]]) for effect in found]
     assert any(len(names) < len(steps) for names, steps in zip(first, reached, strict=True))
@@ -195,7 +195,7 @@ def test_nothing_is_divided_by_the_sum_of_no_others(first: int, is_written: bool
     trace = attncli.compute(given)
     assert (trace["exp"].array[0, 0, 0, 0] >= 0.01) == is_written
     effects = Distractors(trace, Question(trace, trace.steps, 2))
-    assert [e.seen for e in effects.at("divided_by_others", "weights").values()] == [0]
+    assert [e.seen for e in effects.at("divided_by_others", "weights")] == [0]
 
 
 def test_digits_that_are_asked_decide_what_shows() -> None:
@@ -204,11 +204,11 @@ def test_digits_that_are_asked_decide_what_shows() -> None:
     trace, seen = attncli.compute(given), []
     for decimals in (0, 1, 2):
         effects = Distractors(trace, Question(trace, ["weights"], decimals))
-        (one,) = effects.at("not_scaled", "scaled").values()
+        (one,) = effects.at("not_scaled", "scaled")
         seen.append(one.seen)
     assert seen == [0, 0, 2]
     tolerant = Distractors(trace, Question(trace, ["weights"], 2, tolerance=1.0))
-    assert not next(iter(tolerant.at("not_scaled", "scaled").values())).seen
+    assert not tolerant.at("not_scaled", "scaled")[0].seen
 
 
 @pytest.mark.parametrize("path", ["recurrent_plain", "pooling_words", "heads_grouped"])

@@ -62,11 +62,10 @@ def _problem(trace: Trace, follows: bool, selection: Selection, delimiter: str) 
                 yield from _bare(matrix, None, delimiter)
         yield "steps\n"
     for step in steps:
-        rows, columns = axis_labels(step)
         for index, matrix in _slices(step.value):
             yield f"{step.name}{index}\n"
             numbers = _bare(matrix, selection.decimals, delimiter)
-            yield from _labelled(numbers, rows, columns, matrix.shape, delimiter)
+            yield from _labelled(numbers, step, matrix.shape, delimiter)
 
 
 def _flat(options: Mapping[str, object], prefix: str = "") -> Iterator[list[str]]:
@@ -90,13 +89,10 @@ def _slices(value: Array) -> Iterator[tuple[str, Array]]:
 
 
 def _labelled(
-    numbers: Iterator[str],
-    rows: tuple[str, ...],
-    columns: tuple[str, ...],
-    shape: tuple[int, ...],
-    delimiter: str,
+    numbers: Iterator[str], step: Step, shape: tuple[int, ...], delimiter: str
 ) -> Iterator[str]:
     """Yield lines of numbers with their labels, if there are any."""
+    rows, columns = axis_labels(step)
     if not rows and not columns:
         yield from numbers
         return

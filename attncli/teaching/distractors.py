@@ -82,8 +82,17 @@ class Distractor(Record, eq=False):
     """How many wrong numbers show it, at most `ENOUGH_WRONG`: the lesser of those in the step where
     it is made (if all is handed in) and in the first asked step after it (if only that is). 0 if a
     student cannot work on."""
-    is_asked: bool  # whether it changes an asked step
-    numbers: Mapping[str, Array]  # the asked steps, as far as they can be calculated
+    asked: Sequence[Step]  # the asked steps that it changes
+    replay: Replay[Array]
+
+    @cached_property
+    def numbers(self) -> dict[str, Array]:
+        """The asked steps, as far as they can be calculated; most distractors never need them."""
+        found = {}
+        with suppress(ValueError):  # NumPy's, for shapes that do not go together
+            for step in self.asked:
+                found[step.name] = self.replay(step)
+        return found
 
 
 class Distractors:
@@ -93,24 +102,18 @@ class Distractors:
         self.trace = trace
         self._question = question
         self._right = {step.name: step.array for step in trace}
-        self._found: dict[tuple[str, str], dict[Key, Distractor]] = {}
+        self.right = {name: self._right[name] for name in question.asked}
         self._right_ones: dict[str, Interval] = {}
         self._tidy = tidy(trace.problem)
+        # Either every step was written, or only what is asked, and the rest perhaps rounded.
+        self._around = self._replayed(self._right)
+        self._roughly = self._replayed(self.right)
 
-    def at(self, id_: str, place: str) -> Mapping[Key, Distractor]:
+    def at(self, id_: str, place: str) -> list[Distractor]:
         """Return the distractors of a mistake in a step, one for each way to make it."""
-        if (id_, place) not in self._found:
-            found = self._found[id_, place] = {}
-            changes = MISTAKES[id_].changes(self.trace[place], self.trace)
-            for number, (change, _) in enumerate(changes):
-                distractor = self._distractor((id_, place, number), change)
-                if distractor is not None:
-                    found[distractor.key] = distractor
-        return self._found[id_, place]
-
-    @cached_property
-    def right(self) -> dict[str, Array]:
-        return {name: self._right[name] for name in self._question.asked}
+        changes = enumerate(MISTAKES[id_].changes(self.trace[place], self.trace))
+        found = (self._distractor((id_, place, way), change) for way, (change, _) in changes)
+        return [one for one in found if one is not None]
 
     def _distractor(self, key: Key, change: Change) -> Distractor | None:
         """Return the distractor of a change; None if it cannot be made, or worked on from."""
@@ -138,7 +141,7 @@ class Distractors:
                 seen = 0
         except ValueError:  # NumPy's, for shapes that do not go together
             return None
-        return Distractor(key, seen, bool(asked), _as_far_as_possible(replay, asked))
+        return Distractor(key, seen, asked, replay)
 
     def _wrong_numbers(
         self, replay: Replay[Array], steps: list[Step], asked: list[Step], made: list[Step]
@@ -175,10 +178,8 @@ class Distractors:
                 continue
             parts = (evaluate(part, replay) for part in (node.dividend, node.divisor))
             dividend, divisor = map(np.abs, parts)
-            is_nothing = divisor < self._question.unit
-            if (is_nothing & (dividend >= self._question.unit)).any():
-                return True
-            if ((divisor == 0) & (dividend > 0)).any():
+            is_written_as_0 = (divisor < self._question.unit) & (dividend >= self._question.unit)
+            if (is_written_as_0 | ((divisor == 0) & (dividend > 0))).any():
                 return True
         return False
 
@@ -202,17 +203,8 @@ class Distractors:
             self._right_ones[step.name] = agreement.reach(self._question.unit, expected, units=SEEN)
         return self._right_ones[step.name]
 
-    @cached_property
-    def _around(self) -> Replay[Values]:
-        """The calculation where every step was written with the digits that are asked."""
-        return self._replayed(self._right)
-
-    @cached_property
-    def _roughly(self) -> Replay[Values]:
-        """The calculation where only the asked steps were written, and others perhaps rounded."""
-        return self._replayed(self.right)
-
     def _replayed(self, written: Collection[str]) -> Replay[Values]:
+        """Return the calculation where these steps were written with the asked digits."""
         return Replay(
             self.trace,
             known=lambda step: self._written(step) if step.name in written else None,
@@ -226,14 +218,6 @@ class Distractors:
         is_exact = agreement.exact_cells(step.array, unit)
         half = np.where(is_exact, 0.0, ROUNDED * self._question.unit)
         return Interval(step.array - half, step.array + half)
-
-
-def _as_far_as_possible(replay: Replay[Array], steps: Iterable[Step]) -> dict[str, Array]:
-    found = {}
-    with suppress(ValueError):  # NumPy's, for shapes that do not go together
-        for step in steps:
-            found[step.name] = replay(step)
-    return found
 
 
 def _is_same_vector(one: Array, other: Array) -> bool:

@@ -71,9 +71,9 @@ class Pool:
 
     def add(self, distractors: Distractors) -> None:
         places = product(MISTAKES, distractors.trace.steps)
-        every = [one for place in places for one in distractors.at(*place).values()]
-        seen = [one for one in every if one.is_asked and one.seen]
-        self.made |= {one.key: one.is_asked for one in every}
+        every = [one for place in places for one in distractors.at(*place)]
+        seen = [one for one in every if one.asked and one.seen]
+        self.made |= {one.key: bool(one.asked) for one in every}
         self.shown |= {one.key: max(one.seen, self.shown.get(one.key, 0)) for one in seen}
         pairs = set(map(frozenset, combinations([one.key for one in seen], 2)))
         self._met |= pairs
@@ -91,9 +91,9 @@ class Pool:
     @property
     def never_apart(self) -> list[tuple[str, str]]:
         """The pairs of mistakes that give the same numbers wherever they are made."""
-        pairs = combinations(self.shown, 2)
-        found = [pair for pair in pairs if frozenset(pair) in self._met - self._apart]
-        return list(dict.fromkeys((a[0], b[0]) for a, b in found if not _may_be_one(a, b)))
+        never = self._met - self._apart
+        pairs = [pair for pair in combinations(self.shown, 2) if frozenset(pair) in never]
+        return list(dict.fromkeys((a[0], b[0]) for a, b in pairs if not _may_be_one(a, b)))
 
     def unseen(self, left_out: Mapping[str, str]) -> dict[str, str]:
         """Return the mistakes that no calculation shows, and why; `left_out` are known reasons."""
@@ -148,7 +148,7 @@ class Candidate:
         warnings = len(trace.warnings) - len(trace.problem.warnings)
         self.grave = self.saturated + large + warnings
         self.seen: list[Distractor] = []
-        self.hidden: list[Key] = []
+        self.hidden: list[Distractor] = []
         self.alike: set[frozenset[Key]] = set()
         self.faults = inf
 
@@ -165,10 +165,6 @@ class Candidate:
 
     def is_as_good_as(self, other: Candidate) -> bool:
         return self.grave <= other.grave and self.flaws <= other.flaws
-
-    @cached_property
-    def distractors(self) -> Distractors:
-        return Distractors(self.trace, self.question)
 
 
 class Search:
@@ -198,7 +194,7 @@ class Search:
         if not pooled:
             raise fail("no numbers that were drawn can be calculated with", hint="give others")
         for candidate in pooled:
-            self.pool.add(candidate.distractors)
+            self.pool.add(Distractors(candidate.trace, self.question))
         return min(candidate.grave for candidate in pooled)
 
     def best(self, random: Random) -> Candidate | None:
@@ -280,15 +276,16 @@ class Search:
 
     def _examine(self, candidate: Candidate, other: Candidate | None = None) -> None:
         """Find what a candidate shows, first what the other hides; stop if that shows more."""
-        first = other.hidden if other else ()
+        distractors = Distractors(candidate.trace, self.question)
+        first = [one.key for one in other.hidden] if other else []
         for place in dict.fromkeys(key[:2] for key in (*first, *self.pool.made)):
-            for one in candidate.distractors.at(*place).values():
-                if one.key in self.pool.shown and one.is_asked:
+            for one in distractors.at(*place):
+                if one.key in self.pool.shown and one.asked:
                     candidate.seen += [one] if one.seen else []
-                    candidate.hidden += [one.key] if self.pool.is_hidden(one) else []
+                    candidate.hidden += [one] if self.pool.is_hidden(one) else []
             if other and len(candidate.hidden) >= other.faults:
                 return
-        candidate.alike = self.pool.alike(candidate.distractors, candidate.seen)
+        candidate.alike = self.pool.alike(distractors, candidate.seen)
         candidate.faults = len(candidate.hidden) + len(candidate.alike)
 
 

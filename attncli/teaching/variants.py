@@ -218,9 +218,8 @@ def _form(search: Search) -> VariantForm:
 def _variant(
     number: int, problem: Problem, best: Candidate, fewest: int, form: VariantForm
 ) -> Variant:
-    missed = [best.distractors.at(*key[:2])[key] for key in best.hidden]
-    hidden = {distractor.key[:2] for distractor in missed if not distractor.seen}
-    faint = {distractor.key[:2] for distractor in missed} - hidden
+    hidden = {distractor.key[:2] for distractor in best.hidden if not distractor.seen}
+    faint = {distractor.key[:2] for distractor in best.hidden} - hidden
     alike = {tuple(sorted(key[0] for key in pair)) for pair in best.alike}
     return Variant(
         number,
