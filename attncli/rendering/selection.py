@@ -46,11 +46,7 @@ class Selection(PageSelection):
     is_worksheet = False
 
     def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation.
-
-        Raises:
-            InputError: for a word that people use for several of the steps.
-        """
+        """Return the steps in the order of computation."""
         return steps_named(self.only, trace) if self.only else [*trace]
 
 
