@@ -49,7 +49,7 @@ class Entry(Record):
 
 
 class Page(Record):
-    """What is shown of a trace; a text is "" where there is none."""
+    """The page of a trace; a text is "" where there is none."""
 
     title: str
     notes: str
