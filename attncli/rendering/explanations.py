@@ -11,7 +11,7 @@ from attncli.explaining.explain import Explainer, Explanation, cells, written
 from attncli.mechanisms.named import find
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
-from attncli.rendering.layout import Line, heading_line, plain, wrapped
+from attncli.rendering.layout import Line, broken, heading_line, plain, wrapped
 from attncli.rendering.selection import ExplanationSelection, Selection
 from attncli.tape.cells import Index, cell_name
 from attncli.tape.find import Cells
@@ -19,7 +19,6 @@ from attncli.tape.step import Step
 from attncli.text.elision import kept
 from attncli.text.escapes import visible
 from attncli.text.numbers import every_digit, number_text
-from attncli.text.widths import cell_width
 
 if TYPE_CHECKING:
     from attncli.explaining.exact import Exact
@@ -87,23 +86,12 @@ def lines(
     if selection.why and request.step.why:
         yield from wrapped([(request.step.why, "faint")], width)
     for depth, found in request.found(selection.digits, selection.full):
-        yield from _broken("  " * depth, found.pieces, width)
+        name, *pieces = found.pieces
+        start = [("  " * depth, ""), (name, "label")]
+        yield from broken(start, pieces, width, 2 * depth + 3)
     if request.leaves_out(selection.full):
         note = "Cells in the middle are left out; --full shows all."
         yield from wrapped([(note, "faint")], width)
-
-
-def _broken(indent: str, pieces: Sequence[str], width: int | None) -> Iterator[Line]:
-    name, *rest = pieces
-    line: Line = [(indent, ""), (name, "label")]
-    used = cell_width(indent + name)
-    for piece in rest:
-        if width is not None and used + 1 + cell_width(piece) > width:
-            yield line
-            line, used = [(f"{indent}   ", "")], len(indent) + 3
-        line.append((f" {piece}", ""))
-        used += 1 + cell_width(piece)
-    yield line
 
 
 def as_table(requests: Iterable[Request], selection: ExplanationSelection) -> Iterator[bytes]:

@@ -52,7 +52,7 @@ def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[by
 def _page(title: str, parts: Sequence[str]) -> bytes:
     """Return a page; one `div` holds its parts, as the children of `main` are set far apart."""
     body = ["<div>\n", *parts, "</div>\n"]
-    return "".join(page_parts(title, body, made_by=NO_SCRIPT)).encode()
+    return "".join(page_parts(title, body, NO_SCRIPT)).encode()
 
 
 def _unread(one: Unread) -> Iterator[str]:

@@ -11,11 +11,10 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record, replace
 from attncli.rendering import fields
-from attncli.rendering.cell_formulas import CellFormulas
-from attncli.rendering.markup import matrix_table, page_parts, text
+from attncli.rendering.cell_formulas import CellFormulas, PageCells, Source
+from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.page import Entry, Figure, page_of, title_of
 from attncli.rendering.pieces import in_parts
-from attncli.rendering.provenance import PageCells, Source
 from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel
 from attncli.tape.cells import cell_name
@@ -84,9 +83,9 @@ def traces(
 
         return practice.page_data(numbered, formulas)
 
-    script = fields.SCRIPT if selection.is_worksheet else None
+    script = fields.SCRIPT if selection.is_worksheet else Script()
     title = next(filter(None, titles), "")
-    yield from in_parts([page_parts(title, body(), data, script)], "")
+    yield from in_parts([page_parts(title, body(), script, data)], "")
 
 
 class _Writer:

@@ -137,6 +137,16 @@ def wrapped(line: Line, width: int | None, hanging: str | None = None) -> list[L
     return lines
 
 
+def broken(line: Line, pieces: Iterable[str], width: int | None, hanging: int) -> Iterator[Line]:
+    """Yield a line that may break before each piece, to go on below after `hanging` blanks."""
+    for piece in pieces:
+        if width is not None and line_width(line) + 1 + cell_width(piece) > width:
+            yield line
+            line = [(" " * hanging, "")]
+        line = [*line, (f" {piece}", "")]
+    yield line
+
+
 def line_width(line: Line) -> int:
     return sum(cell_width(text) for text, _ in line)
 

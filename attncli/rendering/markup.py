@@ -40,16 +40,15 @@ class Script(Record):
 def page_parts(
     title: str,
     body: Iterable[str],
+    script: Script,
     read_by_script: Callable[[], Mapping[str, object]] = dict,
-    made_by: Script | None = None,
 ) -> Iterator[str]:
     """Yield a page in parts, from its title, which is text, and its body, which is markup.
 
     `read_by_script` is called after the body and returns what the script reads; the page has no
     script if that is empty.
     """
-    made_by = made_by or Script()
-    rules = [line.strip() for name in made_by.styles for line in _file(name).splitlines()]
+    rules = [line.strip() for name in script.styles for line in _file(name).splitlines()]
     style = "\n".join(filter(None, rules))
     yield (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8"/>\n'
@@ -63,9 +62,9 @@ def page_parts(
         data = json.dumps(values, ensure_ascii=False, separators=(",", ":"))
         for sign in "<>&":  # neither XML nor HTML finds an end of the element in it
             data = data.replace(sign, f"\\u{ord(sign):04x}")
-        yield f'{made_by.box}<script id="made" type="application/json">{data}</script>\n'
-        script = "".join(map(_file, made_by.files))
-        yield f"<script>\n//<![CDATA[\n{script}//]]>\n</script>\n"
+        yield f'{script.box}<script id="made" type="application/json">{data}</script>\n'
+        code = "".join(map(_file, script.files))
+        yield f"<script>\n//<![CDATA[\n{code}//]]>\n</script>\n"
     yield "</body>\n</html>\n"
 
 
@@ -93,12 +92,8 @@ def matrix_table(
 ) -> str:
     """Return a matrix as a table in a box of its own, in which it scrolls where it is too wide.
 
-    Args:
-        matrix: what to show; weights (`shaded`) have a background by their size.
-        caption: as markup, or "".
-        name: the caption as text, for those who do not see it.
-        numbers: the numbers in the page of the cells in `rows` and `columns`; 0 for none.
-        field: returns the markup of a cell that is to be written, from its number.
+    `caption` is markup, `name` the same as text for those who do not see it; `numbers` are those of
+    the cells in the page, or 0; `field` returns the markup of a cell to write in, by its number.
     """
     # A grid owns rows and nothing else, so that its caption stands before it.
     above = f'<div class="caption">{caption}</div>' if caption else ""

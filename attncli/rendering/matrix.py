@@ -27,7 +27,7 @@ Place = int | None
 
 
 class Matrix(Record, eq=False):
-    """What is shown of a matrix (rows, columns), with a name above and labels beside it."""
+    """A matrix (rows, columns) as a page shows it, with a name above and labels beside it."""
 
     values: Array
     rows: Sequence[Place]  # those that are shown

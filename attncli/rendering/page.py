@@ -14,7 +14,7 @@ from attncli.rendering.selection import Selection
 from attncli.rendering.views import Panel, Views, WeightedSum
 from attncli.tape.cells import cell_name
 from attncli.tape.operations import Transposed
-from attncli.tape.step import Operation, Step
+from attncli.tape.step import Step
 from attncli.tape.walk import sources
 from attncli.text.elision import LIMIT
 from attncli.text.escapes import visible
@@ -49,13 +49,13 @@ class Entry(Record):
 
 
 class Page(Record):
-    """What is shown of a trace; a text is "" where there is none."""
+    """The page of a trace; a text is "" where there is none."""
 
     title: str
     notes: str
     entries: tuple[Entry, ...]
-    closing: tuple[str, ...]  # sentences on the effect of rounding, and on what was left out
-    warnings: tuple[str, ...]
+    closing: Sequence[str]  # sentences on the effect of rounding, and on what was left out
+    warnings: Sequence[str]
     decimals: int
     asked: str  # what to do with a worksheet
 
@@ -88,7 +88,7 @@ def page_of(
         closing.append("Rows and columns marked … are left out; --full shows all.")
     lines = trace.problem.notes.splitlines() if _is_whole(selection) else []
     title, notes = title_of(trace, selection), "\n".join(map(visible, lines))
-    return Page(title, notes, entries, tuple(closing), tuple(warnings), views.decimals, asked)
+    return Page(title, notes, entries, closing, warnings, views.decimals, asked)
 
 
 def title_of(trace: Trace, selection: Selection) -> str:
@@ -113,14 +113,10 @@ class _Walk:
     def entries(self, steps: Sequence[Step]) -> Iterator[Entry]:
         group, self.shown = "", {step.name for step in steps}
         for together in self._together(steps):
-            figures: Figures = ()
-            made_of: Sequence[Step]
-            if self._is_known(together[0]):
-                known = [s.operation for s in together if isinstance(s.operation, Step)]
-                made_of = [one for one in known if one.operation is None]
-            else:
-                figures = tuple(self._figures(*together))
-                made_of = [] if together[1:] else self._sources(together[0], figures)
+            is_known = self._is_known(together[0])
+            figures = () if is_known else tuple(self._figures(*together))
+            is_summed = together[1:] and not is_known
+            made_of = [] if is_summed else [n for s in together for n in self._sources(s, figures)]
             inputs = tuple(self._inputs(made_of))
             title = "" if together[0].group == group else together[0].group
             group = together[0].group
@@ -171,17 +167,15 @@ class _Walk:
         cut = made.operand if isinstance(made, SplitHeads) else None
         if isinstance(cut, Step) and cut.name == step.name:
             return []  # Q cut into heads shows all of Q
-        if self.suffices(figures):
+        if figures and self.suffices(figures):
             parts = [panel.part for panel in figures[0].panels]
             bare = [part.operand if isinstance(part, Transposed) else part for part in parts]
             self.seen |= {part.name for part in bare if isinstance(part, Step)}
             if isinstance(cut, Step):
                 return []
-        nodes = sources(step) if isinstance(made, Operation) else []
-        if isinstance(made, Step) and self.views.is_open(step):
-            nodes = [made]  # what is to be copied
         # The mask is not shown: its −∞ show where it is.
-        return [node for node in nodes if node.operation is None and node.name != "mask"]
+        hidden = ("mask", step.name)
+        return [s for s in sources(step) if s.operation is None and s.name not in hidden]
 
     def _inputs(self, made_of: Iterable[Step]) -> Iterator[Panel]:
         for step in made_of:

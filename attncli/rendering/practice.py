@@ -19,8 +19,7 @@ from attncli.checking.reference import Reference, axis_of_shares, shares_of
 from attncli.checking.ways import SHIFTED, shifted
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import BLANK_CELLS
-from attncli.rendering.cell_formulas import CellFormulas
-from attncli.rendering.provenance import Source
+from attncli.rendering.cell_formulas import CellFormulas, Source
 from attncli.tape.step import Step
 from attncli.text.escapes import visible
 

@@ -1,4 +1,4 @@
-"""What a report shows of each step that a student gave, and in which order; writers print it."""
+"""The page of a report: each step that a student gave, in order; writers print it."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ Sentence = tuple[str, str, str]
 
 
 class Remark(Record):
-    """What is shown of a step that the student gave; a text is "" where there is none."""
+    """The part of a report on a step that the student gave; a text is "" where there is none."""
 
     step: Step
     sign: str  # ✗ wrong, ≈ right but for rounding, → follows from earlier numbers, ✓ right

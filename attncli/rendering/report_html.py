@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from attncli.files.grading import Graded, Unread
 from attncli.mechanisms.trace import Trace
 from attncli.rendering.html import Answers, traces
-from attncli.rendering.markup import matrix_table, page_parts, text
+from attncli.rendering.markup import Script, matrix_table, page_parts, text
 from attncli.rendering.report import Remark, ReportPage, report_page
 from attncli.rendering.selection import ReportSelection, Selection
 from attncli.rendering.verdicts import Tally
@@ -33,7 +33,7 @@ def reports(graded: Iterable[Graded], selection: ReportSelection) -> Iterator[by
         own = Selection(selection.decimals, selection.full, selection.only, selection.quiet)
         yield from traces(shown, own, answers, between)
     else:
-        yield "".join(page_parts("Answers", between)).encode()
+        yield "".join(page_parts("Answers", between, Script())).encode()
 
 
 def _section(markup: str) -> str:

@@ -1,4 +1,4 @@
-"""What is written of traces, explanations and reports, whatever the format."""
+"""The parts of traces, explanations and reports that are written, whatever the format."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class PageSelection(Record):
-    """What every kind of page asks."""
+    """The settings that every kind of page has."""
 
     decimals: int | None = None  # digits after the point; None for the default of the format
     full: bool = False  # whether pages show large matrices whole
@@ -26,13 +26,13 @@ class PageSelection(Record):
 
 
 class ExplanationSelection(PageSelection):
-    """What is written of explanations."""
+    """The parts of explanations that are written."""
 
     why: bool = False  # whether each step says in a sentence why it is done
 
 
 class Selection(PageSelection):
-    """What is written of a trace."""
+    """The parts of a trace that are written."""
 
     only: tuple[str, ...] = ()  # names or symbols of steps, or patterns such as `d_*`; () for all
     quiet: bool = False  # whether pages leave out the title and the warnings
@@ -46,11 +46,7 @@ class Selection(PageSelection):
     is_worksheet = False
 
     def steps(self, trace: Trace) -> list[Step]:
-        """Return the steps in the order of computation.
-
-        Raises:
-            InputError: for a word that people use for several of the steps.
-        """
+        """Return the steps in the order of computation."""
         return steps_named(self.only, trace) if self.only else [*trace]
 
 
@@ -64,7 +60,7 @@ class WorksheetSelection(Selection):
 
 
 class ReportSelection(PageSelection):
-    """What is written of reports."""
+    """The parts of reports that are written."""
 
     quiet: bool = False  # whether only the verdict is
     solution: bool = False  # whether what students read may hold the right numbers

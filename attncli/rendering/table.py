@@ -153,14 +153,9 @@ class _Writer:
     def weighted_sum(self, weighted: WeightedSum) -> Iterator[Line]:
         """Yield `z_I = 0.9·v_I + 0.1·v_am`, on several lines where the terminal is too narrow."""
         left, *pieces = weighted.texts()
-        line = " ".join([left, *pieces[:1]])
-        for piece in pieces[1:]:
-            width = self.layout.width
-            if width is not None and cell_width(line) + cell_width(piece) + 1 > width:
-                yield [(line, "")]
-                line = " " * cell_width(left)
-            line += f" {piece}"
-        yield [(line, "")]
+        start = " ".join([left, *pieces[:1]])
+        width, hanging = self.layout.width, cell_width(left)
+        yield from layout.broken([(start, "")], pieces[1:], width, hanging)
 
 
 def _unlabelled(sums: Matrix) -> Matrix:
