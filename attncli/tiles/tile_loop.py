@@ -54,15 +54,6 @@ class Tiling(Record):
     threads: int
 
 
-class Attended(Record, eq=False):
-    """The result of attention by tiles."""
-
-    output: Array  # (batch, head, n, d_v)
-    weights: Array | None  # (batch, head, n, m), if they are kept
-    blocked: set[int]  # the queries that see no key, in any head
-    is_beyond: bool  # whether floats might not hold some e^s without the largest s subtracted
-
-
 def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> Tiling:
     """Return the tiling for queries (batch, heads, n, d_q) and keys (…, m, d_k).
 
@@ -91,7 +82,13 @@ class TileLoop:
         tiling: the size of a tile; of whole rows, if there is `weights_of`.
         scores_of: the score function; by default the dot products.
         weights_of: the normaliser; by default softmax, for which rows need not be whole.
-        keeps_weights: whether the weights are part of the result; needs `weights_of`.
+        keeps_weights: whether the weights are kept; needs `weights_of`.
+
+    Attributes:
+        output: (batch, head, n, d_v).
+        weights: (batch, head, n, m), if they are kept.
+        blocked: the queries that see no key, in any head.
+        is_beyond: whether floats might not hold some e^s if the largest s were not subtracted.
     """
 
     def __init__(
@@ -135,12 +132,8 @@ class TileLoop:
         self.too_large: set[str] = set()
         self.is_beyond = False
 
-    def result(self) -> Attended:
-        """Calculate.
-
-        Raises:
-            FloatingPointError: with the name of the first step that has a number beyond floats.
-        """
+    def run(self) -> None:
+        """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
         heads = list(np.ndindex(*self.output.shape[:2]))
         starts = range(0, self.n, self.tiling.rows)
         rows = [slice(start, min(start + self.tiling.rows, self.n)) for start in starts]
@@ -150,7 +143,6 @@ class TileLoop:
         over_threads(self._attend, tasks, self.tiling.threads)
         if self.too_large:
             raise FloatingPointError(min(self.too_large, key=CHECKED.index))
-        return Attended(self.output, self.weights, self.blocked, self.is_beyond)
 
     def _attend(self, task: tuple[int, int, slice]) -> None:
         """Calculate the output of some queries of one head."""

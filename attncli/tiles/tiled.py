@@ -116,26 +116,26 @@ def attend(
     weights_of = row_weights if needs_rows else None
     loop = TileLoop(queries, keys, values, rules, tiling, scores_of, weights_of, keeps_weights)
     try:
-        found = loop.result()
+        loop.run()
     except FloatingPointError as beyond:
         raise tape.too_large(str(beyond)) from None
-    lines.tell_of_blocked(tape, found.blocked, q.trailing[-2], rules.normalize)
-    if found.is_beyond:
+    lines.tell_of_blocked(tape, loop.blocked, q.trailing[-2], rules.normalize)
+    if loop.is_beyond:
         tell_of_shift(tape, _adjusted(rules, q, k), rules.normalize)
     for warning in sorted(warnings):
         tape.warn(warning)
     rows = f"{tiling.rows} query row{'s'[: tiling.rows != 1]} at a time"
     on = f" on {tiling.threads} threads" if tiling.threads > 1 else ""
     path = f"streamed, {rows}{on}; the n × m steps are not kept"
-    if found.weights is not None:
+    if loop.weights is not None:
         formula = _formula_of_weights(tape, adjusted, rules)
         made = Tiled((q, k), (q.trailing[-2], k.trailing[-2]), formula, path)
-        tape.record("weights", made, symbol="A", array=found.weights)
+        tape.record("weights", made, symbol="A", array=loop.weights)
     of_q, *others = (notation_of(step, tape.columns) for step in (q, k, v))
     attention = Phrase((Words("attention of"), of_q))
     formula = Listed((attention, *others, Words("some queries at a time")))
     made = Tiled((q, k, v), (q.trailing[-2], v.trailing[-1]), formula, path)
-    return tape.record(name, made, symbol=symbol, array=found.output)
+    return tape.record(name, made, symbol=symbol, array=loop.output)
 
 
 def _record_scores(tape: Tape, q: Step, k: Step, rules: Rules) -> None:
