@@ -25,7 +25,7 @@ MERGED = "W_o makes one vector a token of what the heads found."
 
 
 def attention(tape: Tape, problem: Problem) -> None:
-    """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
+    """Record every step of softmax(Q Kᵀ / √d_k) V, or of the problem's variant of it."""
     label(tape, query=problem.tokens, key=problem.memory_tokens)
     if problem.keys_are_tokens:
         label(tape, key=problem.memory_tokens or problem.tokens)

@@ -260,14 +260,13 @@ def saturated(trace: Trace) -> int:
     Only rows of shares of 1 count in which several keys may be attended to. Where weights are
     normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
     """
-    return sum(_saturated(head) for head in _heads(trace))
-
-
-def _saturated(head: Array) -> int:
-    least, most, several = _extent(head)
-    sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
-    is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
-    return int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+    count = 0
+    for head in _heads(trace):
+        least, most, several = _extent(head)
+        sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
+        is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
+        count += int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+    return count
 
 
 def alike(trace: Trace) -> int:
