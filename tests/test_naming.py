@@ -11,9 +11,9 @@ import pytest
 
 import attncli
 from attncli.checking.catalogued import mistakes_before
-from attncli.checking.cell_slips import short
 from attncli.checking.check import AnswerKey, Report
-from attncli.checking.findings import Finding
+from attncli.checking.hypotheses import short
+from attncli.checking.judged import Finding
 from attncli.checking.judging import Judge
 from attncli.checking.reference import Reference
 from attncli.checking.submission import submission_of

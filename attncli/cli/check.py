@@ -160,7 +160,7 @@ def _problems(source: str, overrides: "Overrides") -> "list[Problem]":
 def _headings(flags: list[str]) -> dict[str, str]:
     if not flags:
         return {}
-    from attncli.files.headings import read_headings
+    from attncli.files.class_lists import read_headings
 
     return dict(read_headings(flags))
 

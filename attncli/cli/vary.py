@@ -76,8 +76,8 @@ def vary(
     if problem == roster == "-":
         raise fail("standard input cannot be the problem and the roster", hint="name a file")
     shared.prepare([name for name in (problem, roster) if name is not None], out)
+    from attncli.files.class_lists import read_roster
     from attncli.files.load import Overrides
-    from attncli.files.roster import read_roster
     from attncli.forms.scalars import to_count
     from attncli.rendering.variants import Summary
     from attncli.teaching.variants import vary as variants_of
@@ -141,8 +141,8 @@ def _paths(out: str | None, students: Sequence[str], title: str) -> list[Path]:
 def _contents(
     variants: Iterable["Variant"], students: Sequence[str], seed: int, key: bool
 ) -> Iterator[Contents]:
-    from attncli.rendering.answer_sheet import answer_sheet
     from attncli.rendering.problem_file import problem_file
+    from attncli.rendering.worksheet import answer_sheet
 
     for variant, student in zip(variants, students, strict=True):
         name = f"{visible(student)}: " if student else ""
@@ -156,20 +156,20 @@ def _contents(
 
 def _one_file_each(contents: Iterable[Contents], paths: Sequence[Path]) -> list["VariantRow"]:
     """Write each variant to its own file; return the rows of the summary."""
-    from attncli.rendering.variants import row_of
+    from attncli.rendering.variants import VariantRow
 
     rows: list[VariantRow] = []
     for (variant, student, problem, solution), path in zip(contents, paths, strict=True):
         write_bytes([problem], path)
         if solution:
             write_bytes([solution], path.parent / SOLUTION_FOLDER / path.name)
-        rows.append(row_of(variant, student, str(path)))
+        rows.append(VariantRow(variant, student, str(path)))
     return rows
 
 
 def _one_file(contents: Iterable[Contents], out: str | None) -> list["VariantRow"]:
     """Write all variants to one file, or to standard output; return the rows of the summary."""
-    from attncli.rendering.variants import row_of
+    from attncli.rendering.variants import VariantRow
 
     rows: list[VariantRow] = []
     solutions: list[bytes] = []
@@ -177,7 +177,7 @@ def _one_file(contents: Iterable[Contents], out: str | None) -> list["VariantRow
     def problems() -> Iterator[bytes]:
         for variant, student, problem, solution in contents:
             separator = b"---\n" if rows else b""
-            rows.append(row_of(variant, student, ""))
+            rows.append(VariantRow(variant, student, ""))
             if solution:
                 solutions.append(separator + solution)
             yield separator + problem

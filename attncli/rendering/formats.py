@@ -68,16 +68,16 @@ FORMATS: dict[str, Format] = {
     ),
     "csv": Format(
         (".csv",), "blocks; with --only STEP the bare numbers", _in("csv.as_csv"),
-        _in("grades.as_csv"), worksheets=_in("answer_sheet.as_csv"), is_page=False,
+        _in("grades.as_csv"), worksheets=_in("worksheet.as_csv"), is_page=False,
     ),
     "tsv": Format(
         (".tsv", ".tab"), "the same with tabs", _in("csv.as_tsv"), _in("grades.as_tsv"),
         is_page=False,
     ),
-    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("tidy.as_tidy"), is_page=False),
+    "tidy": Format((".tidy.csv",), "CSV with one number a row", _in("csv.as_tidy"), is_page=False),
     "yaml": Format(
         (".yaml", ".yml"), "one document a problem", _in("record.as_yaml"),
-        worksheets=_in("answer_sheet.as_yaml"), is_page=False,
+        worksheets=_in("worksheet.as_yaml"), is_page=False,
     ),
     "npz": Format(
         (".npz",), "NumPy arrays by step name", _in("record.as_npz"), binary=True, is_page=False
@@ -88,7 +88,7 @@ FORMATS: dict[str, Format] = {
     ),
     "gradescope": Format(
         (".results.json",), "results.json of an autograder, of one student", nothing,
-        _in("gradescope.reports"), is_page=False,
+        _in("grades.as_gradescope"), is_page=False,
     ),
     "html": Format(
         (".html", ".htm"), "one page that explains each number", _in("html.traces"),

@@ -10,9 +10,9 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
+from attncli.checking.agreement import only_unit
 from attncli.checking.check import Report
 from attncli.checking.diagnosis import too_few_digits
-from attncli.checking.digits import only_unit
 from attncli.checking.judged import Compared, Given, Judged
 from attncli.notation.last_place import number_of
 from attncli.notation.parser import NumberError

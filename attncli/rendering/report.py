@@ -9,8 +9,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.checking import judged as status
 from attncli.checking.check import Report
-from attncli.checking.findings import Finding
-from attncli.checking.judged import Compared, Given, Judged
+from attncli.checking.judged import Compared, Finding, Given, Judged
 from attncli.records import Record, replace
 from attncli.rendering.layout import Span
 from attncli.rendering.matrix import Matrix
