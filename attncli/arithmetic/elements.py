@@ -67,9 +67,8 @@ def because(
     def decided(place: tuple[int, ...]) -> Any:
         line: list[Any] = [values[place]]
         if along is not None:
-            index: list[Any] = list(place)
-            index[along] = slice(None)
-            line = list(values[tuple(index)])
+            index: tuple[Any, ...] = (*place[:along], slice(None), *place[along:][1:])
+            line = list(values[index])
         return line[0].decides(results[place], line, words if all_where[place] else "")
 
     return filled(shape, decided)
@@ -87,20 +86,16 @@ def named(array: Array, symbol: str) -> Array:
     """Return an array whose elements are called by a letter in formulas, such as τ."""
     if array.dtype.kind != "O":
         return array
-    return _each(array, lambda element: element.called(symbol) if _is_one(element) else element)
+    return _each(array, lambda x: x.called(symbol) if hasattr(x, "called") else x)
 
 
 def at_least_zero(array: Array) -> Array:
     """Return max(x, 0) of every number."""
     if array.dtype.kind != "O":
         return np.maximum(array, 0.0)
-    return _each(array, lambda x: x.at_least_zero() if _is_one(x) else max(x, 0.0))
+    return _each(array, lambda x: x.at_least_zero() if hasattr(x, "called") else max(x, 0.0))
 
 
 def _each(array: Array, function: Callable[[Any], Any]) -> Array:
-    return np.frompyfunc(function, 1, 1)(array)
-
-
-def _is_one(element: object) -> bool:
-    """Whether it is an element that explains itself; an operation's own 0 is a plain number."""
-    return hasattr(element, "called")
+    found: Array = np.frompyfunc(function, 1, 1)(array)  # also of plain numbers among elements
+    return found
