@@ -223,17 +223,18 @@ def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Arr
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)
         return _mismatch(step, matrices[0], shape, sheet) if found is None else found
-    taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
-    for one in matrices:
-        if taken[one.at].any():
-            message = f"{visible(one.word)} is {step.name}, which is given twice"
-            if not one.at and not matrices[0].at:
-                words = f"{visible(matrices[0].word)} and {visible(one.word)}"
-                message = f"{words} are the same step, {step.name}"
+    givers, texts = np.full(shape, -1), np.full(shape, "", object)
+    for number, one in enumerate(matrices):
+        giver = givers[one.at].max()
+        if giver >= 0:
+            words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
+            message = f"{words} are the same step, {step.name}"
+            if one.at or matrices[giver].at:
+                message = f"numbers of {step.name} are given twice, by {words}"
             raise fail(message, one.word, hint="leave one of them out")
-        taken[one.at] = True
+        givers[one.at] = number
     for one in matrices:
-        wanted = taken[one.at].shape
+        wanted = givers[one.at].shape
         found = texts_in_place(step, one, wanted)
         if found is None:
             return _mismatch(step, one, wanted, sheet)

@@ -11,9 +11,9 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.mechanisms.trace import Trace
 from attncli.notation.written import PLAIN_NUMBER
+from attncli.rendering.matrix import axis_labels
 from attncli.rendering.pieces import in_parts, lists
 from attncli.rendering.selection import Selection
-from attncli.rendering.views import axis_labels
 from attncli.tape.step import LEADING, Step
 from attncli.text.escapes import as_cell
 from attncli.text.numbers import floats, joined, texts

@@ -15,7 +15,7 @@ from attncli.notation.mathml import mathml
 from attncli.notation.text import text as as_text
 from attncli.records import Record
 from attncli.rendering import report_html
-from attncli.rendering.markup import Script, text, whole_page
+from attncli.rendering.markup import Script, page_parts, text
 from attncli.rendering.report import Remark, report_page, sign_of
 from attncli.rendering.report_html import paragraphs, verdict_line
 from attncli.rendering.selection import ReportSelection
@@ -50,8 +50,9 @@ def student(graded: Sequence[Graded], selection: ReportSelection) -> Iterator[by
 
 
 def _page(title: str, parts: Sequence[str]) -> bytes:
-    """Return a page; one `div` holds its parts, as the style sets children of `main` far apart."""
-    return whole_page(title, f"<div>\n{''.join(parts)}</div>\n", {}, NO_SCRIPT).encode()
+    """Return a page; one `div` holds its parts, as the children of `main` are set far apart."""
+    body = ["<div>\n", *parts, "</div>\n"]
+    return "".join(page_parts(title, body, made_by=NO_SCRIPT)).encode()
 
 
 def _unread(one: Unread) -> Iterator[str]:

@@ -22,10 +22,18 @@ from attncli.errors import fail
 from attncli.files.grading import Graded, Unread
 from attncli.rendering.csv import TAB, csv_text
 from attncli.rendering.record import json_lines
-from attncli.rendering.remarks import places, unreadable, written_texts
 from attncli.rendering.report import ReportPage, label_at, report_page
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import cells_of, short, skipped, verdict, why
+from attncli.rendering.verdicts import (
+    cells_of,
+    places,
+    short,
+    skipped,
+    unreadable,
+    verdict,
+    why,
+    written_texts,
+)
 from attncli.text.escapes import as_cell, lines_of, visible
 from attncli.text.numbers import every_digit
 
@@ -255,7 +263,7 @@ def _of_step(page: ReportPage, name: str) -> Iterator[str]:
     if outcome := OUTCOMES.get(remark.status, remark.outcome):
         yield outcome
     for one in remark.sentences:
-        yield " ".join(filter(None, (one.sign, one.text, one.advice)))
+        yield " ".join(filter(None, one))
 
 
 def _test(

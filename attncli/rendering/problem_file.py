@@ -109,12 +109,16 @@ def _flow(raw: Any) -> str:
 
 
 def _options(problem: Problem) -> Iterator[str]:
-    lines: dict[str, str] = {}
+    """Yield suggested options, each as a comment with its meaning."""
+    lines: dict[str, tuple[str, str]] = {}
     for key, raw in OPTIONS:
         if key not in problem.given and key not in lines:
             with suppress(InputError):
-                if Problem(**{**problem.written, key: raw}).warnings == problem.warnings:
-                    lines[key] = f"# {key}: {_flow(raw)}"
-    width = max(map(len, lines.values()), default=0)
-    for key, line in lines.items():
-        yield f"{line:{width}}  # {KEYS[key].meaning}"
+                changed = Problem(**{**problem.written, key: raw})
+                if changed.warnings == problem.warnings:
+                    is_form = isinstance(raw, dict)
+                    meaning = _meaning(changed, key) if is_form else KEYS[key].meaning
+                    lines[key] = f"# {key}: {_flow(raw)}", meaning
+    width = max((len(line) for line, _ in lines.values()), default=0)
+    for line, meaning in lines.values():
+        yield f"{line:{width}}  # {meaning}"

@@ -16,10 +16,10 @@ from attncli.mechanisms.trace import Trace
 from attncli.problem.key_names import key_of, keys_of
 from attncli.problem.problem import Problem
 from attncli.rendering.csv import csv_text
+from attncli.rendering.matrix import axis_labels, shape_text
 from attncli.rendering.pieces import pieces
 from attncli.rendering.problem_file import entry
 from attncli.rendering.selection import Selection, WorksheetSelection, steps_named
-from attncli.rendering.views import axis_labels, shape_text
 from attncli.tape.cells import matrix_name, place_of
 from attncli.tape.step import Operation, Step
 from attncli.text.escapes import label_text, visible

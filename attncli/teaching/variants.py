@@ -18,9 +18,8 @@ from attncli.checking.mistakes.catalogue import MISTAKES
 from attncli.checking.names import with_step_names
 from attncli.checking.weakness import without_effect
 from attncli.errors import fail, located
-from attncli.explaining.terms import Made
+from attncli.explaining.terms import Made, Worked
 from attncli.explaining.terms import found as terms_in
-from attncli.explaining.worked import Worked
 from attncli.forms.scalars import to_count
 from attncli.mechanisms.named import equal_steps
 from attncli.mechanisms.trace import Trace
