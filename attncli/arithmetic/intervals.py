@@ -63,8 +63,7 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
         """Rearrange intervals; NumPy calls this for `np.swapaxes(a, …)` and the like."""
         if function not in MOVES:
             return NotImplemented
-        low = function(*_parts(args, "low"), **kwargs)
-        high = function(*_parts(args, "high"), **kwargs)
+        low, high = (function(*_ends(args, end), **kwargs) for end in ("low", "high"))
         if function is np.broadcast_arrays:
             return tuple(Interval(a, b) for a, b in zip(low, high, strict=True))
         return Interval(low, high)
@@ -92,12 +91,11 @@ MOVES = (
 """Functions that rearrange numbers and change none."""
 
 
-def _parts(items: Any, end: str) -> Any:
-    """Return arguments with one end of every interval in them."""
+def _ends(items: Any, end: str) -> Any:
     if isinstance(items, Interval):
         return getattr(items, end)
     if isinstance(items, list | tuple):
-        return type(items)(_parts(item, end) for item in items)
+        return type(items)(_ends(item, end) for item in items)
     return items
 
 
@@ -132,8 +130,7 @@ def _matmul(a: Interval, b: Interval) -> Interval:
     return Interval(middle - radius, middle + radius)
 
 
-def _rising(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
-    """Return an increasing function for intervals."""
+def _increasing(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
     return lambda a: Interval(function(a.low), function(a.high))
 
 
@@ -149,9 +146,9 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.multiply: _multiply,
     np.true_divide: _divide,
     np.matmul: _matmul,
-    np.exp: _rising(np.exp),
-    np.tanh: _rising(np.tanh),
-    np.sqrt: _rising(np.sqrt),
+    np.exp: _increasing(np.exp),
+    np.tanh: _increasing(np.tanh),
+    np.sqrt: _increasing(np.sqrt),
     np.power: _power,
     np.ldexp: lambda a, n: Interval(np.ldexp(a.low, n.low), np.ldexp(a.high, n.high)),
     # The magnitude of an interval, which is a number: the largest absolute value in it.
@@ -164,13 +161,12 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
 
 def hull(*parts: Array | Interval) -> Interval:
     """Return the smallest intervals that hold all of the given numbers and intervals."""
-    ends = [(part.low, part.high) for part in map(interval, parts)]
-    lows, highs = zip(*ends, strict=True)
+    ends = [interval(part) for part in parts]
+    lows, highs = [end.low for end in ends], [end.high for end in ends]
     return Interval(reduce(np.minimum, lows), reduce(np.maximum, highs))
 
 
 def where(chosen: Array, one: Array | Interval, other: Array | Interval) -> Interval:
     """Return the intervals of one array where `chosen` is true, else of another."""
-    ends, others = interval(one), interval(other)
-    low, high = np.where(chosen, ends.low, others.low), np.where(chosen, ends.high, others.high)
-    return Interval(low, high)
+    found: Interval = np.where(chosen, interval(one), interval(other))  # type: ignore[call-overload]
+    return found

@@ -60,8 +60,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     """Return a new problem, which computes and has something to show.
 
     Args:
-        options: keys that are no matrices, as in a file; a row of `SCORES` or `MASKS` that is
-            named without its parameters gets some.
+        options: keys that are no matrices, as in a file; parameters of the score function or the
+            mask that are left out get values.
         widths: the wanted ones of `d_model`, the columns of X, `d_k` and `d_v`.
 
     Raises:
@@ -276,9 +276,9 @@ def alike(trace: Trace) -> int:
 
 
 def small_flaws(trace: Trace) -> int:
-    """Return how often a calculation hides a little.
+    """Return the number of small flaws.
 
-    Counted are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
+    These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, and columns of zeros in queries, keys and values.
     """
     count = 0
