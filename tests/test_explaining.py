@@ -314,14 +314,9 @@ HARD: list[dict[str, Any]] = [
 def test_hard_problems_are_explained_truly(
     keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-<<<<<<< HEAD
-    monkeypatch.setattr(terms, "LARGE", large)
-=======
-    """One cell at a time, and all at once."""
->>>>>>> 9297f91c9597e83e388b50a7ba8b62620c73df07
     trace = attncli.compute(attncli.Problem(**keys))
     for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
-        monkeypatch.setattr(worked, "LARGE", large)
+        monkeypatch.setattr(terms, "LARGE", large)
         check_explanations(trace, decimals)
 
 
