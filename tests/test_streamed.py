@@ -55,19 +55,19 @@ def small(monkeypatch: pytest.MonkeyPatch) -> Any:
 def tiles(monkeypatch: pytest.MonkeyPatch) -> Counter[str]:
     """Count the calculations by tiles and the scores in them."""
     counted: Counter[str] = Counter()
-    adjusted, result = tile_loop.TileLoop._adjusted, tile_loop.TileLoop.result
+    adjusted, run = tile_loop.TileLoop._adjusted, tile_loop.TileLoop.run
 
     def counting(self: Any, *arguments: Any) -> Numbers:
         scores = adjusted(self, *arguments)
         counted["scores"] += scores.size
         return scores
 
-    def once(self: Any) -> tile_loop.Attended:
+    def once(self: Any) -> None:
         counted["calculations"] += 1
-        return result(self)
+        run(self)
 
     monkeypatch.setattr(tile_loop.TileLoop, "_adjusted", counting)
-    monkeypatch.setattr(tile_loop.TileLoop, "result", once)
+    monkeypatch.setattr(tile_loop.TileLoop, "run", once)
     return counted
 
 

@@ -1,7 +1,6 @@
-"""Elements of arrays that remember how they were made, and hooks that tell them why.
+"""Elements of arrays that are no floats, such as terms that remember how they were made.
 
-An operation on floats returns a 0 and forgets why. Given an array of objects (worked formulas),
-these functions let each element remember what decided it; floats pass through as they are.
+The functions let such elements remember why a value was chosen; floats pass through as they are.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the methods of a binary operator: of its left operand, and of its right one."""
 
     def from_left(self: Element, other: object) -> Any:
-        # An array beside an element asks each of its own elements.
+        # NumPy then applies the operator to each element of an array.
         return NotImplemented if isinstance(other, np.ndarray) else self.combined(op, self, other)
 
     def from_right(self: Element, other: object) -> Any:
@@ -29,7 +28,7 @@ def _operators(op: str) -> tuple[Callable[..., Any], Callable[..., Any]]:
 
 
 class Element:
-    """A number that NumPy's functions can be applied to; `combined` says what comes of two."""
+    """A number that NumPy's functions can be applied to; `combined` applies an operator to two."""
 
     __slots__ = ()
 
@@ -48,30 +47,31 @@ class Element:
 def because(
     result: Array, seen: Array, words: str, where: Array | None = None, along: int | None = None
 ) -> Array:
-    """Return the result, whose elements remember what they were decided by.
+    """Return the result, whose elements remember the values that decided them.
 
     Args:
         result: any shape.
-        seen: broadcasts to the result: what was looked at.
-        words: the reason, with `{seen}` for what was looked at ("mask[am, I] = 0"), or `{all}`
+        seen: the deciding values; broadcasts to the result.
+        words: the reason, with `{seen}` for the deciding value ("mask[am, I] = 0"), or `{all}`
             for all the numbers of a line, `{largest}` for the largest of them and `{which}` for
             "the largest", or "the first largest" where there are several.
-        where: for which elements there is something to say; all by default. It broadcasts.
-        along: an axis, where a whole line of `seen` was looked at.
+        where: which elements have a reason; all by default. It broadcasts.
+        along: an axis, if a whole line of `seen` decided.
     """
     if result.dtype.kind != "O" and seen.dtype.kind != "O":
         return result
-    decided = np.empty(np.broadcast_shapes(result.shape, seen.shape), object)
-    told = np.broadcast_to(True if where is None else where, decided.shape)
-    results, looks = np.broadcast_to(result, decided.shape), np.broadcast_to(seen, decided.shape)
-    for place in np.ndindex(decided.shape):
-        line: list[Any] = [looks[place]]
+    shape = np.broadcast_shapes(result.shape, seen.shape)
+    all_where = np.broadcast_to(True if where is None else where, shape)
+    results, values = np.broadcast_to(result, shape), np.broadcast_to(seen, shape)
+
+    def decided(place: tuple[int, ...]) -> Any:
+        line: list[Any] = [values[place]]
         if along is not None:
-            cut: list[Any] = list(place)
-            cut[along] = slice(None)
-            line = list(looks[tuple(cut)])
-        decided[place] = line[0].decides(results[place], line, words if told[place] else "")
-    return decided
+            index: tuple[Any, ...] = (*place[:along], slice(None), *place[along:][1:])
+            line = list(values[index])
+        return line[0].decides(results[place], line, words if all_where[place] else "")
+
+    return filled(shape, decided)
 
 
 def filled(shape: tuple[int, ...], element: Callable[[tuple[int, ...]], Any]) -> Array:
@@ -86,21 +86,16 @@ def named(array: Array, symbol: str) -> Array:
     """Return an array whose elements are called by a letter in formulas, such as τ."""
     if array.dtype.kind != "O":
         return array
-    return _each(array, lambda element: element.called(symbol) if _is_one(element) else element)
+    return _each(array, lambda x: x.called(symbol) if hasattr(x, "called") else x)
 
 
 def at_least_zero(array: Array) -> Array:
     """Return max(x, 0) of every number."""
     if array.dtype.kind != "O":
         return np.maximum(array, 0.0)
-    return _each(array, lambda x: x.at_least_zero() if _is_one(x) else max(x, 0.0))
+    return _each(array, lambda x: x.at_least_zero() if hasattr(x, "called") else max(x, 0.0))
 
 
 def _each(array: Array, function: Callable[[Any], Any]) -> Array:
-    result: Array = np.frompyfunc(function, 1, 1)(array)
-    return result
-
-
-def _is_one(element: object) -> bool:
-    """Whether it is an element that explains itself; an operation's own 0 is a plain number."""
-    return hasattr(element, "called")
+    found: Array = np.frompyfunc(function, 1, 1)(array)  # also of plain numbers among elements
+    return found

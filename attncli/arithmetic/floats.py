@@ -1,13 +1,8 @@
-"""The care that floating point needs and a hand does not take.
-
-Nothing here changes a formula: each function gives the float nearest to what the formula says
-where the plain expression would lose digits or overflow.
-"""
+"""Formulas evaluated with care where the plain expression would lose digits or overflow."""
 
 from __future__ import annotations
 
 from contextlib import suppress
-from functools import cache
 from math import fsum
 from typing import Any
 
@@ -24,7 +19,7 @@ FEW = 256
 
 
 def all_finite(array: Array) -> bool:
-    """Return whether no number is infinite or nan; of few, in less time than `all` takes."""
+    """Return whether no number is infinite or nan; for few, in less time than `all` takes."""
     is_finite = np.isfinite(array)
     return b"\0" not in is_finite.tobytes() if array.size <= FEW else bool(is_finite.all())
 
@@ -33,7 +28,6 @@ MANY = 2**18
 """Maximum number of elements that are summed at a time: 2 MiB, about a processor's cache."""
 
 
-@cache
 def largest_exponent(dtype: np.dtype[Any]) -> float:
     """Return x so that e^-x to e^x, and sums of many of them, are ordinary floats."""
     # 20 below ln(max) leaves room for a row of e^20 = 4.8e8 keys.
@@ -41,17 +35,11 @@ def largest_exponent(dtype: np.dtype[Any]) -> float:
 
 
 def power(base: float, scores: Array, shift: Array | float, temperature: float) -> Array:
-    """Return base^((scores − shift) / temperature), the exponent's own rounding made good.
+    """Return base^((scores − shift) / temperature), within about a unit in the last place.
 
     A rounded exponent x costs the result a relative error of |x| times the rounding unit. The
     part that subtraction and division rounded away is recovered exactly (Dekker 1971) and
-    multiplied back in, so the result stays within about a unit in the last place.
-
-    Args:
-        base: positive, not 1.
-        scores: any shape; −∞ gives 0.
-        shift: broadcasts to scores; 0 for none.
-        temperature: positive.
+    multiplied back in. Scores of −∞ give 0; `shift` broadcasts to them.
     """
     if temperature == 1 and np.isscalar(shift) and shift == 0:  # nothing has been rounded
         return np.exp(scores) if base == np.e else np.power(base, scores)
@@ -67,12 +55,11 @@ def power(base: float, scores: Array, shift: Array | float, temperature: float) 
 
 
 def total(array: Array, along: int) -> Array:
-    """Return the sum along an axis, which stays with size 1, correct to about a unit.
+    """Return the sum along an axis (-1 or -2), which stays with size 1, correct to about a unit.
 
     Few numbers are summed by `fsum`, which is exact (Shewchuk 1997). Of many, one half is added to
     the other again and again, and what each addition rounds away is kept and added at the end
-    (Knuth's two-sum). A running sum would lose digits over many keys. `along` is -1 or -2; of a
-    large array, some rows are summed at a time, so that what is lost takes no memory of its size.
+    (Knuth's two-sum). Of a large array, some rows are summed at a time, to save memory.
     """
     across = -3 - along
     if (parts := min(-(-array.size // MANY), array.shape[across])) > 1:
@@ -114,8 +101,7 @@ def _two_difference_error(a: Array, b: Array | float, difference: Array) -> Arra
     """Return (a − b) − fl(a − b) exactly (Knuth's two-sum)."""
     b_seen = a - difference
     a_seen = difference + b_seen
-    error: Array = (a - a_seen) + (b_seen - b)
-    return error
+    return (a - a_seen) + (b_seen - b)
 
 
 def _remainder(dividend: Array, quotient: Array, divisor: float) -> Array:
@@ -125,8 +111,7 @@ def _remainder(dividend: Array, quotient: Array, divisor: float) -> Array:
     q_high, q_low = _split(quotient, splitter)
     d_high, d_low = _split(np.asarray(divisor, dividend.dtype), splitter)
     error = ((q_high * d_high - product) + q_high * d_low + q_low * d_high) + q_low * d_low
-    remainder: Array = (dividend - product) - error
-    return remainder
+    return (dividend - product) - error
 
 
 def _split(array: Array, splitter: float) -> tuple[Array, Array]:

@@ -1,8 +1,7 @@
-"""Arrays of ranges: every number is known to lie between a low and a high one.
+"""Arrays of intervals: every number is known to lie between a low and a high one.
 
-NumPy hands its functions to the arrays that they are given, so the operations that calculate with
-numbers calculate with ranges too. A range may come out wider than it need be, never narrower
-(but for the last digits of a float, which nobody writes by hand).
+NumPy's functions work on them, and so do the operations. An interval may come out wider than
+necessary, never narrower, but for the last digits of a float.
 """
 
 from __future__ import annotations
@@ -18,45 +17,39 @@ from attncli.records import Record
 
 
 class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
-    """An array of ranges, with the methods and functions of arrays that operations use."""
+    """An array of intervals, with the methods and functions of arrays that operations use."""
 
-    low: Array  # the least that each number may be
-    high: Array  # the most
+    low: Array
+    high: Array
 
     __hash__ = None  # type: ignore[assignment]  # as of arrays
 
-    dtype = np.dtype(int)
-    """What operations ask when they take care of floats, or of objects: these are neither."""
+    dtype = np.dtype(int)  # neither of floats nor of objects, which operations treat in other ways
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """As of an array."""
         return self.low.shape
 
     @property
     def ndim(self) -> int:
-        """As of an array."""
         return self.low.ndim
 
     def __getitem__(self, place: Any) -> Interval:
-        """The ranges at a place."""
         return Interval(self.low[place], self.high[place])
 
     def astype(self, dtype: object) -> Interval:
-        """The same: there is one kind of ranges."""
+        """Return the same: intervals have one type."""
         return self
 
     def reshape(self, *shape: Any) -> Interval:
-        """As of an array."""
         return Interval(self.low.reshape(*shape), self.high.reshape(*shape))
 
     def sum(self, axis: int | None = None, keepdims: bool = False) -> Interval:
-        """As of an array."""
         ends = (end.sum(axis=axis, keepdims=keepdims) for end in (self.low, self.high))
         return Interval(*ends)
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """Calculate with ranges; NumPy calls this for `a + b`, `np.exp(a)` and the like."""
+        """Calculate with intervals; NumPy calls this for `a + b`, `np.exp(a)` and the like."""
         if method != "__call__" or kwargs or ufunc not in UFUNCS:
             return NotImplemented
         if ufunc is np.multiply and inputs[0] is inputs[1]:
@@ -67,18 +60,17 @@ class Interval(np.lib.mixins.NDArrayOperatorsMixin, Record):
     def __array_function__(
         self, function: Callable[..., Any], types: object, args: Any, kwargs: Any
     ) -> Any:
-        """Move ranges about; NumPy calls this for `np.swapaxes(a, …)` and the like."""
+        """Rearrange intervals; NumPy calls this for `np.swapaxes(a, …)` and the like."""
         if function not in MOVES:
             return NotImplemented
-        low = function(*_parts(args, "low"), **kwargs)
-        high = function(*_parts(args, "high"), **kwargs)
+        low, high = (function(*_ends(args, end), **kwargs) for end in ("low", "high"))
         if function is np.broadcast_arrays:
             return tuple(Interval(a, b) for a, b in zip(low, high, strict=True))
         return Interval(low, high)
 
 
 def interval(numbers: Any) -> Interval:
-    """Return ranges as they are, and numbers as ranges of no width."""
+    """Return intervals as they are, and numbers as intervals of no width."""
     if isinstance(numbers, Interval):
         return numbers
     array = np.asarray(numbers)
@@ -96,15 +88,14 @@ MOVES = (
     np.broadcast_arrays,
     np.where,
 )
-"""Functions that put numbers elsewhere and change none."""
+"""Functions that rearrange numbers and change none."""
 
 
-def _parts(items: Any, end: str) -> Any:
-    """Return arguments with one end of every range in them."""
+def _ends(items: Any, end: str) -> Any:
     if isinstance(items, Interval):
         return getattr(items, end)
     if isinstance(items, list | tuple):
-        return type(items)(_parts(item, end) for item in items)
+        return type(items)(_ends(item, end) for item in items)
     return items
 
 
@@ -139,8 +130,7 @@ def _matmul(a: Interval, b: Interval) -> Interval:
     return Interval(middle - radius, middle + radius)
 
 
-def _rising(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
-    """Return what a function that only rises makes of ranges."""
+def _increasing(function: Callable[[Array], Array]) -> Callable[[Interval], Interval]:
     return lambda a: Interval(function(a.low), function(a.high))
 
 
@@ -156,9 +146,9 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.multiply: _multiply,
     np.true_divide: _divide,
     np.matmul: _matmul,
-    np.exp: _rising(np.exp),
-    np.tanh: _rising(np.tanh),
-    np.sqrt: _rising(np.sqrt),
+    np.exp: _increasing(np.exp),
+    np.tanh: _increasing(np.tanh),
+    np.sqrt: _increasing(np.sqrt),
     np.power: _power,
     np.ldexp: lambda a, n: Interval(np.ldexp(a.low, n.low), np.ldexp(a.high, n.high)),
     # The magnitude of an interval, which is a number: the largest absolute value in it.
@@ -166,18 +156,17 @@ UFUNCS: dict[np.ufunc, Callable[..., Interval | Array]] = {
     np.equal: lambda a, b: (a.low == b.low) & (a.high == b.high),
     np.not_equal: lambda a, b: (a.low != b.low) | (a.high != b.high),
 }
-"""What operations do with numbers. `power` is of a number that is no range, to a range."""
+"""The functions of operations, for intervals; the base of a power is a number."""
 
 
 def hull(*parts: Array | Interval) -> Interval:
-    """Return the ranges that just hold all of the given numbers and ranges."""
-    ends = [(part.low, part.high) for part in map(interval, parts)]
-    lows, highs = zip(*ends, strict=True)
+    """Return the smallest intervals that hold all of the given numbers and intervals."""
+    ends = [interval(part) for part in parts]
+    lows, highs = [end.low for end in ends], [end.high for end in ends]
     return Interval(reduce(np.minimum, lows), reduce(np.maximum, highs))
 
 
 def where(chosen: Array, one: Array | Interval, other: Array | Interval) -> Interval:
-    """Return the ranges of one array where an array of truth values is true, else of another."""
-    ends, others = interval(one), interval(other)
-    low, high = np.where(chosen, ends.low, others.low), np.where(chosen, ends.high, others.high)
-    return Interval(low, high)
+    """Return the intervals of one array where `chosen` is true, else of another."""
+    found: Interval = np.where(chosen, interval(one), interval(other))  # type: ignore[call-overload]
+    return found

@@ -1,4 +1,4 @@
-"""How much memory there is for numbers, so that what does not fit is told and not tried."""
+"""How much memory is free, so that numbers that do not fit are an error in plain words."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from contextlib import suppress
 from pathlib import Path
 
 UNKNOWN = 2**62
-"""Stands for memory that nobody tells of: no bound."""
+"""A number of bytes that is no bound, where the system does not tell one."""
 
-RESERVED = 2**30
-"""What libraries reserve of the address space and never use, such as stacks of threads."""
+NEVER_USED = 2**30
+"""Bytes of the address space that libraries reserve and never use, such as stacks of threads."""
 
 
 def free_memory() -> int:
-    """Return how many bytes can be taken, as far as the system tells: free ones, within limits."""
-    found = _told(Path("/proc/meminfo"), r"MemAvailable:\s+(\d+) kB", 1024)
-    limit = _told(Path("/sys/fs/cgroup/memory.max"), r"(\d+)", 1)
+    """Return how many bytes are free within all limits, as far as the system tells."""
+    found = _read("/proc/meminfo", r"MemAvailable:\s+(\d+) kB", 1024)
+    limit = _read("/sys/fs/cgroup/memory.max")
     if limit < UNKNOWN:  # of a container
-        found = min(found, limit - _told(Path("/sys/fs/cgroup/memory.current"), r"(\d+)", 1))
+        found = min(found, limit - _read("/sys/fs/cgroup/memory.current"))
     return max(min(found, room_within_limit()), 0)
 
 
 def room_within_limit() -> int:
-    """Return how many bytes more this process may take, such as `ulimit -v` lets it."""
+    """Return how many more bytes this process may take by its own limit (`ulimit -v`)."""
     with suppress(ImportError, OSError):  # Windows has no such limits
         import resource
 
@@ -35,27 +35,27 @@ def room_within_limit() -> int:
 
 
 def keep_within_memory() -> None:
-    """Let an allocation fail, which can be told, before the system ends the whole process."""
+    """Let an allocation fail, which raises an error, before the system ends the whole process."""
     free = free_memory()
     with suppress(ImportError, OSError, ValueError):
         import resource
 
         most, hard = resource.getrlimit(resource.RLIMIT_AS)
-        wanted = _in_use() + free + RESERVED
+        wanted = _in_use() + free + NEVER_USED
         if free < UNKNOWN and (most == resource.RLIM_INFINITY or wanted < most):
             resource.setrlimit(resource.RLIMIT_AS, (wanted, hard))
 
 
 def _in_use() -> int:
-    """Return how many bytes of its address space this process has in use."""
-    pages = _told(Path("/proc/self/statm"), r"(\d+)", 1)
+    """Return the bytes of its address space that this process uses."""
+    pages = _read("/proc/self/statm")
     return 0 if pages == UNKNOWN else pages * os.sysconf("SC_PAGE_SIZE")
 
 
-def _told(file: Path, pattern: str, unit: int) -> int:
-    """Return a number that the system tells in a file; UNKNOWN where it does not."""
+def _read(file: str, pattern: str = r"(\d+)", unit: int = 1) -> int:
+    """Return a number in a file of the system; UNKNOWN if it is not there."""
     with suppress(OSError):
-        if found := re.search(pattern, file.read_text()):
+        if found := re.search(pattern, Path(file).read_text()):
             return int(found[1]) * unit
     return UNKNOWN
 

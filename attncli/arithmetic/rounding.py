@@ -16,7 +16,7 @@ class Rounding(Record):
     half: str = "up"  # "up" (away from zero, as people do) or "even"
 
     def __call__(self, name: str, array: Array) -> Array:
-        """Return a step's array with every number rounded; `Tape` calls it for each step."""
+        """Return a step's array with every number rounded."""
         rounded = [self.number(x) for x in array.ravel().tolist()]
         return np.array(rounded, array.dtype).reshape(array.shape)
 
@@ -24,7 +24,7 @@ class Rounding(Record):
         """Return one number rounded as its shortest decimal form is: 2.675 becomes 2.68.
 
         Raises:
-            FloatingPointError: where the rounded number is beyond what a float can hold.
+            FloatingPointError: if a float cannot hold the rounded number.
 
         >>> Rounding(decimals=2).number(2.675), Rounding(significant=3).number(0.0123456)
         (2.68, 0.0123)

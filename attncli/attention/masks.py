@@ -54,8 +54,7 @@ def is_kept(
 ) -> Array | None:
     """Return where a query may attend to a key, or None if nothing is blocked.
 
-    The mask's matrices broadcast to (batch, head, n, m), for n queries and m keys, and so does the
-    result, with only some rows and keys if these are given.
+    The result broadcasts to (batch, head, n, m), or to only some of these rows and keys.
     """
     if not mask:
         return None
@@ -136,7 +135,7 @@ def window(sides: tuple[int, int], grid: Grid) -> Reach:
 
 
 def check_lengths(real: Array, batch: int, m: int) -> None:
-    """Raise an InputError for lengths that are not one a batch element, or not from 0 to m."""
+    """Raise an InputError unless there is a length from 0 to m for each batch element."""
     if len(real) not in (1, batch):
         message = f"mask.lengths has {len(real)} numbers, but there are {batch} batch elements"
         raise fail(message, "mask", "lengths")

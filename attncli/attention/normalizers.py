@@ -133,10 +133,9 @@ class Shares(Divide):
     """Numbers divided by the sum of their line."""
 
     def derivative(self, result: Expression, upstream: Expression) -> Derivatives:
-        """As on paper, over the sum and the powers at once.
+        """For w = s / Σ s, ds = (dw − δ) / Σ s; for w = e^s / Σ e^s, ds = w ⊙ (dw − δ).
 
-        For w = s / Σ s it is ds = (dw − δ) / Σ s, and for w = e^s / Σ e^s, whose Jacobian is
-        diag(w) − w wᵀ, ds = w ⊙ (dw − δ); both with δ = Σ w ⊙ dw along the line.
+        In both δ = Σ w ⊙ dw along the line; the Jacobian of softmax is diag(w) − w wᵀ.
         """
         total = self.divisor.operation if isinstance(self.divisor, Step) else None
         assert isinstance(total, Sum)  # see `softmax` and `divide_by_sum`

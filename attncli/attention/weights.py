@@ -135,7 +135,7 @@ def adjust(tape: Tape, scores: Step, rules: Rules, suffix: str = "") -> Step:
     return s
 
 
-def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
+def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Step:
     """Record `exp`, `sum` and `weights`, and warn of lines of which every cell is blocked."""
     array, settings = array_of(s), rules.normalize
     if array.min() == -np.inf:
@@ -145,7 +145,7 @@ def normalize(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expr
     return weights_of(tape, s, rules, suffix)
 
 
-def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Expression:
+def weights_of(tape: Tape, s: Expression, rules: Rules, suffix: str = "") -> Step:
     """Record `exp`, `sum` and `weights`; with no normalising, the scores are the weights."""
     made = NORMALIZERS[rules.normalize.name].build(tape, s, rules.normalize, suffix)
     if isinstance(made, Operation):

@@ -7,7 +7,7 @@ given.
 from __future__ import annotations
 
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
-from attncli.attention.weights import Rules, adjust, normalize, score
+from attncli.attention.weights import adjust, normalize, score
 from attncli.mechanisms.inputs import given, label
 from attncli.problem.kinds import KINDS
 from attncli.problem.problem import Problem
@@ -25,7 +25,7 @@ MERGED = "W_o makes one vector a token of what the heads found."
 
 
 def attention(tape: Tape, problem: Problem) -> None:
-    """Record every step of softmax(Q Kᵀ / √d_k) V, or of its variant that the problem asks for."""
+    """Record every step of softmax(Q Kᵀ / √d_k) V, or of the problem's variant of it."""
     label(tape, query=problem.tokens, key=problem.memory_tokens)
     if problem.keys_are_tokens:
         label(tape, key=problem.memory_tokens or problem.tokens)
@@ -67,23 +67,17 @@ def _cut(made: Expression, heads: int, problem: Problem) -> Expression:
 
 def read_values(tape: Tape, problem: Problem, q: Step | None, k: Step | None, v: Step) -> Step:
     """Record scores, weights and weights · V, or only the last one if they are large."""
-    times = problem.heads // problem.kv_heads
-    values = RepeatHeads(v, times) if times > 1 else v
+    rules, times = problem.rules, problem.heads // problem.kv_heads
     name = "context" if problem.heads > 1 or _goes_on(problem) else "output"
     if q is None or k is None:
         scores = given(tape, problem, "scores", ("query", "key"))
         scores = tape.record("scores", scores, symbol="S")
-        return weigh(tape, scores, values, problem.rules, name)
-    if is_tiled(tape, q, k, problem.rules):
-        return attend(tape, q, k, v, problem.rules, name)
-    keys = RepeatHeads(k, times) if times > 1 else k
-    scores = score(tape, q, keys, problem.rules)
-    return weigh(tape, scores, values, problem.rules, name)
-
-
-def weigh(tape: Tape, scores: Step, values: Expression, rules: Rules, name: str) -> Step:
-    """Record the weights that the scores become, and the values mixed by them."""
+    elif is_tiled(tape, q, k, rules):
+        return attend(tape, q, k, v, rules, name)
+    else:
+        scores = score(tape, q, RepeatHeads(k, times) if times > 1 else k, rules)
     weights = normalize(tape, adjust(tape, scores, rules), rules)
+    values = RepeatHeads(v, times) if times > 1 else v
     return tape.record(name, MatMul(weights, values), symbol="Z")
 
 

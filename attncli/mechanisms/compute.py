@@ -39,9 +39,8 @@ def compute(
 
     Args:
         problem: what to calculate.
-        only: the name of the step that will be read, or names, or patterns of them, all by default;
-            large steps of n × m numbers are then not kept, if `output` or what is made of it is
-            all that will be read.
+        only: the names of the steps that will be read, or patterns of them, all by default; large
+            steps of n × m numbers that need not be read are then not kept.
         rounded: whether steps are rounded where the problem asks for it.
         alone: whether the weights, if `only` names them, will be read without the steps that they
             are made from, so that these are not kept either.
@@ -75,10 +74,9 @@ def compute(
 
             settle, work = Rounding(**problem.round), by_hand
             unrounded = compute(problem, rounded=False)
-        wanted = None
-        if only is not None and not problem.gradient:  # a backward pass needs every step
-            beside = () if alone or "weights" not in names else ("exp", "sum")
-            wanted = frozenset((*names, *beside))
+        is_all = only is None or bool(problem.gradient)  # a backward pass needs every step
+        beside = () if alone or "weights" not in names else ("exp", "sum")  # shown with them
+        wanted = None if is_all else frozenset((*names, *beside))
         tape = Tape({}, problem.columns, settle, wanted, work)
         _record(tape, problem)
         warnings = (*problem.warnings, *tape.warnings)

@@ -60,8 +60,8 @@ def start(options: Mapping[str, Any], widths: Mapping[str, object]) -> Problem:
     """Return a new problem, which computes and has something to show.
 
     Args:
-        options: keys that are no matrices, as in a file; a row of `SCORES` or `MASKS` that is
-            named without its parameters gets some.
+        options: keys that are no matrices, as in a file; parameters of the score function or the
+            mask that are left out get values.
         widths: the wanted ones of `d_model`, the columns of X, `d_k` and `d_v`.
 
     Raises:
@@ -260,14 +260,13 @@ def saturated(trace: Trace) -> int:
     Only rows of shares of 1 count in which several keys may be attended to. Where weights are
     normalised over the queries, a row is that of a key. A hardmax gives one key all on purpose.
     """
-    return sum(_saturated(head) for head in _heads(trace))
-
-
-def _saturated(head: Array) -> int:
-    least, most, several = _extent(head)
-    sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
-    is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
-    return int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+    count = 0
+    for head in _heads(trace):
+        least, most, several = _extent(head)
+        sums = np.where(head > 0, head.round(WEIGHT_DECIMALS), 0.0).sum(axis=-1)
+        is_flat = (most > MAX_WEIGHT) | (most - least < MIN_WEIGHT)
+        count += int((several & (np.abs(sums - 1) < MIN_WEIGHT) & is_flat).sum())
+    return count
 
 
 def alike(trace: Trace) -> int:
@@ -277,9 +276,9 @@ def alike(trace: Trace) -> int:
 
 
 def small_flaws(trace: Trace) -> int:
-    """Return how often a calculation hides a little.
+    """Return the number of small flaws.
 
-    Counted are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
+    These are rows with a weight that is hardly seen, equal rows of weights, tokens that are equal
     or zeros, equal columns of a projection, and columns of zeros in queries, keys and values.
     """
     count = 0

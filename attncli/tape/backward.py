@@ -1,8 +1,8 @@
-"""The tape read backwards: the derivatives of a loss as steps, by the chain rule.
+"""The derivatives of a loss as steps, by reverse accumulation.
 
-Reverse accumulation (Linnainmaa 1970; Rumelhart, Hinton and Williams 1986): the steps are read
-from the last to the first. The operation of a step (`Operation.derivative`) gives the
-vector–Jacobian product for each of its operands; a value used in several places gets the sum.
+The steps are read from the last to the first (Linnainmaa 1970; Rumelhart, Hinton and Williams
+1986). `Operation.derivative` gives the vector–Jacobian product for each operand; a value that is
+used in several places gets the sum.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SUM = "It was used in several places, so what comes back from each is added up."
 def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
     """Record the derivative of a loss with regard to each step and input that it depends on.
 
-    The derivative with regard to x is called `d_x`, and has the axes of x. Steps are read from the
-    last one to the first; an input follows the first step that is made of it. A part of a formula
-    that is written in a line of its own on paper (`Operation.line`) becomes a step.
+    The derivative with regard to x is called `d_x`, and has the axes of x. An input follows the
+    first step that is made of it. A part of a formula that is written in a line of its own on paper
+    (`Operation.line`) becomes a step.
 
     Args:
         tape: has the steps of the forward pass.
@@ -36,9 +36,6 @@ def backward(tape: Tape, start: Derivatives) -> dict[str, Step]:
 
     Returns:
         The derivatives with regard to inputs, by the names of these.
-
-    Raises:
-        InputError: for an operation that has no derivative.
     """
     if tape.work is array_of:
         tape.work = WithoutNoise()

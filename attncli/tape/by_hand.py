@@ -59,7 +59,7 @@ class Digits(Element):
         return Digits(self.decimal.sqrt())
 
     def tanh(self) -> Digits:
-        """(1 − e^−2x) / (1 + e^−2x), with −2|x| as the exponent, so that nothing overflows."""
+        # (1 − e^−2x) / (1 + e^−2x), with −2|x| as the exponent, so that nothing overflows
         power = (-2 * abs(self.decimal)).exp()
         return Digits(((1 - power) / (1 + power)).copy_sign(self.decimal))
 
@@ -67,11 +67,9 @@ class Digits(Element):
         return Digits(max(self.decimal, Decimal(0)))
 
     def called(self, symbol: str) -> Digits:
-        """Return the number itself: decimal digits remember no name."""
         return self
 
     def decides(self, result: object, seen: Sequence[Digits], words: str) -> object:
-        """Return the result: decimal digits remember no reason."""
         return result
 
 
@@ -106,9 +104,6 @@ def _decimal(number: Any) -> Decimal:
 
 
 def _work(operation: Expression, result: Array) -> float:
-    """Return about how many multiplications an operation takes.
-
-    For (n, d) times (d, m) giving (n, m) the root of the product of the sizes is n · d · m.
-    """
+    """Return about how many multiplications an operation takes: n · d · m for (n, d) by (d, m)."""
     sizes = [array_of(operand).size for operand in getattr(operation, "operands", ())]
     return float(np.prod([float(size) for size in (*sizes, result.size)]) ** 0.5)

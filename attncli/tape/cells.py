@@ -19,13 +19,13 @@ PLAIN_WORD = re.compile(r"[\w.-]+")
 
 
 def place_of(step: Step, at: Index) -> Index:
-    """Return where a cell of a step's array stands on paper, an index into `Step.value`."""
+    """Return the index into `Step.value` of a place in the step's array."""
     lead = [i for name, i in zip(LEADING, at, strict=False) if name in step.leading]
     return (*lead, *step.swapped(at[len(at) - len(step.trailing) :]))
 
 
 def at_of(step: Step, place: Index) -> Index:
-    """Return the place in a step's array of a cell on paper, the inverse of `place_of`."""
+    """Return the place in a step's array of an index into `Step.value`."""
     leading = dict(zip(step.leading, place, strict=False))
     lead = [leading.get(name, 0) for name in LEADING]
     last = step.swapped(place[len(leading) :])

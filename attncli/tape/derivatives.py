@@ -9,14 +9,8 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array, because
 from attncli.notation import tree
-from attncli.tape.step import (
-    LEADING,
-    Derivatives,
-    Expression,
-    Operation,
-    notation_of,
-    transposed_of,
-)
+from attncli.tape import step
+from attncli.tape.step import LEADING, Derivatives, Expression, Operation
 from attncli.tape.walk import array_of
 
 
@@ -165,10 +159,10 @@ class Rearranged(Operation):
     operand: Expression
 
     def notation(self, columns: bool) -> tree.Formula:
-        return notation_of(self.operand, columns)
+        return step.notation_of(self.operand, columns)
 
     def transposed_notation(self, columns: bool) -> tree.Formula:
-        return transposed_of(self.operand, columns)
+        return step.transposed_of(self.operand, columns)
 
 
 class Spread(Rearranged):

@@ -121,10 +121,9 @@ class _Reader(Record):
         return self.steps.get(base, self.inputs.get(base))
 
     def called(self, word: str) -> Step | None:
-        """Return the step that a letter or another word means; None if none does.
+        """Return the step that a letter or another word means, None if none does.
 
-        Raises:
-            InputError: for a word that people use for several of the steps.
+        A word that people use for several of the steps is an InputError.
         """
         step = self.of_letter(word)
         step = step or self.likeliest(one for one in self.steps.values() if one.symbol == word)
@@ -136,10 +135,9 @@ class _Reader(Record):
         return step
 
     def likeliest(self, steps: Iterable[Step]) -> Step | None:
-        """Return the one of several steps with one symbol that is probably meant.
+        """Return the one of several steps with one symbol that is probably meant: the last.
 
-        It changes something, if one of them does, and mixes values, as the rows of such a step have
-        that letter on pages; else it is the last.
+        Those that change something, and mix values, as rows with that letter on pages do, go first.
         """
         found = list(steps)
         found = [one for one in found if one.name not in self.added] or found
@@ -347,11 +345,7 @@ def _groups(rest: str, name: str) -> list[str]:
 
 
 def _parts(group: str) -> list[str]:
-    """Return the words between commas; a text in double quotes is one word.
-
-    Raises:
-        InputError: if there is nothing between two commas.
-    """
+    """Return the words between commas; a text in double quotes is one word."""
     plain = re.sub('"[^"]*"', "q", group)
     if plain.strip() and not all(map(str.strip, plain.split(","))):
         raise fail(f"[{visible(group)}] leaves a place empty", hint="write : for all places")

@@ -21,6 +21,7 @@ from attncli.tape.step import Derivatives, Expression, Operation
 TOKENS = {"query", "key", "state", "time"}
 """The axes along which each place is a token, not a feature."""
 
+BIAS = "The bias moves each score by a number of its own, such as for how far apart two are."
 MIXED = "The weights tell how much of each value goes into the result."
 
 
@@ -121,11 +122,7 @@ class Add(Operation):
 
     @property
     def why(self) -> str:
-        if isinstance(self.left, Operation):
-            return self.left.why
-        return (
-            "The bias moves each score by a number of its own, such as for how far apart two are."
-        )
+        return self.left.why if isinstance(self.left, Operation) else BIAS
 
     def apply(self, left: Array, right: Array) -> Array:
         return left + right

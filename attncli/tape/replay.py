@@ -25,15 +25,10 @@ Change: TypeAlias = Mapping[str, Expression]
 class Replay(Generic[V]):
     """A calculation worked again on other numbers, such as those of a student.
 
-    The value of a step, `replay(step)`, is
-
-    - for an input, its array, or the value that `of_input` gives;
-    - the value that `known` gives, if that is not None, whatever the steps before it would lead to;
-    - otherwise the result of its operation on the replay's values of the steps before it, after
-      `settle`, which may round it before the next step uses it.
-
-    The values may be numbers or intervals. Each is worked out once, when it is first needed, in the
-    order of computation (recursion could not reach through a thousand time steps).
+    The value of a step, `replay(step)`, is the known one, or else the result of its operation on
+    the replay's values of the steps before it. Values may be numbers or intervals. Each is worked
+    out once, when it is first needed, in the order of computation (recursion could not reach
+    through a thousand time steps).
 
     Args:
         steps: the calculation, in the order of computation.
@@ -41,7 +36,7 @@ class Replay(Generic[V]):
         settle: takes a step and its result, and returns the value that later steps use.
         worked: values of steps that are not known, if they have been worked out before.
         instead: operations that replace those of some steps.
-        of_input: gives the value of an input.
+        of_input: gives the value of an input, by default its array.
     """
 
     def __init__(

@@ -58,15 +58,9 @@ class Tape:
         as_written: bool = False,
         key: str = "",
     ) -> Step:
-        """Put a value of the problem on the tape, to be an operand; it is not a step.
+        """Put an input on the tape, to be an operand; see `Step` for the arguments.
 
-        Args:
-            name: its name in formulas.
-            array: (batch, head, row, column), in row convention.
-            trailing: the names of its row and column axes, or of the one axis of a vector.
-            leading: which of "batch" and "head" it has.
-            as_written: whether the matrix is written as in row convention in either convention.
-            key: the key of the problem that gives it, such as "W_q" or "score.W"; or nothing.
+        With `as_written`, a matrix is written the same way in the convention of columns.
         """
         labels, columns = self._labels(trailing, array), self.columns and not as_written
         about = (labels, None, array, columns, self.group, key, "", False)
@@ -92,12 +86,11 @@ class Tape:
         Args:
             name: the step's public name.
             operation: what makes it.
-            trailing: the names of its row and column axes in row convention, where they are
-                not the operation's own.
+            trailing: the names of its row and column axes, if not those of the operation.
             symbol: the letter that papers use, the name by default.
-            why: its purpose, in one sentence, where the operation does not say it.
+            why: its purpose, in one sentence, if the operation does not say it.
             like: a value that has the same axes and is written in the same convention.
-            array: the numbers, where they have been calculated in another way.
+            array: the numbers, if they have been calculated in another way.
 
         Raises:
             InputError: if a number, also one inside the operation, is beyond what a float holds.

@@ -1,11 +1,9 @@
 """Attention a tile at a time: softmax(Q Kᵀ) V in memory that grows with n, not with n · m.
 
-A tile has the scores of some queries of one head with some keys. It is calculated in a small
-buffer, where each line of the textbook changes the numbers in place. Softmax needs no whole row:
-e^s · v and e^s are summed tile by tile. Where e^s may leave the range of floats, the largest score
-so far is subtracted first, and the sums so far are scaled down when a later score is larger
-(Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1). Every other normaliser, and whoever
-wants the weights, gets tiles of whole rows.
+A tile has the scores of some queries of one head with some keys, in a small buffer. Softmax needs
+no whole row: e^s · v and e^s are summed tile by tile. Where e^s may leave the range of floats, the
+largest score so far is subtracted first, and the sums so far are scaled down when a later score is
+larger (Milakov and Gimelshein 2018; Dao et al. 2022, algorithm 1).
 """
 
 from __future__ import annotations
@@ -24,7 +22,6 @@ from attncli.attention.masks import is_kept, keys_seen, of_head
 from attncli.attention.normalizers import is_out_of_range
 from attncli.attention.weights import Rules
 from attncli.records import Record
-from attncli.tape.walk import cut
 from attncli.tiles.threads import over_threads, threads_available
 
 TILE_ROWS, TILE_KEYS = 256, 512
@@ -57,15 +54,6 @@ class Tiling(Record):
     threads: int
 
 
-class Attended(Record, eq=False):
-    """The result of attention by tiles."""
-
-    output: Array  # (batch, head, n, d_v)
-    weights: Array | None  # (batch, head, n, m), if they are kept
-    blocked: set[int]  # the queries that see no key, in any head
-    is_beyond: bool  # whether floats might not hold some e^s without the largest s subtracted
-
-
 def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> Tiling:
     """Return the tiling for queries (batch, heads, n, d_q) and keys (…, m, d_k).
 
@@ -84,19 +72,23 @@ def tiling_of(q: Array, k: Array, depth: int = 1, whole_rows: bool = False) -> T
 
 
 class TileLoop:
-    """Attention over many tokens.
-
-    A tile that positions or lengths block as a whole is not calculated.
+    """Attention over many tokens; tiles that a mask blocks as a whole are not calculated.
 
     Args:
-        q: (batch, heads, n, d_q).
+        q: (batch, heads, n, d_q), of the dtype of k, v, and the bias.
         k: (batch, kv_heads, m, d_k); query head i reads head i · kv_heads // heads.
         v: (batch, kv_heads, m, d_v).
-        rules: how scores become weights, over the keys; its bias has the dtype of the arrays.
+        rules: how scores become weights, over the keys.
         tiling: the size of a tile; of whole rows, if there is `weights_of`.
         scores_of: the score function; by default the dot products.
-        weights_of: the normaliser; by default softmax.
-        keeps_weights: whether the weights are part of the result; needs `weights_of`.
+        weights_of: the normaliser; by default softmax, for which rows need not be whole.
+        keeps_weights: whether the weights are kept; needs `weights_of`.
+
+    Attributes:
+        output: (batch, head, n, d_v).
+        weights: (batch, head, n, m), if they are kept.
+        blocked: the queries that see no key, in any head.
+        is_beyond: whether floats might not hold some e^s if the largest s were not subtracted.
     """
 
     def __init__(
@@ -110,17 +102,20 @@ class TileLoop:
         weights_of: RowWeights | None = None,
         keeps_weights: bool = False,
     ) -> None:
-        self.q, self.k, self.v, self.rules, self.tiling = q, k, v, rules, tiling
+        self.rules, self.tiling = rules, tiling
         self.scores_of, self.weights_of = scores_of, weights_of
+        batches, heads = max(map(len, (q, k, v))), q.shape[1]
         self.n, self.m = q.shape[-2], k.shape[-2]
-        batches = max(len(q), len(k))
-        shape = max(batches, len(v)), q.shape[1], self.n, v.shape[-1]
-        self.output = np.empty(shape, q.dtype)
-        shape = batches, q.shape[1], self.n, self.m
+        self.q, self.k, self.v = (np.broadcast_to(a, (batches, *a.shape[1:])) for a in (q, k, v))
+        self.sharing = heads // k.shape[1]  # query heads for each head of keys and values
+        self.bias = None
+        if rules.bias is not None and rules.bias.any():
+            self.bias = np.broadcast_to(rules.bias, (batches, heads, self.n, self.m))
+        self.output = np.empty((batches, heads, self.n, v.shape[-1]), q.dtype)
+        shape = max(len(q), len(k)), heads, self.n, self.m
         self.weights = np.empty(shape, q.dtype) if keeps_weights else None
-        self.bias = rules.bias if rules.bias is not None and rules.bias.any() else None
         self.exponent = log(rules.normalize.base) / rules.normalize.temperature  # of e, times s
-        dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, self.bias, rules)
+        dots, adjusted = (np.inf, np.inf) if scores_of else _bounds(q, k, rules)
         self.is_surely_held = max(dots, adjusted) < float(np.finfo(q.dtype).max) / 2
         self.is_surely_within = not self._is_out_of_range(adjusted)
         self.is_shifted = self.exponent != 1 or not _is_ordinary(adjusted, v)
@@ -137,12 +132,8 @@ class TileLoop:
         self.too_large: set[str] = set()
         self.is_beyond = False
 
-    def result(self) -> Attended:
-        """Calculate.
-
-        Raises:
-            FloatingPointError: with the name of the first step that has a number beyond floats.
-        """
+    def run(self) -> None:
+        """Calculate, or raise a FloatingPointError with the name of a step beyond floats."""
         heads = list(np.ndindex(*self.output.shape[:2]))
         starts = range(0, self.n, self.tiling.rows)
         rows = [slice(start, min(start + self.tiling.rows, self.n)) for start in starts]
@@ -150,9 +141,8 @@ class TileLoop:
         if self.weights_of is None:  # under a causal mask the last rows take longest
             tasks.reverse()
         over_threads(self._attend, tasks, self.tiling.threads)
-        for name in (name for name in CHECKED if name in self.too_large):
-            raise FloatingPointError(name)
-        return Attended(self.output, self.weights, self.blocked, self.is_beyond)
+        if self.too_large:
+            raise FloatingPointError(min(self.too_large, key=CHECKED.index))
 
     def _attend(self, task: tuple[int, int, slice]) -> None:
         """Calculate the output of some queries of one head."""
@@ -160,18 +150,16 @@ class TileLoop:
         if not hasattr(self.of_thread, "buffer"):
             self.of_thread.buffer = np.empty(self.tiling.rows * self.tiling.keys, self.q.dtype)
         with np.errstate(all="ignore"), suppress(FloatingPointError):
-            attend(*task, self.of_thread.buffer)
+            attend(*task)
 
-    def _sum_tiles(self, batch: int, head: int, rows: slice, buffer: Array) -> None:
+    def _sum_tiles(self, batch: int, head: int, rows: slice) -> None:
         """Calculate the output of some queries by softmax."""
-        values = self._of_head(self.v, batch, head)
-        result = self.output[batch, head, rows]
+        values, result = self.v[batch, head // self.sharing], self.output[batch, head, rows]
         product, ones = np.empty_like(result), np.ones((self.tiling.keys, 1), result.dtype)
         largest = np.full((len(result), 1), -np.inf, result.dtype)
         total = np.zeros((len(result), 1), result.dtype)
         result[...] = 0
         mask = of_head(self.rules.mask, batch, head)
-        q = self._queries(batch, head, rows)
         seen, by_all = keys_seen(mask, self.n, self.m, rows)
         for start in range(seen.start, seen.stop, self.tiling.keys):
             keys = slice(start, min(start + self.tiling.keys, seen.stop))
@@ -179,7 +167,7 @@ class TileLoop:
             keep = None if is_whole else is_kept(mask, self.n, self.m, rows, keys)
             if keep is not None and not keep.any():
                 continue
-            scores = self._adjusted(q, batch, head, rows, keys, buffer)
+            scores = self._adjusted(batch, head, rows, keys)
             if self.is_shifted:
                 if keep is not None:
                     _block(scores, keep[0, 0])
@@ -200,36 +188,31 @@ class TileLoop:
         self._add_blocked(total == 0, rows)
 
     def _shift(self, scores: Array, largest: Array) -> None:
-        """Replace each score by its exponent of e with the largest score subtracted."""
+        """Replace each score by its exponent of e, after subtracting the largest score."""
         # Where every score so far is blocked, −∞ − 0 is −∞, while −∞ − −∞ would be nan.
         scores -= np.where(largest == -np.inf, 0, largest)
         if self.exponent != 1:
             scores *= self.exponent
 
-    def _weigh_rows(self, batch: int, head: int, rows: slice, buffer: Array) -> None:
+    def _weigh_rows(self, batch: int, head: int, rows: slice) -> None:
         """Calculate the weights and the output of some queries by any normaliser."""
         assert self.weights_of is not None  # or softmax needs no whole rows
-        q = self._queries(batch, head, rows)
-        scores = self._adjusted(q, batch, head, rows, slice(0, self.m), buffer)
+        scores = self._adjusted(batch, head, rows, slice(0, self.m))
         keep = is_kept(of_head(self.rules.mask, batch, head), self.n, self.m, rows)
         if keep is not None:
             _block(scores, keep[0, 0])
         self._add_blocked(scores.max(axis=1) == -np.inf, rows)
         weights = self.weights_of(scores, rows.start)
-        np.matmul(weights, self._of_head(self.v, batch, head), out=self.output[batch, head, rows])
+        np.matmul(weights, self.v[batch, head // self.sharing], out=self.output[batch, head, rows])
         if self.weights is not None:
             self.weights[min(batch, len(self.weights) - 1), head, rows] = weights
 
-    def _queries(self, batch: int, head: int, rows: slice) -> Array:
-        q: Array = self.q[min(batch, len(self.q) - 1), head, rows]
-        return q * q.dtype.type(self.times / self.over) if self.scales_queries else q
-
-    def _adjusted(
-        self, q: Array, batch: int, head: int, rows: slice, keys: slice, buffer: Array
-    ) -> Array:
+    def _adjusted(self, batch: int, head: int, rows: slice, keys: slice) -> Array:
         """Return the scores of a tile, scaled, capped and biased in place."""
-        k = self._of_head(self.k, batch, head)[keys]
-        scores: Array = buffer[: len(q) * len(k)].reshape(len(q), -1)
+        q, k = self.q[batch, head, rows], self.k[batch, head // self.sharing, keys]
+        if self.scales_queries:
+            q = q * q.dtype.type(self.times / self.over)
+        scores: Array = self.of_thread.buffer[: len(q) * len(k)].reshape(len(q), -1)
         if self.scores_of is None:
             np.matmul(q, k.T, out=scores)
         else:
@@ -246,8 +229,7 @@ class TileLoop:
             np.tanh(scores, out=scores)
             scores *= float(cap)
         if self.bias is not None:
-            at = (min(i, size - 1) for i, size in zip((batch, head), self.bias.shape, strict=False))
-            scores += cut(self.bias, (rows, keys))[tuple(at)]
+            scores += self.bias[batch, head, rows, keys]
             self._check(scores, "biased", is_blocked=True)
         return scores
 
@@ -260,20 +242,13 @@ class TileLoop:
             raise FloatingPointError
 
     def _add_blocked(self, is_blocked: Array, rows: slice) -> None:
-        if is_blocked.any():
-            self.blocked.update((rows.start + np.flatnonzero(is_blocked)).tolist())
-
-    def _of_head(self, array: Array, batch: int, head: int) -> Array:
-        """Return the keys or values that a query head reads."""
-        shared = head * array.shape[1] // self.output.shape[1]
-        found: Array = array[min(batch, len(array) - 1), shared]
-        return found
+        self.blocked.update((rows.start + np.flatnonzero(is_blocked)).tolist())
 
     def _is_out_of_range(self, largest: float) -> bool:
         return is_out_of_range(largest, self.q.dtype, self.rules.normalize)
 
 
-def _bounds(q: Array, k: Array, bias: Array | None, rules: Rules) -> tuple[float, float]:
+def _bounds(q: Array, k: Array, rules: Rules) -> tuple[float, float]:
     """Return upper bounds for |q · k| (Cauchy and Schwarz) and for the adjusted scores."""
     with np.errstate(all="ignore"):
         # Half a percent covers what rounding adds, and `tiny` a square that is too small for it.
@@ -284,8 +259,8 @@ def _bounds(q: Array, k: Array, bias: Array | None, rules: Rules) -> tuple[float
             adjusted *= abs(float(rules.scale.times) / float(rules.scale.over))
         if rules.softcap is not None:
             adjusted = min(adjusted, abs(float(rules.softcap)))
-        if bias is not None:
-            adjusted += _largest(bias)
+        if rules.bias is not None:
+            adjusted += _largest(rules.bias)
     return dots, adjusted
 
 
@@ -297,10 +272,7 @@ def _block(scores: Array, keep: Array) -> None:
 
 
 def _is_ordinary(most: float, v: Array) -> bool:
-    """Whether floats hold every e^s and e^s · v with ease, for |s| up to `most`.
-
-    Then the largest score need not be subtracted.
-    """
+    """Whether floats surely hold every e^s, and sum of e^s · v, for |s| up to `most`."""
     half = largest_exponent(v.dtype) / 2
     values = max(float(v.max()), -float(v.min()))
     return most <= half and (values == 0 or abs(log(values)) <= half / 2)
