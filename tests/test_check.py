@@ -232,8 +232,11 @@ def test_the_cells_that_a_report_names_are_keys_of_answers_and_of_explain(attn: 
 
 def test_a_cell_cannot_be_given_twice_or_where_there_is_none() -> None:
     good = attncli.load(SAMPLES / "i_am_good.yaml")
-    assert "given twice" in misread({"S[I, am]": 10, "scores[1, 2]": 10}, good)
-    assert "given twice" in misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    twice = "numbers of scores are given twice, by"
+    both = misread({"S[I, am]": 10, "S[I, I]": 14, "scores[1, 2]": 10}, good)
+    assert f"{twice} S[I, am] and scores[1, 2]" in both
+    step = misread({"scores": [[14, 10, 9]] * 3, "scores[1, 2]": 10}, good)
+    assert f"{twice} scores and scores[1, 2]" in step
     assert "there is no key bad" in misread({"weights[am, bad]": 1}, good)
     assert "did you mean weights[am, I]?" in misread({"wieghts[am, I]": 1}, good)
     report = attncli.check(good, {"weights[am, I]": [[1, 2]]})

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.cli.sizes import numbers_of_steps
+from attncli.cli.run import numbers_of_steps
 from attncli.errors import InputError
 from attncli.mechanisms.compute import compute
 from tests.random_problems import outcome

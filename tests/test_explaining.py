@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import attncli
-from attncli.explaining import worked
+from attncli.explaining import terms
 from attncli.explaining.explain import Source, explain, explain_all
 from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Step
@@ -314,10 +314,9 @@ HARD: list[dict[str, Any]] = [
 def test_hard_problems_are_explained_truly(
     keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """One cell at a time, and all at once."""
     trace = attncli.compute(attncli.Problem(**keys))
     for large, decimals in ((0, 1), (0, 9), (10**6, 4)):
-        monkeypatch.setattr(worked, "LARGE", large)
+        monkeypatch.setattr(terms, "LARGE", large)
         check_explanations(trace, decimals)
 
 
@@ -346,7 +345,7 @@ def test_cells_one_by_one_are_those_of_all_at_once(
         trace = attncli.compute(problem)
         lines = []
         for large in (0, 10**6):
-            monkeypatch.setattr(worked, "LARGE", large)
+            monkeypatch.setattr(terms, "LARGE", large)
             lines.append(
                 [
                     (place, found.line, found.sources)

@@ -11,9 +11,8 @@ from hypothesis import given, settings
 
 import attncli
 from attncli.notation.mathml import mathml
-from attncli.notation.printer import Printer
 from attncli.notation.tex import tex
-from attncli.notation.text import text
+from attncli.notation.text import Printer, text
 from attncli.notation.tree import (
     Call,
     Dots,

@@ -14,7 +14,7 @@ from attncli.errors import InputError
 from attncli.files.load import Overrides, load_all
 from attncli.problem.key_names import NOT_NEEDED, hint_for, key_of, with_keys
 from attncli.problem.keys import KEYS
-from attncli.problem.scale import RECIPROCALS
+from attncli.problem.values import RECIPROCALS
 from attncli.text.suggestions import near_words
 from tests.conftest import Attn
 

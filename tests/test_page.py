@@ -185,7 +185,8 @@ def test_an_input_that_has_no_room_beside_its_step_is_shown_before_it() -> None:
 def test_shades_are_the_sizes_of_weights() -> None:
     import numpy as np
 
-    matrix = Matrix(np.array([[0.5, -0.25], [2.0, -np.inf]]), shaded=True)
+    values = np.array([[0.5, -0.25], [2.0, -np.inf]])
+    matrix = Matrix(values, [0, 1], [0, 1], shaded=True)
     assert [matrix.shade(i, j) for i in (0, 1) for j in (0, 1)] == [0.5, 0.25, 1.0, None]
 
 

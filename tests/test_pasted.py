@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 import attncli
 from attncli.errors import InputError
 from attncli.explaining.exact import Exact
-from attncli.forms.matrices import grid_in, to_array
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import grid_in, labelled_texts, to_array
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import grid_of
 from attncli.notation.written import number

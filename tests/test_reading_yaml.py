@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import attncli
 from attncli.errors import InputError, KeyPath, Place, refuse
 from attncli.files.document import Chunk, Document
-from attncli.files.plain_yaml import mapping
 from attncli.files.read import read_bytes
+from attncli.files.yaml_documents import plain_mapping
 from attncli.files.yaml_places import locate as yaml_locate
 from attncli.files.yaml_text import MAX_EXPANSION, MAX_LEVELS, documents_until
 from tests.conftest import SAMPLE_FILES, Attn
@@ -630,7 +630,7 @@ def test_what_is_read_without_a_parser_is_what_the_parser_reads(
     entries: list[tuple[str, str, str]], start: str
 ) -> None:
     text = start + "".join(f"{key}{colon}{value}\n" for key, colon, value in entries)
-    plain = mapping(text)
+    plain = plain_mapping(text)
     if plain is not None:
         (parsed,), error = documents_until(Chunk("f", text))
         assert error is None
@@ -640,10 +640,10 @@ def test_what_is_read_without_a_parser_is_what_the_parser_reads(
 def test_most_files_need_no_parser() -> None:
     """The comparison above is not one of nothing with nothing."""
     texts = (path.read_text() for path in SAMPLE_FILES if path.suffix == ".yaml")
-    assert sum(mapping(text) is not None for text in texts) >= 6
+    assert sum(plain_mapping(text) is not None for text in texts) >= 6
 
 
 def test_a_long_text_that_is_no_list_is_soon_left_to_the_parser() -> None:
     text = "X: [" + "1 ,\n      " * 20_000 + "}\n"
-    assert mapping(text) is None
-    assert mapping("X: [1" + " " * 200_000 + "2]\n") is None
+    assert plain_mapping(text) is None
+    assert plain_mapping("X: [1" + " " * 200_000 + "2]\n") is None

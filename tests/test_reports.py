@@ -27,10 +27,9 @@ from attncli.records import replace
 from attncli.rendering.formats import render
 from attncli.rendering.grades import as_csv
 from attncli.rendering.layout import plain_text
-from attncli.rendering.remarks import last_digits
 from attncli.rendering.report_table import pages
 from attncli.rendering.selection import ReportSelection
-from attncli.rendering.verdicts import verdict
+from attncli.rendering.verdicts import last_digits, verdict
 from attncli.text.escapes import visible
 from tests.conftest import SAMPLES, Attn, in_terminal
 

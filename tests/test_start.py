@@ -291,3 +291,9 @@ def test_a_circle_of_links_and_a_name_that_is_too_long(attn: Attn, tmp_path: Pat
         result = attn("new", tmp_path / name)
         assert result.status == 2
         assert "cannot be written" in result.err
+
+
+def test_a_suggested_mask_is_described_as_it_is_written(attn: Attn) -> None:
+    lines = attn("new", "--kind", "cross").out.splitlines()
+    (line,) = [line for line in lines if line.startswith("# mask: {lengths: 1}")]
+    assert line.endswith("# which keys j a query i may attend to: j < length")

@@ -13,11 +13,11 @@ import pytest
 
 import attncli
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.files.roster import read_roster
-from attncli.mechanisms.flaws import alike, saturated, small_flaws
+from attncli.files.class_lists import read_roster
+from attncli.mechanisms.start import alike, saturated, small_flaws
 from attncli.teaching.distractors import Distractors, Question
 from attncli.teaching.drawing import Drawing, own_values, read_values
-from attncli.teaching.work import work_of
+from attncli.teaching.variants import work_of
 from tests.conftest import SAMPLES, Attn
 from tests.surveys.variants import MISNAMED, MISSED, Tally, survey
 
@@ -120,7 +120,7 @@ def test_every_mistake_shows_and_is_told_from_others(three: list[attncli.Variant
         effects = Distractors(variant.trace, Question(variant.trace, ["weights", "output"], 2))
         form = variant.form
         for id_, step in itertools.product(form.shown, variant.trace):
-            seen = [effect.is_seen for effect in effects.at(id_, step.name).values()]
+            seen = [effect.seen for effect in effects.at(id_, step.name).values()]
             assert not seen or any(seen) or step.name in form.partly.get(id_, ())
         assert {"not_scaled", "mask_missing", "swapped_q_k"} <= set(variant.shown)
 
@@ -170,7 +170,7 @@ def test_what_a_variant_hides_is_said() -> None:
     trace = variant.trace
     effects = Distractors(trace, Question(trace, ["output"], 2))
     for id_, at in variant.hidden:
-        assert not all(effect.is_seen for effect in effects.at(id_, at).values())
+        assert not all(effect.seen for effect in effects.at(id_, at).values())
 
 
 def test_what_a_mistake_makes_may_be_asked_for_again() -> None:
@@ -205,10 +205,10 @@ def test_digits_that_are_asked_decide_what_shows() -> None:
     for decimals in (0, 1, 2):
         effects = Distractors(trace, Question(trace, ["weights"], decimals))
         (one,) = effects.at("not_scaled", "scaled").values()
-        seen.append(one.is_seen)
-    assert seen == [False, False, True]
+        seen.append(one.seen)
+    assert seen == [0, 0, 2]
     tolerant = Distractors(trace, Question(trace, ["weights"], 2, tolerance=1.0))
-    assert not next(iter(tolerant.at("not_scaled", "scaled").values())).is_seen
+    assert not next(iter(tolerant.at("not_scaled", "scaled").values())).seen
 
 
 @pytest.mark.parametrize("path", ["recurrent_plain", "pooling_words", "heads_grouped"])

@@ -15,8 +15,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
-from attncli.explaining.terms import Term
-from attncli.explaining.worked import Worked
+from attncli.explaining.terms import Term, Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values
@@ -50,7 +49,7 @@ class WrongStep:
         self.given = judged.written.values
         self.off: Array = np.abs(self.given - judged.yours)
         self.spread: Array = judged.follows.high - judged.follows.low
-        self._worked = Worked(judge.operands.written, large=0)
+        self._worked = Worked(judge.operands.written)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""

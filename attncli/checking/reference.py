@@ -11,7 +11,7 @@ import numpy as np
 
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
-from attncli.attention.normalizers import KEYS, Exp, Hardmax, Sparsemax, Sum
+from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
 from attncli.checking.agreement import reach
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
@@ -86,9 +86,12 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and isinstance(made.left, Step):
-            if axis_of_shares(made.left) == KEYS:
-                found[step.name] = Mixture(made.left, made.right)
+        elif (
+            isinstance(made, MatMul)
+            and isinstance(made.left, Step)
+            and axis_of_shares(made.left) == ALONG_KEYS
+        ):
+            found[step.name] = Mixture(made.left, made.right)
     return found
 
 
