@@ -358,7 +358,7 @@ def test_no_heading_of_latex_stands_last_on_a_page(attn: Attn, tmp_path: Path) -
     marked = re.sub(r"^(\\attnhead\{.*)\}$", r"\1\\qquad\\text{HEADING}}", text, flags=re.MULTILINE)
     assert marked.count("HEADING") > 15
     pages = 0
-    for height in range(16, 28):
+    for height in range(16, 28, 2):
         settings = rf"\geometry{{paperheight={height}cm}}\pagestyle{{empty}}\begin{{document}}"
         compiled("pdflatex", marked.replace(r"\begin{document}", settings), tmp_path)
         for page in shown_in(tmp_path / "document.pdf").split("\f"):
@@ -366,7 +366,7 @@ def test_no_heading_of_latex_stands_last_on_a_page(attn: Attn, tmp_path: Path) -
             lines = [line for line in page.splitlines() if line.strip()]
             assert not any("HEADING" in line for line in lines[-2:]), lines[-3:]
             pages += 1
-    assert pages > 30
+    assert pages > 15
 
 
 @pytest.mark.parametrize(
