@@ -86,9 +86,8 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and isinstance(made.left, Step):
-            if axis_of_shares(made.left) == KEYS:
-                found[step.name] = Mixture(made.left, made.right)
+        elif isinstance(made, MatMul) and axis_of_shares(made.left) == KEYS:
+            found[step.name] = Mixture(made.left, made.right)
     return found
 
 
@@ -101,9 +100,9 @@ def shares_of(made: Expression | None) -> Sum | None:
     return None
 
 
-def axis_of_shares(step: Step) -> int | None:
+def axis_of_shares(step: Expression) -> int | None:
     """Return the axis along which a step's numbers are parts of 1, or all 0; else None."""
-    made = step.operation
+    made = step.operation if isinstance(step, Step) else None
     if isinstance(made, Hardmax | Sparsemax):
         return made.along
     total = shares_of(made)

@@ -80,9 +80,8 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
     if any(step.backward for step in trace):
         return
-    masks = [
-        (step, mask, _before(mask)) for step in trace if isinstance(mask := step.operation, Masked)
-    ]
+    masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
+    masks = [(step, mask, _before(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
         blocked: dict[str, Expression] = {
             scores.name: replace(mask, operand=made_by(scores))
@@ -95,11 +94,11 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     for kind in BEFORE_MASK:
         moved: dict[str, Expression] = {}
         read: dict[str, Step] = {}
-        for masked, mask, line in masks:
+        for own, mask, line in masks:
             for scores in line[1:]:
-                if scores.name.startswith(kind) and masked.name in given:
-                    moved[masked.name] = replace(mask, operand=scores)
-                    read |= {scores.name: masked, masked.name: line[0]}
+                if scores.name.startswith(kind) and own.name in given:
+                    moved[own.name] = replace(mask, operand=scores)
+                    read |= {scores.name: own, own.name: line[0]}
         if moved:
             made = ((step, with_steps(made_by(step), read)) for step in trace)
             linked = {step.name: new for step, new in made if new is not step.operation}

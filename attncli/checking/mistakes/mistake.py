@@ -24,18 +24,8 @@ Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
 
 
-class Valued(Record):
-    """A name and the text that gives its value, such as `d_k` and `d_k = 3`."""
-
-    name: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-Words: TypeAlias = Mapping[str, str | Valued]
-"""What fills the blanks of a mistake's sentence and advice."""
+Words: TypeAlias = Mapping[str, str | tuple[str, str]]
+"""What fills the blanks of a mistake's sentence and advice: a text, or d_k and d_k = 3."""
 
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TypeGuard, TypeVar
 
+from attncli.attention.heads import SplitHeads
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten
 
@@ -27,21 +28,23 @@ def put(expression: Expression, old: Expression, new: Expression) -> Expression:
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
-def is_input(expression: Expression) -> bool:
-    """Return True for a matrix or vector of the problem."""
-    return isinstance(expression, Step) and expression.operation is None
+def uncut(made: Expression | None) -> Expression | None:
+    """Return what is cut into heads; any other expression as it is."""
+    return made.operand if isinstance(made, SplitHeads) else made
+
+
+def is_bias(expression: Expression) -> bool:
+    """Return True for a matrix or vector of the problem, perhaps cut into heads."""
+    whole = uncut(expression)
+    return isinstance(whole, Step) and whole.operation is None
 
 
 def is_projection(expression: Expression) -> bool:
     """Return True for a matrix or vector of the problem that is applied to tokens."""
-    return is_input(expression) and expression.trailing[0] not in ("query", "key", "time")
+    is_input = isinstance(expression, Step) and expression.operation is None
+    return is_input and expression.trailing[0] not in ("query", "key", "time")
 
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
     """Return True for a step or input whose name starts with one of some words."""
     return isinstance(expression, Step) and expression.name.startswith(name)
-
-
-def is_w_o(expression: Expression) -> bool:
-    """Return True for the projection after the heads."""
-    return is_named(expression, "W_o")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put
+from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put, uncut
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import MatMul, Transposed, dot
@@ -35,7 +35,7 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
     inputs = trace.inputs
     for q, k in _projected_sides(step, trace, same_number=False) if "X" in inputs else ():
         used, heads = (inputs["X"], inputs.get("memory", inputs["X"])), trace.problem.heads
-        if tuple(_uncut(trace[name].operation) for name in "QK") == used:
+        if tuple(uncut(trace[name].operation) for name in "QK") == used:
             continue
         ways: list[tuple[Expression, Expression]] = [used]
         if heads > 1:
@@ -45,10 +45,6 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
             ]
         for one, other in ways:
             yield {step.name: put(put(made_of(step), q, one), k, other)}, {}
-
-
-def _uncut(made: Expression | None) -> Expression | None:
-    return made.operand if isinstance(made, SplitHeads) else made
 
 
 def _projected_sides(

@@ -11,7 +11,7 @@ import numpy as np
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, is_w_o, made_by, made_of
+from attncli.checking.mistakes.nodes import is_named, made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
@@ -356,7 +356,7 @@ def _without_head(node: Expression, head: int, heads: int) -> Nodes:
 
     if isinstance(node, MergeHeads):
         yield wrong(dropped, node)
-    elif isinstance(node, MatMul) and is_w_o(node.right):
+    elif isinstance(node, MatMul) and is_named(node.right, "W_o"):
         yield replace(node, left=wrong(dropped, node.left))
 
 
@@ -373,5 +373,5 @@ def heads_averaged(node: MergeHeads) -> Nodes:
 @mistake("The product with W_o was left out.", "Calculate {formula}.")
 def w_o_missing(node: Add | MatMul) -> Nodes:
     product = node.left if isinstance(node, Add) else node
-    if isinstance(product, MatMul) and is_w_o(product.right):
+    if isinstance(product, MatMul) and is_named(product.right, "W_o"):
         yield product.left
