@@ -72,9 +72,8 @@ MAX_WIDTH = 2 / 3
 wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
 
 MAX_FINER = 5.0
-"""Maximum error, in units in the last place, explained by hidden steps that were rounded one digit
-finer than the submission. Above it such an interval explains too much. Chosen; it is the bound from
-which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
+"""Maximum error, in units in the last place, explained by hidden steps rounded one digit finer than
+the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss above it."""
 
 # ---- rounding schedules
 

@@ -9,7 +9,6 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import KEYS, Exp, Hardmax, Sparsemax, Sum
 from attncli.checking.agreement import reach
@@ -118,7 +117,7 @@ class Share(Operation):
     along: int
     total: Expression
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         return Divide(self.part, self.total).apply(*arrays)
 
     def bounds(self, *operands: Any) -> Any:
@@ -143,9 +142,8 @@ class Mixture(Operation):
     weights: Expression
     values: Expression
 
-    def apply(self, *arrays: Array) -> Array:
-        product: Array = arrays[0] @ arrays[1]
-        return product
+    def apply(self, *arrays: Any) -> Any:
+        return arrays[0] @ arrays[1]
 
     def bounds(self, *operands: Any) -> Any:
         """As the product, but within the range of the values, times the sums of the weights."""

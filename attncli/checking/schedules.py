@@ -92,10 +92,9 @@ class Multiplied(Operation):
     factors: Any
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         extra = arrays[0].ndim - self.factors.ndim
-        product: Array = arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
-        return product
+        return arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
 
 
 def with_constants(

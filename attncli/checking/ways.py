@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sum
@@ -43,10 +42,9 @@ class Shifted(Operation):
     operand: Expression
     along: int
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         largest = arrays[0].max(axis=self.along, keepdims=True)
-        shifted: Array = arrays[0] - np.where(largest == -np.inf, 0.0, largest)
-        return shifted
+        return arrays[0] - np.where(largest == -np.inf, 0.0, largest)
 
     def bounds(self, *operands: Any) -> Any:
         (scores,) = operands
@@ -64,9 +62,8 @@ class Log(Operation):
     operand: Expression
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        logarithm: Array = np.log(arrays[0])
-        return logarithm
+    def apply(self, *arrays: Any) -> Any:
+        return np.log(arrays[0])
 
     def bounds(self, *operands: Any) -> Any:
         (numbers,) = operands
