@@ -117,7 +117,6 @@ Unit: TypeAlias = Array | float
 
 
 def float_error(expected: Values, share: float = FLOAT_ERROR) -> Array:
-    """Return the error that floats may have in each expected number, given their relative error."""
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
@@ -316,7 +315,6 @@ MAX_OWN = 2
 
 
 def only_unit(unit: Array) -> float | None:
-    """Return the unit that all numbers have in common; None where they have several."""
     first = unit.flat[0] if unit.size else np.nan
     return float(first) if (unit == first).all() and unit.size else None
 

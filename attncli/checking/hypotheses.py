@@ -61,7 +61,6 @@ class WrongStep:
 
     @cached_property
     def is_first(self) -> bool:
-        """True if every step before it is free of wrong numbers."""
         before = takewhile(lambda other: other is not self.judged, self.judge.judged.values())
         return not any(other.has(WRONG) for other in before)
 
@@ -131,7 +130,6 @@ class WrongStep:
 
     @property
     def is_only_line(self) -> bool:
-        """True if that line is the whole step, so that it need not be named."""
         return self.axis is not None and bool(self.in_line.all())
 
     @property
@@ -175,7 +173,6 @@ class WrongStep:
 
 
 def is_long(step: Step) -> bool:
-    """Return True if one number of a large step cannot be worked without all others."""
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)

@@ -96,7 +96,6 @@ class Judged(Record, eq=False):
 
     @cached_property
     def _tally(self) -> list[int]:
-        """The number of cells with each status; the statuses do not change any more."""
         self.codes.setflags(write=False)
         counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
         return counts

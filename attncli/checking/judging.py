@@ -51,7 +51,6 @@ class Judge:
         return given
 
     def _is_correct(self, given: Given) -> bool:
-        """Return True if all numbers of a step are correct; missing ones do not count."""
         ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
         inside = agreement.is_within(
             given.written.values, Interval(ends.low - half, ends.high + half)

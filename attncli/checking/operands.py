@@ -44,7 +44,6 @@ class Operands:
         self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
         smallest = (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats)
         self._smallest = max(smallest, default=0.0)
-        self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
     # ---- calculations on these numbers
@@ -82,7 +81,6 @@ class Operands:
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
-        """The correct calculation in floats of the type of the submission's numbers."""
         return Replay(
             self.trace,
             settle=lambda _, found: self._in_floats(found),
@@ -114,7 +112,6 @@ class Operands:
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
     def is_whole(self, step: Step) -> bool:
-        """Return True if later steps go on from what was written in every cell of a step."""
         given = self.shown(step)
         return given is not None and not given.written.blank.any()
 
@@ -134,9 +131,7 @@ class Operands:
         return found[::-1]
 
     def hidden_before(self, step: Step) -> list[Step]:
-        if step.name not in self._hidden:
-            self._hidden[step.name] = self.ancestors(step, self.is_whole)
-        return self._hidden[step.name]
+        return self.ancestors(step, self.is_whole)
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)
@@ -236,7 +231,6 @@ class Operands:
 
 
 def wide_as(array: Any, made: Any) -> Any:
-    """Return an array repeated along its first axis for each of several calculations."""
     times = made.shape[0] // array.shape[0] or 1
     return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
 

@@ -36,12 +36,10 @@ class Reference(Record, eq=False):
 
     @cached_property
     def intervals(self) -> dict[str, Interval]:
-        """The correct numbers of each step, widened by the error of floats."""
         return {step.name: reach(0.0, step.array) for step in self.trace}
 
     @cached_property
     def is_small(self) -> bool:
-        """True if the calculations are so small that results for them may be kept in memory."""
         return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
 
     @cached_property

@@ -38,7 +38,6 @@ class Constant(Record, eq=False):
 
 
 def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
-    """Return the roundings of the constants of some steps, those with more digits first."""
     found: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
@@ -200,7 +199,6 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def to_even(self) -> Schedules:
-        """The schedules that round halves up, with halves rounded to even instead."""
         up = (one for one in self.each if one.rounding is not None and one.rounding.mode == UP)
         even = (replace(one, rounding=one.rounding and one.rounding.of_mode(EVEN)) for one in up)
         return Schedules(tuple(even), self.is_usual)

@@ -159,7 +159,6 @@ def _shift_before(trace: Trace) -> Forms:
 
 
 def _powers_of_2(trace: Trace) -> Forms:
-    """Yield scores times log₂ e, whose powers of 2 are the powers of e of the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         factor = log2(made.base) / made.temperature
@@ -170,7 +169,6 @@ def _powers_of_2(trace: Trace) -> Forms:
 
 
 def _logarithms(trace: Trace) -> Forms:
-    """Yield the logarithm of each sum, subtracted from the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
@@ -279,7 +277,6 @@ def _turned_round(way: Way) -> Iterator[Way]:
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
-    """Yield scaled or masked scores that were given under the name of the scores."""
     trace, given = way.reference.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
@@ -314,7 +311,6 @@ def _in_form(
 
 
 def shifted(right: Reference) -> Iterator[Reference]:
-    """Yield the correct calculations in which the largest score is subtracted before the e^."""
     for _, change in shifts(right.trace):
         yield right.changed(partial(remade, change=change))
 

@@ -51,7 +51,6 @@ def without_effect(trace: Trace) -> dict[str, str]:
 
 
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
-    """Return True if a change is seen in a step, None if it cannot be made."""
     found = fitted(replay.changed(step, change), step)
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
 

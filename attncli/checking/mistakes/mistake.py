@@ -119,7 +119,6 @@ def wrong(
 
 
 def rising(function: Callable[[Any], Any], operand: Expression) -> Wrong:
-    """Return the operation of a function that rises monotonically."""
     return wrong(function, operand, ranges=lambda i: type(i)(function(i.low), function(i.high)))
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard, TypeVar
 
 from attncli.attention.heads import SplitHeads
+from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten
 
@@ -12,7 +14,6 @@ N = TypeVar("N", bound=Operation)
 
 
 def made_of(step: Step) -> Expression:
-    """Return the expression that a step of the calculation is made of."""
     assert step.operation is not None  # by a step of the calculation
     return step.operation
 
@@ -48,3 +49,11 @@ def is_projection(expression: Expression) -> bool:
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
     """Return True for a step or input whose name starts with one of some words."""
     return isinstance(expression, Step) and expression.name.startswith(name)
+
+
+def rewritten_steps(
+    trace: Trace, names: Iterable[str], rule: Callable[[Expression], Iterator[Expression]]
+) -> dict[str, Expression]:
+    """Return how some steps of a trace are made by a rule, each where the rule changes it."""
+    steps = [trace[name] for name in names if name in trace]
+    return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}

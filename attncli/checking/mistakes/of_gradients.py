@@ -171,7 +171,6 @@ MOST_PATHS = 12
 
 
 def summands(made: Expression | None) -> list[Expression]:
-    """Return the parts of a sum; any other expression is its only part."""
     if isinstance(made, Add):
         return [*summands(made.left), *summands(made.right)]
     return [] if made is None else [made]

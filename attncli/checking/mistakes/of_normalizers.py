@@ -38,7 +38,6 @@ def other_normalizer(step: Step, trace: Trace) -> Changes:
 
 
 def _scores_of(weights: Expression) -> Expression | None:
-    """Return the masked scores from which weights are made."""
     if isinstance(weights, Divide):
         power = made_by(Exp, weights.dividend)
         weights = power or weights.dividend
@@ -129,7 +128,6 @@ def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expre
 
 
 def _sums(node: Divide) -> Iterator[Sum]:
-    """Yield the sum by which a softmax divides."""
     total = made_by(Sum, node.divisor)
     if total and made_by(Exp, node.dividend):
         yield total

@@ -5,12 +5,19 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put, uncut
+from attncli.checking.mistakes.nodes import (
+    is_named,
+    is_projection,
+    made_of,
+    put,
+    rewritten_steps,
+    uncut,
+)
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import MatMul, Transposed, dot
 from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import rewritten, walk
+from attncli.tape.walk import walk
 
 
 @mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")
@@ -98,7 +105,6 @@ def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _unprojected(side: Expression) -> Expression:
-    """Return a side without the score function's own matrix."""
     if isinstance(side, MatMul):
         matrix = side.right.operand if isinstance(side.right, Transposed) else side.right
         return side.left if is_projection(matrix) else side
@@ -116,8 +122,7 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
         if isinstance(node, MatMul) and is_named(node.right, ("W_q", "W_k", "W_v", "W_o")):
             yield replace(node, right=Transposed(node.right))
 
-    steps = [trace[name] for name in ("Q", "K", "V", "output") if name in trace]
-    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    change = rewritten_steps(trace, ("Q", "K", "V", "output"), rule)
     before = {name: made for name, made in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
         yield change, {}
