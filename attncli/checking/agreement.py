@@ -250,13 +250,10 @@ class RoundingRule(Record):
     def interval(self, found: Values) -> Interval:
         """Return intervals that hold numbers as they are, rounded, and cut off."""
         ends = interval(found)
-        bounds = [
-            [np.copysign(size, end) for size in self._around(end)] for end in (ends.low, ends.high)
-        ]
-        low, high = np.minimum(*bounds[0]), np.maximum(*bounds[1])
-        return Interval(
-            np.where(np.isfinite(low), low, ends.low), np.where(np.isfinite(high), high, ends.high)
-        )
+        low = np.minimum(*(np.copysign(size, ends.low) for size in self._around(ends.low)))
+        high = np.maximum(*(np.copysign(size, ends.high) for size in self._around(ends.high)))
+        low = np.where(np.isfinite(low), low, ends.low)
+        return Interval(low, np.where(np.isfinite(high), high, ends.high))
 
     def _around(self, numbers: Array) -> tuple[Array, Array]:
         """Return the least and the largest size of numbers as they are, rounded, and cut off."""

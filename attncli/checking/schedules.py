@@ -229,10 +229,8 @@ def _schedules(
 ) -> list[Schedules]:
     *worked, step = every
     names = (*long_inputs((step, *worked)), *hidden)
-    constants, parts_of_1 = (
-        constants_of(every),
-        [one.name for one in every if axis_of_shares(one) is not None],
-    )
+    constants = constants_of(every)
+    parts_of_1 = [one.name for one in every if axis_of_shares(one) is not None]
     shares = {name for name in parts_of_1 if name in hidden}
 
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:

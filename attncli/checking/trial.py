@@ -52,10 +52,10 @@ def common_readings(operands: Operands, step: Step) -> list[Reading]:
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = {source.name: operands.numbers(source) for source in shown}
     count = max((len(found) for found in numbers.values()), default=1)
-    alike = [
-        Reading(hidden, {name: found[min(i, len(found) - 1)] for name, found in numbers.items()})
-        for i in range(count)
-    ]
+    each = (
+        {s: found[min(i, len(found) - 1)] for s, found in numbers.items()} for i in range(count)
+    )
+    alike = [Reading(hidden, chosen) for chosen in each]
     every = operands.ancestors(step)
     return alike if len(every) == len(hidden) else [*alike, Reading(every, is_kept=True)]
 

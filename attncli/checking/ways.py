@@ -80,22 +80,18 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
     masks = [(step, mask, _before(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
-        blocked: dict[str, Expression] = {
-            scores.name: replace(mask, operand=made_by(scores))
-            for _, mask, line in masks
-            for scores in line
-            if scores.name.startswith(kind)
-        }
+        scores = [(s, mask) for _, mask, line in masks for s in line if s.name.startswith(kind)]
+        blocked = {step.name: replace(mask, operand=made_by(step)) for step, mask in scores}
         if blocked:
             yield f"{kind} has −∞ where the mask blocks.", blocked
     for kind in BEFORE_MASK:
         moved: dict[str, Expression] = {}
         read: dict[str, Step] = {}
         for own, mask, line in masks:
-            for scores in line[1:]:
-                if scores.name.startswith(kind) and own.name in given:
-                    moved[own.name] = replace(mask, operand=scores)
-                    read |= {scores.name: own, own.name: line[0]}
+            for step in line[1:]:
+                if step.name.startswith(kind) and own.name in given:
+                    moved[own.name] = replace(mask, operand=step)
+                    read |= {step.name: own, own.name: line[0]}
         if moved:
             made = ((step, with_steps(made_by(step), read)) for step in trace)
             linked = {step.name: new for step, new in made if new is not step.operation}
@@ -115,12 +111,10 @@ def _before(mask: Masked) -> list[Step]:
 def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
+    powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
+    plain = {name: power for name, power in powers.items() if power.shift_along is None}
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change: dict[str, Expression] = {
-            step.name: replace(step.operation, shift_along=axis)
-            for step in trace
-            if isinstance(step.operation, Exp) and step.operation.shift_along is None
-        }
+        change = {name: replace(power, shift_along=axis) for name, power in plain.items()}
         if change:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 

@@ -30,10 +30,10 @@ def other_normalizer(step: Step, trace: Trace) -> Changes:
         return
     settings = trace.problem.rules.normalize
     scores = _scores_of(made_of(step))
-    for name, build in BUILT.items() if scores is not None else ():
+    for name, (build, used) in BUILT.items() if scores is not None else ():
         if name != settings.name and (settings.name, name) != ("softmax", "sum"):
             rule = NORMALIZERS[settings.name].formula
-            words = {"used": WORDS[name], "right": settings.name, "rule": rule}
+            words = {"used": used, "right": settings.name, "rule": rule}
             yield {step.name: build(scores, settings)}, words
 
 
@@ -75,20 +75,14 @@ def _by_sum(scores: Expression, settings: Normalize) -> Expression:
     return Divide(Unblocked(scores), Sum(Unblocked(scores), settings.along))
 
 
-BUILT: dict[str, Callable[[Any, Normalize], Expression]] = {
-    "softmax": _softmax,
-    "hardmax": _hardmax,
-    "sparsemax": lambda scores, settings: Sparsemax(scores, settings.along, settings.temperature),
-    "sum": _by_sum,
-    "none": lambda scores, settings: Unblocked(scores),
+BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
+    "softmax": (_softmax, "The softmax"),
+    "hardmax": (_hardmax, "1 for the largest score and 0 for the others (hardmax)"),
+    "sparsemax": (lambda s, rule: Sparsemax(s, rule.along, rule.temperature), "The sparsemax"),
+    "sum": (_by_sum, "Each score divided by the sum of its line"),
+    "none": (lambda scores, _: Unblocked(scores), "The score itself, without any normaliser,"),
 }
-WORDS = {
-    "softmax": "The softmax",
-    "hardmax": "1 for the largest score and 0 for the others (hardmax)",
-    "sparsemax": "The sparsemax",
-    "sum": "Each score divided by the sum of its line",
-    "none": "The score itself, without any normaliser,",
-}
+"""The weights of each normaliser, and what a sentence calls them."""
 
 
 @mistake(
