@@ -83,9 +83,6 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
                 yield from found.get(id_, ())
 
 
-# ---- which of them holds
-
-
 class Explained(Record, eq=False):
     """A mistake that gives wrong numbers, and what the step becomes by it."""
 
@@ -205,9 +202,6 @@ def _whole_lines(wrong: WrongStep, fits: Array) -> str:
 
 def _listed(noun: str, names: list[str]) -> str:
     return f"{noun}{'s' if len(names) > 1 else ''} {all_of(names)}"
-
-
-# ---- what nobody does
 
 
 def is_possible(

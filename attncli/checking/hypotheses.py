@@ -50,6 +50,13 @@ class WrongStep:
         self.given = judged.written.values
         self.off: Array = np.abs(self.given - judged.yours)
         self.spread: Array = judged.follows.high - judged.follows.low
+        self.is_one_line = min(self.step.value.shape[-2:], default=1) == 1
+        is_copied = isinstance(self.step.operation, Step)
+        self.again = "Copy it again." if is_copied else "Calculate it again."
+        lines = {axis: {(*at[:2], at[axis]) for at in self.cells} for axis in (-2, -1)}
+        is_stacked = self.wrong.ndim == 4
+        # The axis across which one line holds all wrong cells: −2 for a row of the layout.
+        self.axis = next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
         self._worked = Worked(judge.operands.written, large=0)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
@@ -63,8 +70,6 @@ class WrongStep:
     def is_first(self) -> bool:
         before = takewhile(lambda other: other is not self.judged, self.judge.judged.values())
         return not any(other.has(WRONG) for other in before)
-
-    # ---- does a hypothesis hold?
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
         follows = self.judged.follows
@@ -94,8 +99,6 @@ class WrongStep:
         found: Array = agrees(written, unit, expected, judged.written.share) | is_left
         return found | ~self.shown
 
-    # ---- may it hold by chance?
-
     def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
@@ -112,21 +115,8 @@ class WrongStep:
         found = np.sort(np.nan_to_num(found, nan=1.0))
         return bool(tried * np.prod(found[hypothesis.fitted :]) <= MAX_COINCIDENCE)
 
-    # ---- what its places are called
-
     def cell(self, place: Index) -> str:
         return cell_name(self.step, place_of(self.step, place))
-
-    @property
-    def is_one_line(self) -> bool:
-        return min(self.step.value.shape[-2:], default=1) == 1
-
-    @cached_property
-    def axis(self) -> int | None:
-        """The axis across which one line holds all wrong cells: −2 for a row of the layout."""
-        is_stacked = self.judged.codes.ndim == 4
-        lines = {axis: {(*at[:2], at[axis]) for at in self.cells} for axis in (-2, -1)}
-        return next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
 
     @property
     def is_only_line(self) -> bool:
@@ -165,11 +155,6 @@ class WrongStep:
             return stacked
         of_head = f" of {stacked}" if stacked else ""
         return f"{self.noun(axis)} {self.line(axis, place[axis])}{of_head}"
-
-    @property
-    def again(self) -> str:
-        is_copied = isinstance(self.step.operation, Step)
-        return "Copy it again." if is_copied else "Calculate it again."
 
 
 def is_long(step: Step) -> bool:

@@ -111,9 +111,6 @@ class Judge:
         return found if found.any() else None
 
 
-# ---- the hypotheses
-
-
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
     step = given.step
     is_short = given.written.share != agreement.FLOAT_ERROR

@@ -46,8 +46,6 @@ class Operands:
         self._smallest = max(smallest, default=0.0)
         self._numbers: dict[str, list[Array]] = {}
 
-    # ---- calculations on these numbers
-
     def replay(
         self,
         shown: Callable[[Step], Values],
@@ -94,8 +92,6 @@ class Operands:
             return make()
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
-
-    # ---- what is shown
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
@@ -161,8 +157,6 @@ class Operands:
             stays = stays | agrees(numbers, unit, made, self._share, agreement.CUT_OFF)
         return np.where(stays, made, numbers)
 
-    # ---- what the numbers of a step were before rounding
-
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
         if self.are_floats:  # a program goes on with the floats that it has
@@ -204,8 +198,6 @@ class Operands:
         some = (size > 0) & np.isfinite(size)  # 0 is 0 in every float
         more = np.where(some, self._share * np.where(some, size, 0.0) + self._smallest, 0.0)
         return Interval(ends.low - more, ends.high + more)
-
-    # ---- ways to go on
 
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.

@@ -81,9 +81,6 @@ def rounded_values(value: float) -> list[float]:
     return list(found)
 
 
-# ---- operations with other constants
-
-
 class Multiplied(Operation):
     """An operand times factors: one factor for each schedule, along the axis of the batch."""
 

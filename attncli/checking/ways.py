@@ -246,9 +246,6 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     return False
 
 
-# ---- another reading of the submission
-
-
 def _turned_round(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
     trace = way.reference.trace
@@ -279,9 +276,6 @@ def _scores_adjusted(way: Way) -> Iterator[Way]:
             said = f"{', '.join(other)} {holds} the {kind} scores."
             renamed = {other.get(name, name): one for name, one in given.items()}
             yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
-
-
-# ---- another form of the calculation
 
 
 def _in_form(

@@ -30,8 +30,8 @@ Words: TypeAlias = Mapping[str, str | tuple[str, str]]
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""
 
-Rule: TypeAlias = Callable[..., Nodes | Changes]
-"""A function that yields what a mistake makes of a node, or of a step."""
+Rule: TypeAlias = Callable[..., Iterator[Any]]
+"""A function that yields `Nodes` for a node, or `Changes` for a step and a trace."""
 
 
 class Mistake(Record):

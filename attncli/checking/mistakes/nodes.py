@@ -51,7 +51,7 @@ def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]
     return isinstance(expression, Step) and expression.name.startswith(name)
 
 
-def rewritten_steps(
+def remade(
     trace: Trace, names: Iterable[str], rule: Callable[[Expression], Iterator[Expression]]
 ) -> dict[str, Expression]:
     """Return how some steps of a trace are made by a rule, each where the rule changes it."""

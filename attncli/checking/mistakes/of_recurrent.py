@@ -10,12 +10,12 @@ import numpy as np
 
 from attncli.attention.normalizers import Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of, rewritten_steps
-from attncli.mechanisms.recurrent import AsRow, Below, Stacked
+from attncli.checking.mistakes.nodes import made_by, made_of, remade
+from attncli.mechanisms.recurrent import AsRow, Below
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import rewritten, transform
+from attncli.tape.walk import transform
 
 
 @mistake(
@@ -27,12 +27,8 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
 
     def change(time: int) -> dict[str, Expression]:
         name, context, state = f"h_{time}", f"c_{time - 1}", trace[f"h_{time - 1}"]
-
-        def rule(node: Expression) -> Nodes:
-            if isinstance(node, Stacked):
-                yield Stacked(tuple(state if _is(p, context) else p for p in node.parts))
-
-        return {name: next(rewritten(made_of(trace[name]), rule))}
+        made = made_of(trace[name])
+        return {name: transform(made, lambda part: state if part.name == context else part)}
 
     for changed, time in _at_times(step, trace, "h_", change):
         yield changed, {"previous": _at("h", time, 1), "context": _at("c", time, 1)}
@@ -51,7 +47,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
             if isinstance(node, AsRow):
                 yield transform(node, lambda part: previous if part.name == state else part)
 
-        return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
+        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     for prefix in ("hidden_", "scores_"):
         for changed, time in _at_times(step, trace, prefix, change):
@@ -67,7 +63,7 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
             if isinstance(node, Below):
                 yield Below(node.parts[1:])
 
-        return rewritten_steps(trace, (f"hidden_{time}", f"scores_{time}"), rule)
+        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     def weightless(time: int) -> dict[str, Expression]:
         made = made_by(Divide, trace[f"weights_{time}"])
@@ -101,10 +97,6 @@ def _at(name: str, time: int | None, before: int = 0) -> str:
     if time is not None:
         return f"{name}_{time - before}"
     return f"{name}_{{t−{before}}}" if before else f"{name}_t"
-
-
-def _is(part: Expression, name: str) -> bool:
-    return isinstance(part, Step) and part.name == name
 
 
 def _at_times(

@@ -11,7 +11,7 @@ import numpy as np
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, made_by, made_of, rewritten_steps
+from attncli.checking.mistakes.nodes import is_named, made_by, made_of, remade
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
@@ -294,7 +294,7 @@ def _cut_otherwise(
 
     for made in rewritten(made_of(step), rule):
         yield {step.name: made}, {}
-    change = rewritten_steps(trace, ("Q", "K", "V", "concat", "output"), rule)
+    change = remade(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut, {}
