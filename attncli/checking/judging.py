@@ -45,17 +45,13 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share != agreement.FLOAT_ERROR or not self._is_correct(given):
+        if (
+            written.share != agreement.FLOAT_ERROR
+            or not (given.agrees(step.array) | written.missing).all()
+        ):
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
-
-    def _is_correct(self, given: Given) -> bool:
-        ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
-        inside = agreement.is_within(
-            given.written.values, Interval(ends.low - half, ends.high + half)
-        )
-        return bool(inside.all() or (inside | given.written.missing).all())
 
     def _compared(self, given: Given) -> Judged:
         codes, expected, words = given.codes, given.step.array, ""

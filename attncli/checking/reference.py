@@ -11,7 +11,6 @@ import numpy as np
 
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import KEYS, Exp, Hardmax, Sparsemax, Sum
-from attncli.checking.agreement import reach
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide, MatMul
@@ -33,10 +32,6 @@ class Reference(Record, eq=False):
 
     trace: Trace  # the calculation by which a submission is judged
     others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
-
-    @cached_property
-    def intervals(self) -> dict[str, Interval]:
-        return {step.name: reach(0.0, step.array) for step in self.trace}
 
     @cached_property
     def is_small(self) -> bool:

@@ -15,7 +15,7 @@ from attncli.attention.parameters import Normalize
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.checking.mistakes.of_scores import sigmoid
-from attncli.checking.mistakes.of_weights import tempered
+from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.cells import place_word
@@ -85,10 +85,7 @@ BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
 """The weights of each normaliser, and what a sentence calls them."""
 
 
-@mistake(
-    "The sigmoid 1 / (1 + e^−s) of each score was taken.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)
 def sigmoid_for_softmax(node: Divide) -> Nodes:
     if (power := made_by(Exp, node.dividend)) and made_by(Sum, node.divisor):
         yield wrong(sigmoid, _exponents(power))
@@ -101,10 +98,7 @@ def _exponents(power: Exp) -> Expression:
     return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
 
 
-@mistake(
-    "The numbers were divided by the largest of their {line}.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The numbers were divided by the largest of their {line}.", DIVIDE_BY_SUM)
 def divided_by_largest(node: Sum | Divide) -> Nodes:
     def largest(powers: Expression, along: int) -> Expression:
         return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
@@ -142,10 +136,7 @@ def _sum_of_others(numbers: Any, along: int) -> Any:
     return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
 
 
-@mistake(
-    "Each {line} was divided by its length, the root of the sum of squares.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("Each {line} was divided by its length, the root of the sum of squares.", DIVIDE_BY_SUM)
 def divided_by_length(node: Sum | Divide) -> Nodes:
     """The powers divided by their length, or the scores by theirs."""
     yield from _with_divisor(node, _length)

@@ -22,6 +22,8 @@ from attncli.tape.walk import rewritten, transform
 
 ROOT = Root(named("d_k"))
 
+OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
+
 
 def divides_by_root(scale: Scale) -> bool:
     return scale.times == 1 and scale.symbol is not None and text(scale.symbol) == text(ROOT)
@@ -32,26 +34,17 @@ def not_scaled(node: Scale) -> Nodes:
     yield node.operand
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "Divide by the root of d_k, not by d_k itself.",
-)
+@mistake(OTHER_DIVISOR, "Divide by the root of d_k, not by d_k itself.")
 def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "d_k")
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "d_k is how many numbers one head's key has, not the width of the input.",
-)
+@mistake(OTHER_DIVISOR, "d_k is how many numbers one head's key has, not the width of the input.")
 def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√d_model")
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "d_k is how many numbers a key has, not how many tokens there are.",
-)
+@mistake(OTHER_DIVISOR, "d_k is how many numbers a key has, not how many tokens there are.")
 def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√m", "√n")
 

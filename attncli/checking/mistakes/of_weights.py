@@ -21,6 +21,8 @@ from attncli.tape.walk import array_of, rewritten, transform, walk
 CHAIN = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
+DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
+
 
 @mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
@@ -72,10 +74,7 @@ def _other_way(along: int) -> int:
     return -3 - along  # the axes are −1 and −2
 
 
-@mistake(
-    "The numbers were not divided by the sum of their {line}.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The numbers were not divided by the sum of their {line}.", DIVIDE_BY_SUM)
 def not_normalized(node: Divide | MatMul) -> Nodes:
     made = node if isinstance(node, Divide) else made_by(Divide, node.left)
     if made and made_by(Sum, made.divisor):
