@@ -78,9 +78,8 @@ the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss abo
 # ---- rounding schedules
 
 PLAUSIBLE_UNITS = 10.0
-"""Errors up to this size, in units in the last place, are explained by any schedule that fits;
-larger ones need evidence, see `MAX_CHANCE`. Measured by benchmarks/roundings.py: at 5, honest
-numbers of the submission's own digits were refused."""
+"""Errors up to this size, in units in the last place, need no evidence, see `MAX_CHANCE`. Measured
+by benchmarks/roundings.py: at 5, honest numbers of the submission's own digits were refused."""
 
 MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
@@ -186,7 +185,7 @@ def largest(array: Array) -> float:
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
 
 
-NOISE = 1e-9
+TIE_ERROR = 1e-9
 """Error, in units in the last place, with which a float counts as a half or a whole number."""
 
 CALCULATOR = 2e-8
@@ -226,7 +225,7 @@ class RoundingRule(Record):
     def __call__(self, numbers: Array) -> Array:
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
+            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + TIE_ERROR))
             if self.mode == EVEN and (ties := self.ties(numbers)).any():
                 powers = np.broadcast_to(power, units.shape)[ties]
                 whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
@@ -237,7 +236,7 @@ class RoundingRule(Record):
         """Return which numbers are in the middle between two rounded ones."""
         units, _ = self._units(numbers)
         with np.errstate(invalid="ignore"):  # ∞ − ∞
-            found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
+            found: Array = np.abs(units - np.floor(units) - 0.5) <= TIE_ERROR
         return found
 
     def _units(self, numbers: Array) -> tuple[Array, Array]:
@@ -259,7 +258,7 @@ class RoundingRule(Record):
         """Return the least and the largest size of numbers as they are, rounded, and cut off."""
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + NOISE)
+            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + TIE_ERROR)
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def either(self, found: Values) -> Interval:

@@ -128,22 +128,22 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
     Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
     judge, step, change = wrong.judge, wrong.step, made.change
-    on = judge.operands
-    found = on.kept(("numbers", made), step, lambda: on.written.changed(step, change))
+    operands = judge.operands
+    found = operands.kept(("numbers", made), step, lambda: operands.written.changed(step, change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
-    if not is_possible(judge.trace, on.written, step, change, found):
+    if not is_possible(judge.trace, operands.written, step, change, found):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
-    if is_several and not is_exact and wrong.is_first and not on.is_first(step):
-        unrounded = fitted(on.meant.changed(step, change), step)
+    if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
+        unrounded = fitted(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        intervals = on.kept(("intervals", made), step, lambda: on.ranges.changed(step, change))
-        ranges = fitted(intervals, step)
+        make = partial(operands.ranges.changed, step, change)
+        ranges = fitted(operands.kept(("intervals", made), step, make), step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):

@@ -1,4 +1,4 @@
-"""What is said of a step of a student's answers: the status of each cell, and findings."""
+"""The steps of a student's answers, judged: the status of each cell, and findings."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,17 +15,20 @@ from attncli.checking import agreement
 from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
 from attncli.checking.answers import Matrices, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
-from attncli.checking.reference import Reference, together
+from attncli.checking.reference import Reference, T, together
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
-T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
 MAX_KEPT_SIZE = 100
 """Maximum size of a step for which results are kept; all take a few megabytes."""
+
+
+Numbers: TypeAlias = Callable[[Step], Any]
+"""A function that gives the numbers of a shown step, or their intervals."""
 
 
 class Operands:
@@ -47,10 +50,7 @@ class Operands:
         self._numbers: dict[str, list[Array]] = {}
 
     def replay(
-        self,
-        shown: Callable[[Step], Values],
-        settle: Callable[[Values], Values] = lambda found: found,
-        instead: Change = EMPTY,
+        self, shown: Numbers, settle: Callable[[Any], Any] = lambda x: x, instead: Change = EMPTY
     ) -> Replay[Values]:
         """Return the calculation with some numbers for shown steps, and hidden ones settled."""
         return Replay(
@@ -137,15 +137,11 @@ class Operands:
     def _values(self, step: Step) -> Array:
         return self._given(step).values
 
-    def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
+    def _known(self, step: Step, shown: Numbers | None = None) -> Any:
         return (shown or self._values)(step) if self.is_whole(step) else None
 
     def completed(
-        self,
-        step: Step,
-        made: Any,
-        shown: Callable[[Step], Any] | None = None,
-        is_kept: bool = False,
+        self, step: Step, made: Any, shown: Numbers | None = None, is_kept: bool = False
     ) -> Any:
         """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
         if (given := self.shown(step)) is None:

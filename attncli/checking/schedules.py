@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, combinations
 from math import floor, log, log10
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -28,6 +28,9 @@ CONSTANT_DECIMALS = (1, 2, 3, 4)
 
 MIN_DIGITS = 2
 """Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
+
+
+Rules: TypeAlias = Sequence[RoundingRule]
 
 
 class Constant(Record, eq=False):
@@ -124,20 +127,20 @@ def _factor(node: Scale | Exp) -> float:
     return log(node.base) / float(node.temperature)
 
 
-PARTS = (
+GROUPS = (
     *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
     *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
-EVERY = range(len(PARTS))
+EVERY = range(len(GROUPS))
 
-COMMON_PARTS: tuple[Sequence[int], ...] = (
+COMMON_GROUPS: tuple[Sequence[int], ...] = (
     *(EVERY, range(4, 10), range(3, 8)),
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
-"""Combinations of `PARTS` that are rounded to other digits than the submission's."""
+"""Combinations of `GROUPS` that are rounded to other digits than the submission's."""
 
 COMMON_ROUNDINGS = (
     *(RoundingRule(count) for count in range(1, 7)),
@@ -221,9 +224,7 @@ def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> lis
     return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
-def _schedules(
-    hidden: Sequence[str], own: Sequence[RoundingRule], every: Sequence[Step]
-) -> list[Schedules]:
+def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list[Schedules]:
     *worked, step = every
     names = (*long_inputs((step, *worked)), *hidden)
     constants = constants_of(every)
@@ -251,23 +252,19 @@ def _schedules(
     return [EXACT, *found] if step.name in parts_of_1 else found
 
 
-def _own_schedules(
-    names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
-) -> Iterator[Schedule]:
+def _own_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = [frozenset(names)] if is_backward else list(_parts(names).values())
-    ways = [rounding.of_mode(mode) for rounding in roundings for mode in (UP, CUT)]
+    ways = [rounding.of_mode(mode) for rounding in own for mode in (UP, CUT)]
     for count in (len(parts), *range(1, len(parts))):
         for chosen in combinations(parts, count):
             together = frozenset(chain.from_iterable(chosen))
             yield from (Schedule(together, rounding) for rounding in ways)
 
 
-def _common_schedules(
-    names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
-) -> Iterator[Schedule]:
+def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = {}
-    for wanted in (EVERY,) if is_backward else COMMON_PARTS:
+    for wanted in (EVERY,) if is_backward else COMMON_GROUPS:
         found = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
         if found:
             chosen[found] = None
@@ -282,11 +279,12 @@ def _common_schedules(
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the names that are rounded together, by their index in `PARTS`."""
+    """Return the names that are rounded together, by their index in `GROUPS`."""
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        index = next((i for i, stems in enumerate(PARTS) if stem in stems.split()), len(PARTS) - 1)
+        known = (i for i, group in enumerate(GROUPS) if stem in group.split())
+        index = next(known, len(GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 

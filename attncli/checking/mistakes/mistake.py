@@ -1,8 +1,4 @@
-"""Mistakes: other ways of calculating a step, each with its sentence.
-
-A mistake takes the operation of a step and yields what a student would calculate instead. The
-numbers decide whether the student did so. It is one decorated function, whose name is its id.
-"""
+"""Mistakes: other ways of calculating a step, each with its sentence; the numbers decide."""
 
 from __future__ import annotations
 
@@ -37,9 +33,8 @@ Rule: TypeAlias = Callable[..., Iterator[Any]]
 class Mistake(Record):
     """One row of the catalogue: its public name, what was done and what to do.
 
-    In its sentence and advice `{step}` and `{formula}` are those of the step in which it was made;
-    the words that come with a change fill other blanks. `changes` yields what would be
-    calculated instead in a step.
+    `changes` yields what would be calculated instead in a step. Words that come with each change
+    fill the blanks of the sentence and advice, beside `{step}` and `{formula}`.
     """
 
     id: str

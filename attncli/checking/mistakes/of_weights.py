@@ -18,7 +18,7 @@ from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import array_of, rewritten, transform, walk
 
-CHAIN = ("scaled", "capped", "biased", "masked")
+SCORE_STEPS = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
 
 DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
@@ -26,13 +26,13 @@ DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 
 @mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
-    if not step.name.startswith((*CHAIN, "exp")):
+    if not step.name.startswith((*SCORE_STEPS, "exp")):
         return
     made = made_of(step)
     for name in made.fields if isinstance(made, Operation) else ():
         right = getattr(made, name)
         used = right
-        while is_named(used, CHAIN) and isinstance(used.operation, Operation):
+        while is_named(used, SCORE_STEPS) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
                 words = {"used": used.name, "right": right.name}
