@@ -144,8 +144,7 @@ def agrees(
 ) -> Array:
     """Return which written numbers may stand for what is expected, within some `units`.
 
-    The unit is 0 for what is exact; nan agrees with nothing; `share` is the relative error of
-    floats.
+    The unit is 0 for what is exact; nan agrees with nothing; `share` is the error of floats.
     """
     return is_within(written, reach(unit, expected, share, units))
 

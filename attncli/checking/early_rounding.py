@@ -221,8 +221,8 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     """Return True if it is no coincidence that the last of some schedules gives certain numbers.
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
-    not off as well as the chosen one differ in the others: a number that is wrong for no reason, by
-    as much and to either side, is among these with some probability. `usual` is without rounding.
+    not off differ in the others: a number that is wrong for no reason, by as much and to either
+    side, is among these with some probability. `usual` is without rounding.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)

@@ -102,8 +102,7 @@ class WrongStep:
     def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
-        The probability that a number that is wrong for no reason agrees with it is the width of the
-        interval of agreement, relative to the error.
+        It agrees by chance with the probability of the interval width, relative to the error.
         """
         given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)

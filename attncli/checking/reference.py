@@ -69,8 +69,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
     """Return operations with joint intervals for those whose operands depend on each other.
 
     Of two powers in [1, 2] each, a share is between 1/3 and 2/3; the intervals of the powers and of
-    their sum, taken as independent, would give 1/4 to 1. A sum that is given is an ordinary
-    divisor.
+    their sum, taken as independent, would give 1/4 to 1. A given sum is an ordinary divisor.
     """
     found: dict[str, Expression] = {}
     for step in trace:
