@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from attncli.arithmetic import floats
 from attncli.errors import InputError
-from attncli.files import file_access, load, number_table
+from attncli.files import arrays, file_access, load
 from attncli.files.submissions import load_answers
 from attncli.text.numbers import style_of
 
@@ -24,8 +24,8 @@ FEW = 6
 def _small_is_large() -> Iterator[None]:
     """Let matrices of a few numbers be large, and files come a few bytes at a time."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(number_table, "MAX_KEPT_AS_WRITTEN", FEW)
-        patch.setattr(number_table, "MIN_CHARACTERS", 2 * FEW)
+        patch.setattr(arrays, "MAX_KEPT_AS_WRITTEN", FEW)
+        patch.setattr(arrays, "MIN_CHARACTERS", 2 * FEW)
         patch.setattr(file_access, "BYTES_AT_ONCE", 7)
         yield
 
@@ -35,7 +35,7 @@ def told(path: Path, as_arrays: bool) -> list[object]:
     found: list[object] = []
     with pytest.MonkeyPatch.context() as patch:
         if not as_arrays:
-            patch.setattr(number_table, "MIN_CHARACTERS", 10**9)
+            patch.setattr(arrays, "MIN_CHARACTERS", 10**9)
         try:
             for one in load.load_each(path):
                 if isinstance(one, InputError):
@@ -101,7 +101,7 @@ def text_blocks(draw: st.DrawFn) -> str:
 
 
 @settings(
-    max_examples=300,
+    max_examples=100,
     deadline=None,
     derandomize=True,
     database=None,

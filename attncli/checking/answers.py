@@ -15,13 +15,12 @@ from attncli.checking.cell_positions import KeyedMatrix, Shape, labels_of_cells,
 from attncli.checking.names import At, find_answer
 from attncli.checking.submission import ABOUT, Submission
 from attncli.errors import Fault, InputError, collected, fail, located, refuse
-from attncli.forms.matrix_texts import labelled_texts
+from attncli.forms.matrices import labelled_texts
 from attncli.forms.scalars import cell_words, shape_words
 from attncli.mechanisms.trace import Trace
-from attncli.notation.commas import DECIMAL_COMMA
-from attncli.notation.last_place import number_of, numbers_of
+from attncli.notation.grid import DECIMAL_COMMA
+from attncli.notation.last_place import dtype_of_texts, is_rounded, number_of, numbers_of
 from attncli.notation.parser import NumberError
-from attncli.notation.printed_floats import dtype_of_texts, is_rounded
 from attncli.notation.written import BLANK_CELLS, decimal_of
 from attncli.records import Record, replace
 from attncli.tape.step import Step
@@ -223,17 +222,18 @@ def _on_paper(step: Step, matrices: list[KeyedMatrix], sheet: Submission) -> Arr
     if len(matrices) == 1 and not matrices[0].at:  # as nearly always
         found = texts_in_place(step, matrices[0], shape)
         return _mismatch(step, matrices[0], shape, sheet) if found is None else found
-    taken, texts = np.zeros(shape, bool), np.full(shape, "", object)
-    for one in matrices:
-        if taken[one.at].any():
-            message = f"{visible(one.word)} is {step.name}, which is given twice"
-            if not one.at and not matrices[0].at:
-                words = f"{visible(matrices[0].word)} and {visible(one.word)}"
-                message = f"{words} are the same step, {step.name}"
+    givers, texts = np.full(shape, -1), np.full(shape, "", object)
+    for number, one in enumerate(matrices):
+        giver = givers[one.at].max()
+        if giver >= 0:
+            words = f"{visible(matrices[giver].word)} and {visible(one.word)}"
+            message = f"{words} are the same step, {step.name}"
+            if one.at or matrices[giver].at:
+                message = f"numbers of {step.name} are given twice, by {words}"
             raise fail(message, one.word, hint="leave one of them out")
-        taken[one.at] = True
+        givers[one.at] = number
     for one in matrices:
-        wanted = taken[one.at].shape
+        wanted = givers[one.at].shape
         found = texts_in_place(step, one, wanted)
         if found is None:
             return _mismatch(step, one, wanted, sheet)

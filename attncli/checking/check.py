@@ -263,11 +263,12 @@ def _only_unreadable(judged: Judged) -> bool:
 
 def _contents(sheet: Submission) -> str:
     answers = {word: raw for word, raw in sheet.matrices.items() if word not in ABOUT}
-    types = [dtype_of(raw) for raw in answers.values()]  # json writes np.float64 as it does floats
     try:
-        return json.dumps([answers, types, sheet.labels, sheet.ragged])
-    except (TypeError, ValueError, RecursionError):
+        numbers = json.dumps([answers, sheet.labels, sheet.ragged])
+    except (TypeError, ValueError, RecursionError):  # a list that contains itself, for example
         return ""
+    types = " ".join(dtype_of(raw) for raw in answers.values())
+    return numbers + types  # json writes np.float64 as it does floats
 
 
 def check(

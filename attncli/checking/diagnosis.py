@@ -154,7 +154,7 @@ def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
     judge, step = wrong.judge, wrong.step
     if not wrong.is_first or is_long(step):
         return finding
-    from attncli.explaining.explain import explain_with  # correct submissions never need it
+    from attncli.explaining.explain import Explainer  # correct submissions never need it
 
     def numbers(source: Step) -> Array:  # 0.15 instead of 0.15000000000000002
         found = judge.operands.written(source)
@@ -162,7 +162,8 @@ def _with_worked(finding: Finding, wrong: WrongStep) -> Finding:
 
     cells = wrong.cells if finding.id == "few_cells_slip" else wrong.cells[:1]
     places = (place_of(step, at) for at in cells)
-    lines = (explain_with(judge.trace, step, place, numbers).line for place in places)
+    explainer = Explainer(judge.trace, numbers=numbers)
+    lines = (explainer.explain(step, place).line for place in places)
     return replace(finding, worked=tuple(lines))
 
 

@@ -15,8 +15,7 @@ from attncli.arithmetic.intervals import Interval, interval
 from attncli.checking.agreement import MAX_COINCIDENCE, MAX_HAND_DECIMALS, agrees
 from attncli.checking.judged import MISSING, WRONG, Compared, Finding
 from attncli.checking.judging import Judge
-from attncli.explaining.terms import Term
-from attncli.explaining.worked import Worked
+from attncli.explaining.terms import Term, Worked
 from attncli.records import Record, replace
 from attncli.tape.cells import Index, cell_name, place_of, place_word
 from attncli.tape.replay import Values
@@ -57,7 +56,7 @@ class WrongStep:
         is_stacked = self.wrong.ndim == 4
         # The axis across which one line holds all wrong cells: −2 for a row of the layout.
         self.axis = next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
-        self._worked = Worked(judge.operands.written, large=0)
+        self._worked = Worked(judge.operands.written)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
         """Return the factors of each product whose sum a cell is; [] if it is none, or is long."""

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from attncli.arithmetic.intervals import Interval
-from attncli.attention.normalizers import KEYS, Exp, Hardmax, Sparsemax, Sum
+from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide, MatMul
@@ -77,7 +77,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif isinstance(made, MatMul) and axis_of_shares(made.left) == KEYS:
+        elif isinstance(made, MatMul) and axis_of_shares(made.left) == ALONG_KEYS:
             found[step.name] = Mixture(made.left, made.right)
     return found
 

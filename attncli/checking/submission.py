@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from attncli.errors import KeyPath, Place, fail
-from attncli.forms.matrix_texts import with_zeros
+from attncli.forms.matrices import with_zeros
 from attncli.problem.keys import KEYS
 from attncli.records import EMPTY, Record
 from attncli.text.escapes import visible

@@ -1,24 +1,29 @@
-"""NPZ and NPY files: NumPy arrays, with words as arrays of text."""
+"""What NumPy reads: NPZ and NPY files, and large tables of plain numbers in CSV and text blocks."""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 import sys
 from math import prod
-from typing import IO, Any, BinaryIO
+from typing import IO, TYPE_CHECKING, Any, BinaryIO
 
 from attncli.arithmetic.memory import of_bytes
 from attncli.errors import InputError, fail
 from attncli.files.document import Raw, assign
+from attncli.notation.written import vanishes
+from attncli.problem.problem import MAX_KEPT_AS_WRITTEN
 from attncli.text.escapes import visible
+
+if TYPE_CHECKING:
+    from attncli.arithmetic.elements import Array
 
 NPY = b"\x93NUMPY"
 """How an NPY file begins."""
 
 OPTIONS_ARRAY = "options"
 """Name of the array of text that attn adds: the options, and which arrays are inputs."""
-
 
 DAMAGED = "the file is damaged, or no NumPy file"
 
@@ -30,13 +35,38 @@ MAX_UNPACKED = 100
 SMALL_FILE = 2**26
 """Number of unpacked bytes up to which the ratio does not matter."""
 
+MIN_CHARACTERS = 20_000
+"""Shorter texts are read cell by cell, which takes little time and keeps the written digits."""
+
+
+def table_of(text: str) -> Array | None:
+    """Return the numbers of a large matrix of CSV as an array that cannot be changed.
+
+    None is returned for a small matrix, whose digits are kept as written, and for one with labels,
+    blank lines, rows of several lengths, decimal commas, or cells other than finite numbers.
+    """
+    if len(text) < MIN_CHARACTERS or not re.fullmatch(r"[0-9.eE+\-, ;\t\r\n]*", text):
+        return None
+    import numpy as np
+
+    lines = text.strip("\r\n").splitlines()
+    separator = next((sign for sign in "\t;," if sign in lines[0]), None)
+    may_be_decimal = separator in ("\t", ";") and "," in text
+    if may_be_decimal or not all(map(str.strip, lines)):
+        return None
+    try:
+        array = np.loadtxt(lines, delimiter=separator, comments=None, ndmin=2)
+    except ValueError:
+        return None
+    is_lost = not array.all() and any(map(vanishes, lines))  # 1e-400 is too small for a float
+    if is_lost or array.size <= MAX_KEPT_AS_WRITTEN or not np.isfinite(array).all():
+        return None
+    array.flags.writeable = False
+    return array
+
 
 def read(file: BinaryIO) -> dict[str, Raw]:
-    """Return the arrays of an NPZ file by key, or the one array of an NPY file as X.
-
-    Raises:
-        InputError: for a file that is damaged, or needs pickle.
-    """
+    """Return the arrays of an NPZ file by key, or the one array of an NPY file as X."""
     arrays = _loaded(file)
     if not isinstance(arrays, dict):
         return {"X": arrays}
@@ -58,7 +88,6 @@ def read(file: BinaryIO) -> dict[str, Raw]:
 
 
 def _loaded(file: BinaryIO) -> Any:
-    """Return the one array of a file, or the arrays of a zip file by name."""
     import warnings
 
     size = file.seek(0, os.SEEK_END)
@@ -82,18 +111,14 @@ def _loaded(file: BinaryIO) -> Any:
 
 
 def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
-    """Return the arrays of a zip file of so many bytes.
-
-    Raises:
-        InputError: for a zip bomb, for too many arrays, and for two of the same name.
-    """
+    """Return the arrays of a zip file of `size` bytes, unless it is a zip bomb."""
     from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
     with ZipFile(file) as archive:
         members = archive.infolist()
         if len(members) > MAX_ARRAYS:
-            message = f"the file holds {len(members):,} arrays"
-            raise fail(message, hint=f"{MAX_ARRAYS:,} is the most")
+            hint = f"{MAX_ARRAYS:,} is the most"
+            raise fail(f"the file holds {len(members):,} arrays", hint=hint)
         keys = [member.filename.removesuffix(".npy") for member in members]
         if twice := [key for key in keys if keys.count(key) > 1]:
             message = f"the file holds more than one array {visible(twice[0])}"
@@ -113,12 +138,7 @@ def _arrays(file: BinaryIO, size: int) -> dict[str, Any]:
 
 
 def _array(file: IO[bytes], size: int, key: str) -> Any:
-    """Return the array of a file of so many bytes.
-
-    Raises:
-        InputError: for an array whose header claims more numbers than the file can hold.
-        Exception: any, for a damaged file.
-    """
+    """Return the array of a file of `size` bytes, unless its header claims more numbers."""
     from numpy.lib import format as npy
 
     version = npy.read_magic(file)
@@ -133,17 +153,13 @@ def _array(file: IO[bytes], size: int, key: str) -> Any:
         raise fail(message, hint="the file was cut off, or was made to take memory")
     file.seek(0)
     array = npy.read_array(file, allow_pickle=False)
-    if array.dtype.kind == "U" and not _is_text(array):
-        raise fail(DAMAGED)
+    if array.dtype.kind == "U":  # NumPy reads any 32 bits as a character, on which Python fails
+        import numpy as np
+
+        codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
+        if (codes > sys.maxunicode).any():
+            raise fail(DAMAGED)
     return array
-
-
-def _is_text(array: Any) -> bool:
-    """Whether all characters exist; NumPy reads any 32 bits, on which Python then fails."""
-    import numpy as np
-
-    codes = np.frombuffer(array.tobytes(), f"{array.dtype.byteorder}u4")
-    return bool((codes <= sys.maxunicode).all())
 
 
 def _plain(array: Any) -> Raw:

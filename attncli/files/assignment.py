@@ -1,4 +1,4 @@
-"""What a class was given: the same problems for all, or for each student a variant of them."""
+"""The problems of a class: the same ones for all, or for each student a variant of them."""
 
 from __future__ import annotations
 
@@ -46,12 +46,7 @@ def plain(name: str) -> str:
 
 
 class ProblemSet(Record):
-    """The problems of a student, with their names.
-
-    Attributes:
-        keys: the right numbers of each.
-        words: names of each problem: its title and its file, as `plain` returns them.
-    """
+    """The answer keys of a student, and the names of each problem: its title and its file."""
 
     keys: Sequence[AnswerKey]
     words: Sequence[Sequence[str]]
@@ -115,12 +110,11 @@ class Assignment:
         return list(self._names.values())
 
     def has(self, name: str) -> bool:
-        """Whether there is a variant of exactly that name."""
         return plain(name) in self._variants
 
     @property
     def are_numbered(self) -> bool:
-        """Whether the variants have the numbers from 1, and not the names of students."""
+        """True if the variants have the numbers from 1, and not the names of students."""
         said = [re.split(r"(\d+)", name, maxsplit=1) for name in self._variants]
         numbers = sorted(int(parts[1]) for parts in said if len(parts) > 1)
         is_alike = len({re.sub(r"\d+", "", name) for name in self._variants}) == 1
@@ -143,28 +137,24 @@ class Assignment:
             if name in self._variants:
                 return self._names[name]
         for name in said:
-            starts = [known for known in self._variants if name.startswith(f"{known} ")]
-            if starts:
+            if starts := [known for known in self._variants if name.startswith(f"{known} ")]:
                 return self._names[max(starts, key=len)]
         known = ", ".join(map(visible, self.names[:5])) + (", …" if len(self.names) > 5 else "")
         who = visible(next(iter(filter(None, names)), ""))
         raise fail(f"no variant is called {who}", hint=f"the variants are {known}")
 
     def given_to(self, *names: str) -> ProblemSet:
-        """Return the problems of a student; `names` and errors are those of `variant_of`."""
+        """Return the problems of a student; names and errors are those of `variant_of`."""
         name = self.variant_of(*names)
         return self._shared or self._of_variant(plain(name))
 
     def _read(self, name: str) -> ProblemSet:
         problems = list(_problems(self._variants[name], self._overrides))
         stems = [Path(file).stem for file in self._variants[name]]
-        return given(
-            [AnswerKey(problem) for problem in problems],
-            stems if len(stems) == len(problems) > 1 else (),
-        )
+        have_own = len(stems) == len(problems) > 1
+        return given([AnswerKey(one) for one in problems], stems if have_own else ())
 
     def _markings(self) -> Iterator[Marking]:
-        """Yield each different marking of the variants."""
         seen: set[str] = set()
         for name, files in self._variants.items():
             found = list(_problems(files, self._overrides))
@@ -175,7 +165,6 @@ class Assignment:
 
 
 def given(keys: Sequence[AnswerKey], stems: Sequence[str] = ()) -> ProblemSet:
-    """Return the problems of a student, named by their titles and the stems of their files."""
     titles = [key.problem.title for key in keys]
     stems = stems or [""] * len(keys)
     pairs = zip(titles, stems, strict=True)
@@ -208,12 +197,8 @@ def load_assignment(source: Source, overrides: Overrides | None = None) -> Assig
         return Assignment([*_problems([folder], overrides)])
     flat, nested = list[str](), dict[str, list[str]]()
     for path, parts in files_in(folder):
-        name = Path(path)
-        if (
-            is_hidden(name.name)
-            or name.suffix.lower() not in PROBLEM_SUFFIXES
-            or SOLUTIONS in parts[:-1]
-        ):
+        is_problem = Path(path).suffix.lower() in PROBLEM_SUFFIXES and SOLUTIONS not in parts[:-1]
+        if not is_problem or is_hidden(Path(path).name):
             continue
         if len(parts) == 1:
             flat.append(path)
@@ -241,9 +226,9 @@ def load_assignment(source: Source, overrides: Overrides | None = None) -> Assig
 
 
 def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield every file in a folder and below: its path, and its parts without the suffix.
+    """Yield the path of every file in a folder and below, and its parts without the suffix.
 
-    Files come in the order of their names. A hidden folder is yielded, and not what is in it.
+    Files come in the order of their names. A hidden folder is yielded, but not what is in it.
     """
     for at, hidden, names in _walked(folder):
         parts = Path(at).relative_to(folder).parts
@@ -252,7 +237,6 @@ def files_in(folder: str) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def folders_in(folder: str) -> Iterator[tuple[str, ...]]:
-    """Yield the parts of every folder below one that is not hidden, in the order of names."""
     for at, _, _ in _walked(folder):
         if parts := Path(at).relative_to(folder).parts:
             yield parts
@@ -267,7 +251,7 @@ def _walked(folder: str) -> Iterator[tuple[str, list[str], list[str]]]:
 
 
 def is_hidden(name: str) -> bool:
-    """Whether a file is one that operating systems make, and not people."""
+    """Return True for a file that operating systems make, and not people."""
     others = ("__MACOSX", "Thumbs.db", "desktop.ini")
     return name.startswith((".", "~$")) or name in others
 

@@ -1,9 +1,7 @@
 """The answers of a class in one CSV table: one row per student, or one row per number.
 
-A wide table begins with `name, "scores[1,1]", "scores[1,2]", …`: its header has the names of cells
-as attn prints them, or other words, and a mapping gives the cell of each. With several problems,
-`2: scores[1,1]` is a cell of the second. A long table has the columns `student, problem, step,
-head, row, column, value` in any order, and `hidden` for the third index of a cell.
+A wide table has the names of cells in its header, such as `name, "scores[1,1]", "2: scores[1,1]"`;
+a long one the columns `student, problem, step, batch, head, row, column, hidden, value`.
 """
 
 from __future__ import annotations
@@ -15,8 +13,8 @@ from pathlib import Path
 
 from attncli.checking.submission import COMMENTS, STUDENT_KEYS, TITLE
 from attncli.errors import Fault, InputError, KeyPath, Place
-from attncli.files.csv_cells import CsvRow, CsvText
-from attncli.files.document import Document, Headings
+from attncli.files.csv_text import CsvRow, CsvText
+from attncli.files.document import Document, Headings, twice
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
 from attncli.text.suggestions import did_you_mean
@@ -24,15 +22,7 @@ from attncli.text.suggestions import did_you_mean
 STUDENT = (*STUDENT_KEYS, TITLE)
 FIRST = ("first name", "firstname", "given name", "forename")
 LAST = ("last name", "lastname", "surname", "family name")
-OTHERWISE = (
-    "full name",
-    "student name",
-    "your name",
-    "username",
-    "email address",
-    "email",
-    "e-mail",
-)
+WHOLE = ("full name", "student name", "your name", "username", "email address", "email", "e-mail")
 """Headings of the students' names, the first of them first, if no column is Name or Student."""
 LONG = {
     **dict.fromkeys(STUDENT, "student"),
@@ -47,15 +37,10 @@ CELL = re.compile(r"\w.*\[.*\]")
 
 
 class CellEntry(Record):
-    """One cell of a table.
+    """One cell of a table, with its line from 1, and its column from 0.
 
-    Attributes:
-        group: equal for all cells of one submission.
-        key: the name of the cell of a step, or what else the cell holds, such as `student`.
-        written: the text of the cell.
-        line: its line, from 1.
-        column: its place in the line, from 0.
-        fault: why the cell, or its line, is no answer.
+    `group` is equal for all cells of one submission; `key` names the cell of a step, or what else
+    it holds, such as `student`; `fault` says why the cell, or its line, is no answer.
     """
 
     group: object
@@ -67,16 +52,12 @@ class CellEntry(Record):
 
 
 def name_columns(words: Sequence[str]) -> list[int]:
-    """Return the columns with the name of a student, or with its parts in their order.
-
-    `words` are the headings in lower case.
-    """
-    for names in ((word,) for word in STUDENT):
-        if names[0] in words:
-            return [words.index(names[0])]
-    parts = (next((words.index(w) for w in group if w in words), None) for group in (FIRST, LAST))
-    found = [index for index in parts if index is not None]
-    return found or [words.index(word) for word in OTHERWISE if word in words][:1]
+    """Return the columns with the name of a student, or with its parts; headings are lower case."""
+    named, first, last, whole = (
+        [words.index(word) for word in group if word in words][:1]
+        for group in (STUDENT, FIRST, LAST, WHOLE)
+    )
+    return named or [*first, *last] or whole
 
 
 def plain(heading: str) -> str:
@@ -87,17 +68,8 @@ def plain(heading: str) -> str:
 def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> Iterator[Document]:
     """Yield the submissions of a table of a class; none if the CSV text is no such table.
 
-    The error of a submission says what is wrong with its lines.
-
-    Args:
-        text: of the file.
-        name: of the file.
-        folder: of the file.
-        meanings: what columns of a wide table hold, by their headings: the name of a cell or a
-            step, `name` or `comment`.
-
-    Raises:
-        InputError: for a heading that is there twice, or a meaning of one that is not there.
+    `meanings` give by the headings of a wide table what their columns hold: the name of a cell or a
+    step, `name` or `comment`. The error of a submission says what is wrong with its lines.
     """
     table = CsvText(text, name)
     header, *rows = table.rows or [CsvRow(1, [])]
@@ -122,9 +94,9 @@ def sheets(text: str, name: str, folder: Path, meanings: Headings = EMPTY) -> It
         if index not in names and word not in STUDENT and (word in COMMENTS or is_cell[index])
     }
     headings = {key: index for index, key in columns.items()}
-    if twice := [index for index, key in columns.items() if headings[key] != index]:
-        message = f"the heading {visible(columns[twice[0]])} stands twice"
-        raise table.error(header.line, message, "keep one of them", twice[0])
+    if again := [index for index, key in columns.items() if headings[key] != index]:
+        message = f"the heading {visible(columns[again[0]])} stands twice"
+        raise table.error(header.line, message, "keep one of them", again[0])
 
     def place(path: KeyPath) -> Place:
         column = headings.get(str(path[0])) if path else None
@@ -140,7 +112,6 @@ def _documents(
     folder: Path,
     heading: Callable[[KeyPath], Place] | None = None,
 ) -> Iterator[Document]:
-    """Yield a submission for each group of cells."""
     found: dict[object, dict[str, CellEntry]] = {}
     faults: dict[object, list[Fault]] = {}
     for entry in entries:
@@ -149,8 +120,7 @@ def _documents(
         if fault is None and (known := own.setdefault(entry.key, entry)) is not entry:
             if entry.key in (*STUDENT, "problem"):
                 continue
-            message = f"{visible(entry.key)} stands twice; it stood in line {known.line} already"
-            fault = Fault(message, hint="keep one of them")
+            fault = Fault(twice(entry.key, known.line), hint="keep one of them")
         if fault:
             place = table.place(entry.line, entry.column)
             faults.setdefault(entry.group, []).append(replace(fault, place=place))
@@ -171,14 +141,7 @@ def _locate(table: CsvText, own: Mapping[str, CellEntry], path: KeyPath) -> Plac
 def _wide(
     names: Sequence[int], columns: Mapping[int, str], headings: int, row: CsvRow
 ) -> Iterator[CellEntry]:
-    """Yield the cells of one student's row of a wide table.
-
-    Args:
-        names: the columns of the student's name.
-        columns: the keys of columns with cells; others, such as the time of a form, are skipped.
-        headings: the number of headings.
-        row: of the student.
-    """
+    """Yield the cells of one student's row; columns without a key, such as a time, are skipped."""
     padded = [*row.cells, *[""] * (headings - len(row.cells))]
     student = " ".join(" ".join(padded[index] for index in names).split())
     yield CellEntry(row.line, "student", student, row.line, names[0])
@@ -191,7 +154,6 @@ def _wide(
 
 
 def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
-    """Yield the cells of a table with one row per number."""
     lines = []
     for row in rows:
         padded = [*row.cells, *[""] * len(meant)]
@@ -205,35 +167,29 @@ def _long(meant: Sequence[str], rows: Sequence[CsvRow]) -> Iterator[CellEntry]:
         key, wrong = own["step"], None
         if not key:
             message = "this line does not tell of which step its number is"
-            wrong = ("step", Fault(message, hint="write the step's name"))
+            wrong = "step", Fault(message, hint="write the step's name")
         elif own.get("column", "") and not own["row"] and key in with_rows:
             message = f"this line tells the column of {visible(key)}, but no row"
-            wrong = ("row", Fault(message, hint="write the row's number or label"))
+            wrong = "row", Fault(message, hint="write the row's number or label")
         if wrong:
             yield CellEntry(group, "", "", row.line, meant.index(wrong[0]), wrong[1])
-            continue
-        yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
+        else:
+            yield CellEntry(group, _cell_of(own), own["value"], row.line, meant.index("value"))
 
 
 def _cell_of(own: Mapping[str, str]) -> str:
-    """Return the name of the cell of a line of a long table."""
     key = own["step"]
     for axis in ("batch", "head"):
         if place := own.get(axis, ""):
             key += f"[{axis} {place.removeprefix(axis).strip()}]"
     places = [own["row"], own.get("column", ""), own.get("hidden", "")]
-    if named := [_quoted(place) for place in places if place and place != "sum"]:
-        key += f"[{', '.join(named)}]"
-    return key
-
-
-def _quoted(label: str) -> str:
-    """Return a label as it is written in the name of a cell."""
-    return f'"{label}"' if set(label) & set(",[]") and '"' not in label else label
+    named = [place for place in places if place and place != "sum"]
+    quoted = [f'"{p}"' if set(p) & set(",[]") and '"' not in p else p for p in named]
+    return f"{key}[{', '.join(quoted)}]" if named else key
 
 
 def _whole(cells: Sequence[str]) -> list[str]:
-    """Return the cells of a header, with names such as `scores[1,1]` joined that had no quotes."""
+    """Return the cells of a header; names such as `scores[1,1]` that had no quotes are joined."""
     found: list[str] = []
     for cell in cells:
         if found and found[-1].count("[") > found[-1].count("]"):

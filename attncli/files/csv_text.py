@@ -2,50 +2,101 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
-from typing import Any
+from itertools import groupby
 
-from attncli.errors import KeyPath, Place, fail
-from attncli.files.csv_cells import CsvRow, CsvText
-from attncli.files.document import Options, Raw, assign
+from attncli.errors import InputError, KeyPath, Place, fail
+from attncli.files.document import Options, Raw, assign, error_at, twice
 from attncli.notation.grid import Edges, Labels, edges, is_word, undecorated
+from attncli.records import Record
 from attncli.tape.words import may_mean_step
-from attncli.text.escapes import visible
+from attncli.text.escapes import lines_of, of_cell, visible
 
 HEADER = re.compile(r"\A(.+?)((?:\[\d{1,6}\]){0,4})\Z", re.DOTALL)
 RESULTS = "steps"
 """A line with this word alone separates the results from the problem."""
 
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+TITLE = re.compile(
+    r"# .*[^\W\d]{2}.*|(?:step|part) \d.*|[^\d:=]*\w(?: ?[:=]| \([^()\d]*\))", re.IGNORECASE
+)
+"""A line that is one name, or a comment, though blanks separate cells."""
+MIN_FIELD_LIMIT = 131_072
+"""The default limit of the csv module on the characters of a cell."""
 
-class CsvBlock:
-    """A matrix under its key.
 
-    Attributes:
-        header: the line of the key; 0 for a matrix without one.
-        rows: the lines of the matrix.
-        edges: which of its cells are labels, once all rows are known.
+class CsvRow(Record):
+    """The cells of one line, and its number from 1."""
+
+    line: int
+    cells: list[str]
+
+
+class CsvText:
+    """The rows of a CSV text: lines that are not blank, without the empty cells at their ends.
+
+    `delimiter` is the sign between cells, or " " for any blanks.
     """
 
-    def __init__(self, header: int) -> None:
-        self.header = header
-        self.rows: list[CsvRow] = []
-        self.edges = Edges(top=False, left=False, labels=(None, None))
+    def __init__(self, text: str, name: str) -> None:
+        self.text, self.name = text, name
+        self.delimiter, skipped = _delimiter(text)
+        pairs = self._lines_of_words() if self.delimiter == " " else self._lines_of_cells()
+        has_escapes = "'" in text
+        self.rows = []
+        for line, cells in pairs:
+            while cells and not cells[-1]:
+                cells.pop()
+            if cells and line > skipped:
+                self.rows.append(CsvRow(line, list(map(of_cell, cells)) if has_escapes else cells))
 
-    def numbers(self) -> Any:
-        """Return the cells that are numbers."""
-        rows = [row.cells for row in self.rows]
-        self.edges = edges(rows, is_csv=True)
-        return [row[self.edges.left :] for row in rows[self.edges.top :]]
+    def _lines_of_words(self) -> list[tuple[int, list[str]]]:
+        lines = enumerate(map(str.strip, lines_of(self.text)), 1)
+        return [(n, [line] if TITLE.fullmatch(line) else line.split()) for n, line in lines]
+
+    def _lines_of_cells(self) -> list[tuple[int, list[str]]]:
+        csv.field_size_limit(max(len(self.text), MIN_FIELD_LIMIT))
+        source, comma = io.StringIO(self.text, newline=""), self.delimiter == ","
+        found, before = [], 0
+        reader = csv.reader(source, delimiter=self.delimiter, skipinitialspace=True, strict=True)
+        try:
+            for cells in reader:
+                texts = [cell.strip() for cell in cells]
+                found.append((before + 1, texts if comma else list(map(_with_point, texts))))
+                before = reader.line_num
+        except csv.Error:
+            message = "a quotation mark is not closed, or stands inside a cell"
+            hint = 'write a quotation mark inside a cell twice: "a ""b"" c"'
+            raise self.error(before + 1, message, hint) from None
+        return found
+
+    def place(self, line: int, cell: int | None = None) -> Place:
+        """Return the place of a line, or of a cell of it, from 0."""
+        written = "".join(lines_of(self.text)[line - 1 : line])
+        column = 0 if cell is None else _column(written, self.delimiter, cell)
+        return Place(self.name, line, column, written)
+
+    def error(self, line: int, message: str, hint: str = "", cell: int | None = None) -> InputError:
+        return error_at(self.place(line, cell), message, hint)
+
+
+class CsvBlock(Record):
+    """The rows of a matrix, and the line of its key; 0 for a matrix without one."""
+
+    header: int
+    rows: list[CsvRow]
+
+    def edges(self) -> Edges:
+        return edges([row.cells for row in self.rows], is_csv=True)
 
 
 class Table:
     """One problem of a CSV text.
 
-    Attributes:
-        values: of each key.
-        labels: the labels of each matrix by its key; `W_q[2]` is the second of a stack.
-        blocks: the matrices by their paths, such as ("W_q", 1).
-        remarks: comments and titles, each by the key that it would be.
+    `W_q[2]` is the key of the labels of a second matrix, and ("W_q", 1) its path in `blocks`;
+    `remarks` are comments and titles, each by the key that it would be.
     """
 
     def __init__(self, source: CsvText, rows: list[CsvRow], options: Options) -> None:
@@ -58,14 +109,12 @@ class Table:
         self._parts: dict[KeyPath | str, int] = {}  # the line of the first part of a key
         self._has_headers = any(_is_header(row) for row in rows)
         self._key: KeyPath = ("X",)
-        self._block: CsvBlock | None = None
         self._in_results = False
         for row in rows:
             self._take(row)
         self._fill()
 
     def locate(self, path: KeyPath) -> Place:
-        """Return the place of a key, a row or a cell."""
         words, numbers = _split(path)
         dotted = (words[0], ".".join(words[1:])) if words[:1] == (RESULTS,) else (".".join(words),)
         for count in range(len(numbers), -1, -1):
@@ -75,16 +124,16 @@ class Table:
         return self._source.place(self._lines.get(".".join(words), first))
 
     def _in_block(self, block: CsvBlock, rest: tuple[int, ...]) -> Place:
-        """Return the place of a block, or of a row or cell of it."""
-        if rest and rest[0] + block.edges.top < len(block.rows):
-            line = block.rows[rest[0] + block.edges.top].line
-            return self._source.place(line, (*rest, 0)[1] + block.edges.left)
+        found = block.edges()
+        if rest and rest[0] + found.top < len(block.rows):
+            line = block.rows[rest[0] + found.top].line
+            return self._source.place(line, (*rest, 0)[1] + found.left)
         if block.header:
             return self._source.place(block.header, 0)
         return self._source.place(block.rows[0].line if block.rows else 1)
 
     def _take(self, row: CsvRow) -> None:
-        first, block = row.cells[0], self._block
+        first, block = row.cells[0], self.blocks.get(self._key)
         if _is_comment(row, in_block=bool(block and block.rows)):
             self.remarks[first] = ", ".join(row.cells).removeprefix("# ").strip()
         elif _is_header(row) and not (block and _is_empty_row(first, block.rows)):
@@ -98,22 +147,18 @@ class Table:
             hint = "write the key of the matrix, such as X, alone on the line before"
             raise self._source.error(row.line, "these numbers belong to no matrix", hint)
         else:
-            self._block = self.blocks[self._key] = CsvBlock(0)
-            self._block.rows.append(row)
+            self.blocks[self._key] = CsvBlock(0, [row])
 
     def _begin_block(self, row: CsvRow) -> None:
         header = row.cells[0]
         if header == RESULTS and not self._in_results:
-            self._in_results, self._block = True, None
+            self._in_results, self._key = True, ()
             return
         word, numbers = HEADER.findall(header)[0]
-        self._key = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
-        if self._in_results:
-            self._key = (RESULTS, *self._key)
-        self._refuse_second(header, row.line, self._known(self._key))
-        self._note_title(row)
-        self._block = self.blocks[self._key] = CsvBlock(row.line)
-        self._note(self._key, row.line)
+        key: KeyPath = (word, *(int(number) - 1 for number in re.findall(r"\d+", numbers)))
+        self._key = (RESULTS, *key) if self._in_results else key
+        self._begin_key(row, self._key, self._known(self._key))
+        self.blocks[self._key] = CsvBlock(row.line, [])
 
     def _is_option(self, row: CsvRow) -> bool:
         """Return True if a line before the first block sets an option, and is no row of X."""
@@ -127,52 +172,45 @@ class Table:
 
     def _set_option(self, row: CsvRow) -> None:
         key, *values = row.cells
-        self._refuse_second(key, row.line, self._lines.get(key, 0))
-        self._note_title(row)
+        self._begin_key(row, (key,), self._lines.get(key, 0))
         is_list = len(values) > 1 or self._options.get(key, False)
         assign(self.values, key, values if is_list else values[0])
         self._lines[key] = row.line
-        self._note((key,), row.line)
 
-    def _note_title(self, row: CsvRow) -> None:
-        """Note a line before the first numbers that may be a title, as it names no step."""
+    def _begin_key(self, row: CsvRow, key: KeyPath, known: int) -> None:
+        """Refuse a known key; note the line of another, also for all that it is a part of."""
         first = row.cells[0]
+        if known:
+            raise self._source.error(row.line, twice(first, known), cell=0)
+        # A line before the first numbers may be a title if it names no step.
         may_be_option = self._source.delimiter != " " or first.split(".")[0] in self._options
         has_begun = any(block.rows for block in self.blocks.values())
         is_line = (len(row.cells) == 1 and first not in self._options) or not may_be_option
         if is_line and not has_begun and not may_mean_step(undecorated(first), ()):
             self.remarks[first] = " ".join(row.cells)
-
-    def _note(self, key: KeyPath, line: int) -> None:
-        """Note the line of a block or an option, as that of all that it is a part of."""
         word = str(key[0])
         while word := word.rpartition(".")[0]:  # score.W is a part of score
-            self._parts.setdefault(word, line)
+            self._parts.setdefault(word, row.line)
         for count in range(1, len(key) + 1):
-            self._parts.setdefault(key[:count], line)
+            self._parts.setdefault(key[:count], row.line)
 
     def _known(self, key: KeyPath) -> int:
         """Return the line of a key, of a part of it or of a matrix that holds it; 0 for none."""
-        wholes = [self.blocks.get(key[:count]) for count in range(1, len(key))]
-        lines = (whole.header for whole in wholes if whole is not None)
+        wholes = [self.blocks[key[:n]].header for n in range(1, len(key)) if key[:n] in self.blocks]
         word = str(key[0])
-        found = self._parts.get(key, 0) or next(lines, 0) or self._lines.get(word, 0)
-        return found or self._parts.get(word, 0)
-
-    def _refuse_second(self, word: str, line: int, known: int) -> None:
-        if known:
-            message = f"{visible(word)} stands twice; it stood in line {known} already"
-            raise self._source.error(line, message, cell=0)
+        lines = self._parts.get(key), *wholes, self._lines.get(word), self._parts.get(word)
+        return next(filter(None, lines), 0)
 
     def _fill(self) -> None:
-        """Set the values and the labels of all blocks, with slices put together."""
         stacks: dict[tuple[str, ...], dict[tuple[int, ...], Raw]] = {}
         for key, block in self.blocks.items():
             words, numbers = _split(key)
-            stacks.setdefault(words, {})[numbers] = block.numbers()
+            found = block.edges()
+            cells = [row.cells[found.left :] for row in block.rows[found.top :]]
+            stacks.setdefault(words, {})[numbers] = cells
             place = "".join(f"[{number + 1}]" for number in numbers)
-            self.labels.setdefault(".".join(words), block.edges.labels)
-            self.labels[".".join(words) + place] = block.edges.labels
+            self.labels.setdefault(".".join(words), found.labels)
+            self.labels[".".join(words) + place] = found.labels
         results: dict[str, Raw] = {}
         for words, slices in stacks.items():
             value = _stacked(slices, words[-1])
@@ -185,23 +223,13 @@ class Table:
 
 
 def tables(text: str, name: str, options: Options) -> list[Table]:
-    """Return the problems of the CSV text of a file, separated by lines of `---`.
-
-    Raises:
-        InputError: for a block that is there twice, or slices of a matrix with gaps.
-    """
+    """Return the problems of the CSV text of a file, separated by lines of `---`."""
     source = CsvText(text, name)
-    parts: list[list[CsvRow]] = [[]]
-    for row in source.rows:
-        if row.cells == ["---"]:
-            parts.append([])
-        else:
-            parts[-1].append(row)
-    return [Table(source, rows, options) for rows in parts if rows]
+    parts = groupby(source.rows, lambda row: row.cells == ["---"])
+    return [Table(source, [*rows], options) for is_separator, rows in parts if not is_separator]
 
 
 def _split(path: KeyPath) -> tuple[tuple[str, ...], tuple[int, ...]]:
-    """Return the words of a path, and its numbers."""
     words = tuple(part for part in path if isinstance(part, str))
     return words, tuple(part for part in path if isinstance(part, int))
 
@@ -241,3 +269,31 @@ def _is_comment(row: CsvRow, in_block: bool) -> bool:
     if len(row.cells) == 1:
         return " " in words and not may_mean_step(undecorated(row.cells[0]), ())
     return all(map(is_word, row.cells))
+
+
+def _delimiter(text: str) -> tuple[str, int]:
+    """Return the sign between cells, and the number of lines to skip (Excel's `sep=;`)."""
+    declared = re.match(r'"?sep=([^"\r\n])"?[\r\n]', text + "\n", re.IGNORECASE)
+    if declared:
+        return declared[1], 1
+    lines = lines_of(re.sub(r'"[^"]*"', "", text))
+    # The delimiter is in most lines; a comma may also be a decimal point, so it comes last.
+    counts = {delimiter: sum(delimiter in line for line in lines) for delimiter in "\t;,"}
+    best = max(counts, key=lambda delimiter: counts[delimiter])
+    return (best, 0) if counts[best] else (" ", 0)
+
+
+def _with_point(cell: str) -> str:
+    return cell.replace(",", ".") if DECIMAL_COMMA.fullmatch(cell) else cell
+
+
+def _column(line: str, delimiter: str, index: int) -> int:
+    if delimiter == " ":
+        starts = [word.start() + 1 for word in re.finditer(r"\S+", line)]
+        return starts[index] if index < len(starts) else 1
+    sign = re.escape(delimiter)
+    cells = re.finditer(rf'( *(?:"(?:[^"]|"")*"?)?[^{sign}]*)(?:{sign}|\Z)', line)
+    for cell in [*cells][index : index + 1]:
+        blanks = len(cell[1]) - len(cell[1].lstrip())
+        return max(1, min(cell.start() + blanks + 1, len(line)))
+    return max(1, len(line))

@@ -15,8 +15,7 @@ from attncli.text import escapes
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
 
-# Text, a list or mapping of these, or a NumPy array, which is not named here: it takes longer to
-# import than most files to read.
+# Text, a list or mapping of these, or an array; NumPy takes longer to import than files to read.
 Raw: TypeAlias = Any
 
 Source: TypeAlias = str | os.PathLike[str]
@@ -32,17 +31,17 @@ DECIMAL_PAIR = r"[-+]?\d+,\d+"
 DECIMAL_ROW = rf"\[\s*{DECIMAL_PAIR}(?:,\s+{DECIMAL_PAIR})+\s*\]"
 DECIMAL_PAIRS = re.compile(DECIMAL_ROW)
 """A row such as [0,5, 1,25], with a blank after every second comma only."""
+ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
+"""A list of such rows alone."""
+
+NULL_WORDS = ("", "~", "null", "Null", "NULL")
 
 
 class Chunk(Record):
-    """A part of a text that is read by itself.
+    """A part of a text that is read by itself; `before` counts the lines above it.
 
-    Attributes:
-        name: the file's name as the user wrote it.
-        text: one document, or several that only their reader can tell apart.
-        before: number of lines of the file above it.
-        original: the text as it is in the file, where `text` is a version of it that YAML can read,
-            with the same lines.
+    `original` is the text as it is in the file, if `text` is a version with the same lines that
+    YAML can read.
     """
 
     name: str
@@ -52,27 +51,25 @@ class Chunk(Record):
 
 
 class Document(Record):
-    """One problem, or one set of answers, as it was read.
+    """One problem, or one set of answers, as it was read, or why it could not be read.
 
-    Attributes:
-        name: the file's name as the user wrote it.
-        folder: the folder to which the names of files in it are relative.
-        values: plain values; every scalar of a text format is text with its digits as written.
-        locate: gives the place of a key, of an item, or of the nearest thing around it.
-        labels: the words beside a matrix in CSV, by key; `W_q[2]` is the second of a stack.
-        bare: whether it is a single matrix or list without a key, which gets the key X.
-        heading: gives the place of a column's heading, if keys are headings.
-        error: why it could not be read.
+    Every scalar of a text format is text with its digits as written. `labels` are the words beside
+    a matrix in CSV, by key; `W_q[2]` is the second of a stack.
     """
 
-    name: str
-    folder: Path
+    name: str  # of the file, as the user wrote it
+    folder: Path  # to which the names of files in it are relative
     values: dict[str, Raw]
-    locate: Callable[[KeyPath], Place]
+    locate: Callable[[KeyPath], Place]  # of a key, of an item, or of the nearest thing around it
     labels: Mapping[str, Labels] = EMPTY
-    bare: bool = False
-    heading: Callable[[KeyPath], Place] | None = None
+    bare: bool = False  # a single matrix or list without a key, which gets the key X
+    heading: Callable[[KeyPath], Place] | None = None  # of a column, if keys are headings
     error: InputError | None = None
+
+
+def unread(error: InputError, name: str, folder: Path) -> Document:
+    """Return a document that holds nothing but why it could not be read."""
+    return Document(name, folder, {}, lambda _: Place(name), error=error)
 
 
 def error_at(place: Place, message: str, hint: str = "") -> InputError:
@@ -80,20 +77,20 @@ def error_at(place: Place, message: str, hint: str = "") -> InputError:
     return InputError(Fault(message, hint=hint, place=place))
 
 
-def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
-    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name.
+def twice(word: str, line: int) -> str:
+    """Return the message for a key that is in a line of the file already."""
+    return f"{escapes.visible(word)} stands twice; it stood in line {line} already"
 
-    Raises:
-        InputError: if what the key is inside of is a matrix.
-    """
+
+def assign(values: dict[str, Raw], key: str, raw: Raw) -> None:
+    """Set a key; `score.W` sets W inside score, and a plain value of score becomes its name."""
     head, dot, tail = key.partition(".")
+    inside: Raw = values.get(head, {})
     if not dot:
-        inside: Raw = values.get(key)
         # A line score,general may come after score.W; the word is the name of the score.
-        is_name = isinstance(inside, dict) and isinstance(raw, str)
+        is_name = head in values and isinstance(inside, dict) and isinstance(raw, str)
         values[key] = {"name": raw} | inside if is_name else raw
         return
-    inside = values.get(head, {})
     if isinstance(inside, str):
         inside = {"name": inside}
     if not isinstance(inside, dict):

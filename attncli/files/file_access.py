@@ -1,4 +1,4 @@
-"""Opening the files of a run: which ones may be named, and which were read."""
+"""Opening the files of a run: which ones may be named, which were read, and which cannot be."""
 
 from __future__ import annotations
 
@@ -18,27 +18,61 @@ BYTES_AT_ONCE = 2**16
 _inputs: set[str] = set()
 """The files of the current run of the program; nothing is read back from it but whether one is."""
 
+SPREADSHEET = "a spreadsheet, which is not read as it is"
+AS_CSV = "save it as CSV: {} and give that file"
+DOCUMENT = "not a file of answers or of a problem"
+AS_TEXT = "write the matrices into a YAML, JSON or CSV file"
+
+EXCEL = SPREADSHEET, AS_CSV.format("in Excel by File, Save As, CSV UTF-8,")
+LIBREOFFICE = SPREADSHEET, AS_CSV.format("in LibreOffice by File, Save As, Text CSV,")
+APPLE_NUMBERS = SPREADSHEET, AS_CSV.format("in Numbers by File, Export To, CSV,")
+WORD_PROCESSOR = f"a text document, {DOCUMENT}", AS_TEXT
+PDF = f"a PDF, {DOCUMENT}", AS_TEXT
+PICTURE = f"a picture, {DOCUMENT}", AS_TEXT
+PAGE = f"a web page, {DOCUMENT}", "a practice page saves what was typed: give that file"
+ARCHIVE = f"an archive, {DOCUMENT}", "unpack it, and give the files in it"
+
+BY_SUFFIX = {
+    **dict.fromkeys((".xlsx", ".xls", ".xlsm"), EXCEL),
+    ".ods": LIBREOFFICE,
+    ".numbers": APPLE_NUMBERS,
+    **dict.fromkeys((".docx", ".doc", ".odt", ".rtf", ".pages"), WORD_PROCESSOR),
+    ".pdf": PDF,
+    **dict.fromkeys((".html", ".htm"), PAGE),
+    **dict.fromkeys((".png", ".jpg", ".jpeg", ".gif", ".heic", ".webp"), PICTURE),
+    **dict.fromkeys((".zip", ".gz", ".tar", ".7z", ".rar"), ARCHIVE),
+}
+FIRST_BYTES = {
+    b"%PDF-": PDF,
+    b"\x89PNG": PICTURE,
+    b"\xff\xd8\xff": PICTURE,
+    b"{\\rtf": WORD_PROCESSOR,
+    b"\x1f\x8b": ARCHIVE,
+}
+ZIP_PARTS = {
+    b"xl/": EXCEL,
+    b"spreadsheet": LIBREOFFICE,
+    b"Index/": APPLE_NUMBERS,
+    b"word/": WORD_PROCESSOR,
+    b"opendocument.text": WORD_PROCESSOR,
+}
+"""Names of parts near the start of the zip files that these programs write."""
+
+START_BYTES = 4096
+"""Number of bytes that are searched for these names."""
+
 
 class Folder(Record):
     """The folder of a file that names others; that of standard input is the current one.
 
-    A file that somebody sent can so read no others than those beside it. Names on the command line
-    are the user's own, and not restricted.
-
-    Attributes:
-        path: the folder.
-        allow_outside: whether files outside it and the folders below it may be named, too.
+    A file that somebody sent can so read only files beside it and below, unless `allow_outside`.
     """
 
     path: Path
     allow_outside: bool = False
 
     def file(self, name: str) -> Path:
-        """Return the path of a file of that name.
-
-        Raises:
-            InputError: if it lies outside, also by a link, or is a device or a named pipe.
-        """
+        """Return the path of a file; refuse one outside, also by a link, and what is no file."""
         path = self.path / name
         try:
             found = path.resolve()
@@ -55,11 +89,6 @@ class Folder(Record):
 
 
 def open_file(path: Path) -> BinaryIO:
-    """Open a file, and remember it as an input of this run.
-
-    Raises:
-        InputError: if it cannot be opened.
-    """
     try:
         file = path.open("rb")
     except FileNotFoundError:
@@ -78,11 +107,7 @@ def open_file(path: Path) -> BinaryIO:
 
 
 def blocks(file: BinaryIO) -> Iterator[bytes]:
-    """Yield the bytes of a file as they come.
-
-    Raises:
-        InputError: for a file that cannot be read, or is changed while it is read.
-    """
+    """Yield the bytes of a file as they come; a file that changes meanwhile is an error."""
     read = getattr(file, "read1", file.read)  # which waits only while there is nothing at all
     try:
         before = _state(file)
@@ -104,7 +129,6 @@ def _state(file: BinaryIO) -> tuple[int, int] | None:
 
 
 def unreadable(error: Exception) -> InputError:
-    """Return why a file cannot be read, to be raised by the caller."""
     return fail(f"cannot be read: {reason_of(error)}")
 
 
@@ -123,3 +147,14 @@ def is_input(path: Path) -> bool:
                 if os.path.samestat(found, os.stat(name)):  # noqa: PTH116 - a name is kept, not a path
                     return True
     return False
+
+
+def unsupported(data: bytes, suffix: str) -> InputError | None:
+    """Return the error for a file of another program, known by its suffix or its first bytes."""
+    found = BY_SUFFIX.get(suffix)
+    if found is None:
+        start = data[:START_BYTES]
+        found = next((what for sign, what in FIRST_BYTES.items() if start.startswith(sign)), None)
+        if start.startswith(b"PK") and suffix not in (".npz", ".npy"):
+            found = next((what for sign, what in ZIP_PARTS.items() if sign in start), None)
+    return fail(f"this is {found[0]}", hint=found[1]) if found else None

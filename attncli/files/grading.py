@@ -1,4 +1,4 @@
-"""Grading: the submissions of a class are judged one by one, and a bad one stops no other."""
+"""The submissions of a class, judged one by one; a bad one stops no other."""
 
 from __future__ import annotations
 
@@ -11,12 +11,17 @@ from attncli.checking.check import Report, own_submission
 from attncli.checking.submission import Submission
 from attncli.errors import InputError, Place, fail
 from attncli.files.assignment import Assignment, ProblemSet
-from attncli.files.by_problem import ReadSubmission, by_problem
 from attncli.files.document import Document, Headings, error_at
+from attncli.files.file_access import unsupported
 from attncli.files.handed_in import HandedIn, folder_name, handed_in, named
 from attncli.files.read import STDIN
-from attncli.files.submissions import answer_files, load_each_submission, with_matrices
-from attncli.files.unsupported import unsupported
+from attncli.files.submissions import (
+    ReadSubmission,
+    answer_files,
+    by_problem,
+    load_each_submission,
+    with_matrices,
+)
 from attncli.problem.problem import Problem
 from attncli.records import EMPTY, Record, replace
 from attncli.text.escapes import visible
@@ -44,20 +49,11 @@ def silent(_: str) -> None:
 
 
 class Grading(Record):
-    """How submissions are read and judged.
+    """How submissions are read and judged; see `grade_all`.
 
-    Attributes:
-        assignment: what the class was given.
-        strict: whether a number that is off in its last digit, or rounded early, is wrong.
-        stdin: what to read for "-".
-        matrices: files of single answers, by step: {"weights": "w.csv"}; they are added to the
-            one submission that there is.
-        allow_outside: whether a submission may name files outside its own folder and those below.
-        headings: meanings of the columns of a class table, by their headings.
-        tell: called with a sentence about the files in a folder that are passed over.
-        with_absent: whether the students of a variant who handed in nothing to the folder of a
-            class are included.
-        worked: the variants of those who handed in something, added as their files are read.
+    `tell` is called with a sentence about the files that are passed over. With `with_absent`,
+    students of a variant who handed in nothing to the folder of a class are included; `worked` are
+    the variants of the others, added as their files are read.
     """
 
     assignment: Assignment
@@ -71,16 +67,7 @@ class Grading(Record):
     worked: set[str] | None = None
 
     def students(self, sources: Sequence[str]) -> Iterator[Student]:
-        """Yield for each student the report on each problem, or why there is none.
-
-        Args:
-            sources: files and folders of answers; without any, the answers in the problems
-                themselves. In a folder, each student has a file or a folder.
-
-        Raises:
-            InputError: if no answers are named and a problem holds none, or if it is not clear to
-                which submission a matrix belongs.
-        """
+        """Yield for each student the report on each problem, or why there is none."""
         first = self.assignment.first
         files = answer_files(self.matrices)
         _refuse_several(self.matrices, len(first.keys), "problems")
@@ -101,7 +88,7 @@ class Grading(Record):
             yield from noting._absent()
 
     def _is_of_class(self, source: str) -> bool:
-        """Whether a source is a folder of the answers of a class, and not of one student."""
+        """Return True for a folder of the answers of a class, and not of one student."""
         return _is_folder(source) and not self.assignment.has(folder_name(source))
 
     def _absent(self) -> Iterator[Student]:
@@ -118,14 +105,10 @@ class Grading(Record):
             yield from named(sources, self.assignment)
             return
         for folder in sources:
-            is_empty = True
-            for one in handed_in(folder, self.assignment, self.tell, not is_only):
-                is_empty = False
-                yield one
-            if is_empty and is_only:
+            found = [*handed_in(folder, self.assignment, self.tell, not is_only)]
+            if is_only and not found:
                 raise error_at(Place(folder), NO_ANSWERS)
-            if is_empty:
-                yield HandedIn(folder_name(folder), (), folder)
+            yield from found or [HandedIn(folder_name(folder), (), folder)]
 
     def _of_student(self, one: HandedIn, files: Mapping[str, Document]) -> Iterator[Student]:
         """Yield what is found in the files of a student, or of all students in one table."""
@@ -221,7 +204,6 @@ class Grading(Record):
         return tuple(graded)
 
     def _given_to(self, *names: str) -> ProblemSet:
-        """Return what a student was given, and note that there is a submission to it."""
         if self.worked is not None:
             self.worked.add(self.assignment.variant_of(*names))
         return self.assignment.given_to(*names)
@@ -235,7 +217,6 @@ class Grading(Record):
         return report if report.title == title else replace(report, title=title)
 
     def _without_answers(self, one: HandedIn) -> Student:
-        """Return an error for each problem, as nothing that a student handed in can be read."""
         path = one.unread
         found = unsupported(b"", Path(path).suffix.lower())
         if found is None or Path(path).is_dir():
@@ -244,7 +225,6 @@ class Grading(Record):
         return self._unread(one.student, InputError(fault), one.student)
 
     def _unread(self, name: str, error: InputError, *names: str) -> Student:
-        """Return an error of a student for each problem."""
         try:
             given = self._given_to(*names)
         except InputError:
@@ -267,7 +247,7 @@ def grade_all(
         problems: what was worked: one problem or several, or what each student of a class was
             given (`load_assignment`).
         sources: files and folders of answers; without any, the answers in the problems themselves.
-        strict: as of `Grading`, and so are the others.
+        strict: whether a number that is off in its last digit, or rounded early, is wrong.
         stdin: what to read for "-".
         matrices: files of single answers, by step.
         allow_outside: whether a submission may name any file.
@@ -297,14 +277,12 @@ def _is_folder(source: str) -> bool:
 
 
 def _own_answers(problem: Problem, matrices: Mapping[str, str]) -> Submission:
-    """Return the answers in a problem; none where files hold all of them."""
     if matrices and problem.answers is None:
         return Submission(", ".join(matrices.values()), {})
     return own_submission(problem)
 
 
 def _refuse_several(matrices: Mapping[str, str], count: int, what: str) -> None:
-    """Refuse single answers if it is not clear to which of several submissions they belong."""
     for name, file in matrices.items() if count > 1 else ():
         message = f"-m {visible(name)}={visible(file)} is an answer of one sheet"
         hint = f"write {visible(name)}: {visible(file)} in the file of its sheet"

@@ -1,4 +1,4 @@
-"""Which student handed in which files of a folder: each has a file or a folder."""
+"""The files of each student in a folder, told by the names of files and folders."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from attncli.files.assignment import (
     is_hidden,
     plain,
 )
+from attncli.files.file_access import BY_SUFFIX
 from attncli.files.read import WORKSHEET_SUFFIXES
-from attncli.files.unsupported import BY_SUFFIX
 from attncli.records import Record
 from attncli.text.escapes import visible
 from attncli.text.sentences import all_of
@@ -39,13 +39,10 @@ Parts = tuple[str, ...]
 
 
 class HandedIn(Record):
-    """What a student handed in.
+    """The files of a student, each with the index of the problem that its name tells, or None.
 
-    Attributes:
-        student: the name in the paths; "" if only the contents of the files tell it.
-        files: each file with the index of the problem that its name tells, or None.
-        unread: a file that cannot be read, such as a PDF, or a folder without answers, if there is
-            nothing else.
+    The student is "" if only the contents of the files tell the name. `unread` is a file that
+    cannot be read, such as a PDF, or a folder without answers, if there is nothing else.
     """
 
     student: str
@@ -54,22 +51,14 @@ class HandedIn(Record):
 
 
 def handed_in(
-    folder: str,
-    assignment: Assignment,
-    tell: Callable[[str], None],
-    is_one_of_several: bool = False,
+    folder: str, assignment: Assignment, tell: Callable[[str], None], is_one_of_several: bool
 ) -> Iterator[HandedIn]:
     """Yield what each student handed in, of the files in a folder and below.
 
     A file is of the problem and of the student whose names are in its path. A folder with one file,
-    or with files of the same names as in other folders, is that of a student.
-
-    Args:
-        folder: the folder.
-        assignment: what was given.
-        tell: called with a sentence about the files that are passed over.
-        is_one_of_several: whether the user named other folders, too, so that each may be that of a
-            student.
+    or with files of the same names as in other folders, is that of a student. With
+    `is_one_of_several` the user named other folders, too, so that each may be that of a student.
+    `tell` is called with a sentence about the files that are passed over.
     """
     read, unreadable, others = _sorted(folder)
     whose = Whose(folder, assignment, [parts for _, parts in read], is_one_of_several)
@@ -85,8 +74,7 @@ def handed_in(
     noted = set[Parts]()
     for path, parts in unreadable:
         student = whose.of_unreadable(parts, empty)
-        is_beside = student in noted or student in around
-        is_beside = is_beside or any(start in found for start in _starts(student))
+        is_beside = student in noted | around or any(start in found for start in _starts(student))
         if is_beside or (len(parts) == 1 and not whose.is_student(parts[0])):
             others.append(path)
         else:
@@ -105,59 +93,54 @@ def _empty_folders(
 ) -> dict[Parts, None]:
     """Return the folders of students in which no file is read.
 
-    Args:
-        folder: the folder in which they are.
-        whose: tells which folders are those of problems.
-        around: the folders in which a file is read.
-        least: minimum depth of the folders of students; a higher folder without others in it is
-            one, too.
+    Those of students are at least `least` deep, or have no folder inside; `around` are the folders
+    in which a file is read.
     """
     folders = [*folders_in(folder)]
     parents = {parts[:-1] for parts in folders}
     empty: dict[Parts, None] = {}
     for parts in folders:  # those around a folder come before it
         is_students = len(parts) >= least or parts not in parents
-        is_inside = any(start in empty for start in _starts(parts)) or whose.has_files(parts)
-        if is_students and not is_inside and parts not in around and not whose.is_problems(parts):
+        is_inside = parts in around or any(start in empty for start in _starts(parts))
+        if is_students and not is_inside and whose.may_be_empty(parts):
             empty[parts] = None
     return empty
 
 
 def _starts(parts: Parts) -> set[Parts]:
-    """Return the path of a file or a folder, and those of all folders around it."""
     return {parts[:end] for end in range(1, len(parts) + 1)}
 
 
 def _sorted(folder: str) -> tuple[list[tuple[str, Parts]], list[tuple[str, Parts]], list[str]]:
-    """Return the files of a folder: those that are read, those of other programs, and the rest."""
+    """Return the files of a folder that are read, those of other programs, and the rest."""
     read, unreadable = list[tuple[str, Parts]](), list[tuple[str, Parts]]()
     others = list[str]()
     for path, parts in files_in(folder):
-        suffix = Path(path).suffix.lower()
-        is_file = Path(path).is_file() and _is_inside(path, folder)
-        is_read = is_file and (suffix in READ or _is_worksheet(path, suffix))
-        if is_read and not is_hidden(Path(path).name):
+        file = Path(path)
+        suffix = file.suffix.lower()
+        # A link to a file elsewhere is not followed.
+        is_inside = file.is_file() and file.resolve().is_relative_to(Path(folder).resolve())
+        if not is_inside or is_hidden(file.name):
+            others.append(path)
+        elif suffix in READ or (suffix in WORKSHEET_SUFFIXES and _has_answers(file)):
             read.append((path, parts))
-        elif is_file and suffix in BY_SUFFIX and not is_hidden(Path(path).name):
+        elif suffix in BY_SUFFIX:
             unreadable.append((path, parts))
         else:
             others.append(path)
     return read, unreadable, others
 
 
-def _is_worksheet(path: str, suffix: str) -> bool:
-    if suffix not in WORKSHEET_SUFFIXES:
-        return False
-    from attncli.files.worksheets import has_answers
+def _has_answers(worksheet: Path) -> bool:
+    from attncli.files.worksheets import has_answers  # it is slow to import
 
-    return has_answers(Path(path))
+    return has_answers(worksheet)
 
 
 def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
-    """Yield what was handed in, if the user names the files.
+    """Yield the files that the user names.
 
-    If there are several problems, and each file has the name of one, all files in a folder are of
-    one student.
+    If each has the name of one of several problems, all files in a folder are of one student.
     """
     first = assignment.first
     problems = [first.which(Path(source).stem) for source in sources]
@@ -172,7 +155,6 @@ def named(sources: Sequence[str], assignment: Assignment) -> Iterator[HandedIn]:
 
 
 def passed_over(paths: Sequence[str], folder: str) -> str:
-    """Return a sentence about files without answers; hidden ones are only counted."""
     shown = [path for path in paths if not is_hidden(Path(path).name)]
     names = [visible(str(Path(path).relative_to(folder))) for path in shown]
     more = len(names) - MAX_PATHS_NAMED
@@ -183,19 +165,11 @@ def passed_over(paths: Sequence[str], folder: str) -> str:
 
 
 class Whose:
-    """Tells from the names of files which student and which problem they are of.
-
-    Args:
-        folder: the folder in which they are.
-        assignment: what was given.
-        every: the parts of all paths.
-        is_one_of_several: see `handed_in`.
-    """
+    """Tells from the names of files which student and which problem they are of."""
 
     def __init__(
         self, folder: str, assignment: Assignment, every: Sequence[Parts], is_one_of_several: bool
     ) -> None:
-        self._folder = folder
         self._assignment = assignment
         self._first = assignment.first
         flat = [parts[0] for parts in every if len(parts) == 1]
@@ -208,10 +182,7 @@ class Whose:
         self._shared = {parts[:-1] for parts in every if self._alike[parts[-1]] > 1}
 
     def of(self, parts: Parts) -> tuple[Parts, int | None]:
-        """Return the path of the student, and the index of the problem or None.
-
-        The path is empty for the folder itself.
-        """
+        """Return the path of the student, empty for the folder itself, and the problem's index."""
         problem, rest = None, parts
         for place in range(len(parts) - 1, -1, -1):
             if len(parts) == 1 and not self._one_student:
@@ -230,10 +201,7 @@ class Whose:
         return (parts[:-1] if is_students else parts), None
 
     def of_unreadable(self, parts: Parts, empty: Container[Parts]) -> Parts:
-        """Return the path of the student who handed in a file that cannot be read.
-
-        `empty` are the folders of students in which no file is read.
-        """
+        """Return the path of the student who handed in a file that cannot be read."""
         own = next((start for start in _starts(parts[:-1]) if start in empty), None)
         if own is not None:
             return own
@@ -241,16 +209,13 @@ class Whose:
         is_alone = problem is None and len(parts) > 1 and not self._inside[parts[:-1]]
         return parts[:-1] if is_alone else student
 
-    def has_files(self, parts: Parts) -> bool:
-        """Whether files that are read are in a folder or in one around it."""
-        return any(self._inside[start] for start in _starts(parts))
-
-    def is_problems(self, parts: Parts) -> bool:
-        """Whether a folder, or one around it, has the name of a problem."""
-        return any(self._problem(name) is not None for name in parts)
+    def may_be_empty(self, parts: Parts) -> bool:
+        """Return True if a folder, or one around it, has no files and no name of a problem."""
+        has_files = any(self._inside[start] for start in _starts(parts))
+        return not has_files and all(self._problem(name) is None for name in parts)
 
     def is_student(self, name: str) -> bool:
-        """Whether a file in the folder itself seems to have the name of a student.
+        """Return True if a file in the folder itself seems to have the name of a student.
 
         It does not if the other files have the names that one student gives to several answers.
         """
@@ -267,11 +232,5 @@ class Whose:
         return self._first.which(name)
 
 
-def _is_inside(path: str, folder: str) -> bool:
-    """Whether a file is in a folder, and not a link to one elsewhere."""
-    return Path(path).resolve().is_relative_to(Path(folder).resolve())
-
-
 def folder_name(folder: str) -> str:
-    """Return the name of a folder, also for a path such as `.`."""
     return Path(folder).resolve().name

@@ -1,8 +1,4 @@
-"""Problems from files.
-
-Results are read back as the problems they came from, matrix files are fetched, and errors have
-file, line and column.
-"""
+"""Problems from files, with the matrix files that they name; results are read back as problems."""
 
 from __future__ import annotations
 
@@ -11,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO
 
 from attncli.errors import Fault, InputError, KeyPath, Place, fail, located, refuse
+from attncli.files.arrays import table_of
 from attncli.files.document import Document, Raw, Source, assign, error_at
 from attncli.files.file_access import Folder
-from attncli.files.number_table import block_of
 from attncli.files.read import matrix_file, read, read_bytes
 from attncli.forms.form import LABELS, MATRIX_SUFFIXES, TEXT, ArrayForm
 from attncli.forms.matrices import grid_in
@@ -38,13 +34,7 @@ LABELLED_TEXTS = ("X", "memory")
 
 
 class Overrides(Record):
-    """What the command line sets in a problem.
-
-    Attributes:
-        options: values by key; a key may be a part of the marking, as "marking.points".
-        matrices: files by key, such as {"score.W": "w.csv"}.
-        allow_outside: whether a problem may name files outside its own folder.
-    """
+    """What the command line sets in a problem: options such as "marking.points", files by key."""
 
     options: Mapping[str, str] = EMPTY
     matrices: Mapping[str, str] = EMPTY
@@ -95,11 +85,7 @@ def load_all(
 def load_each(
     source: Source, overrides: Overrides | None = None, stdin: BinaryIO | None = None
 ) -> Iterator[Problem | InputError]:
-    """Yield every problem of a file as it comes, or the error of one that is wrong.
-
-    Raises:
-        InputError: for a file that cannot be read at all.
-    """
+    """Yield every problem of a file as it comes, or the error of one that is wrong."""
     for document in read(source, stdin, csv_options(), as_arrays=True):
         try:
             if document.error:
@@ -113,65 +99,59 @@ def load_each(
 
 def csv_options() -> dict[str, bool]:
     """Return the words that make a line of CSV an option, each with whether its value is a list."""
-    forms = {key: row.form for key, row in KEYS.items()}
-    options = {k: f is LABELS for k, f in forms.items() if not isinstance(f, ArrayForm)}
     return {
-        name: is_list and name != "sentence"
-        for key, is_list in options.items()
+        name: row.form is LABELS and name != "sentence"
+        for key, row in KEYS.items()
+        if not isinstance(row.form, ArrayForm)
         for name in names_of(key)
     }
 
 
 def from_flags(overrides: Overrides) -> Problem:
-    """Make a problem of the command line's options and matrices alone.
-
-    Raises:
-        InputError: for what cannot be read.
-    """
     return _problem(Document("", Path(), {}, lambda path: Place("")), overrides)
 
 
 def _problem(document: Document, overrides: Overrides) -> Problem:
-    values, places = _as_problem(document)
-    for key, text in overrides.options.items():
-        head, _, part = key.partition(".")
-        flag = FLAGS[part] if part else f"--{key.replace('_', '-')}"
-        if part:
-            with located(places.of):
-                assign(values, key, text)
-        else:
-            values[head] = flag_value(key, text, flag)
-        places.origins[key] = flag_place(flag)
-    for word, name in overrides.matrices.items():
-        key = key_of(word)
-        places.origins[key] = flag_place(f"-m {key}={name}")
-        with located(places.of):
-            _set_matrix(values, places, key, name, None)
-    with located(places.of):
-        _fetch_files(values, places, Folder(document.folder, overrides.allow_outside))
-        for key, value in places.labels.items():
-            values.setdefault(key, list(value))
-        return Problem.from_file(values, places.of)
+    flags = {key: _flag_of(key) for key in overrides.options}
+    options = {
+        key: text if "." in key else flag_value(key, text, flags[key])
+        for key, text in overrides.options.items()
+    }
+    source = ProblemSource(document)
+    with located(source.locate):
+        source.read_keys()
+        for key, value in options.items():
+            source.origins[key] = flag_place(flags[key])
+            if "." in key:
+                assign(source.values, key, value)
+            else:
+                source.values[key] = value
+        for word, name in overrides.matrices.items():
+            key = key_of(word)
+            source.origins[key] = flag_place(f"-m {key}={name}")
+            source.set_matrix(key, name, None)
+        source.fetch_files(Folder(document.folder, overrides.allow_outside))
+        for key, labels in source.labels.items():
+            source.values.setdefault(key, list(labels))
+        return Problem.from_file(source.values, source.locate)
 
 
-class Places:
-    """Where the keys of a problem come from.
+def _flag_of(key: str) -> str:
+    part = key.partition(".")[2]
+    return FLAGS[part] if part else f"--{key.replace('_', '-')}"
 
-    Attributes:
-        document: what was read.
-        paths: the paths of keys in the document, of those that are not under their own names.
-        origins: functions that give the places inside keys from flags and other files.
-        labels: the words beside matrices, by the key whose value they are.
-    """
+
+class ProblemSource:
+    """The values of the keys of a problem, and their places."""
 
     def __init__(self, document: Document) -> None:
         self.document = document
-        self.paths: dict[str, tuple[str, ...]] = {}
-        self.origins: dict[str, Callable[[KeyPath], Place]] = {}
-        self.labels: dict[str, list[str]] = {}
+        self.values = dict(document.values)
+        self.paths: dict[str, tuple[str, ...]] = {}  # of keys under other names in the document
+        self.origins: dict[str, Callable[[KeyPath], Place]] = {}  # of flags and other files
+        self.labels: dict[str, list[str]] = {}  # beside matrices, by the key whose value they are
 
-    def of(self, path: KeyPath) -> Place:
-        """Return the place of a key path of the problem."""
+    def locate(self, path: KeyPath) -> Place:
         words = [part for part in path if isinstance(part, str)]
         for count in range(len(words), 0, -1):
             if origin := self.origins.get(".".join(words[:count])):
@@ -179,143 +159,120 @@ class Places:
         in_document = self.paths.get(words[0], path[:1]) if words else path[:1]
         return self.document.locate((*in_document, *path[1:]))
 
-    def take_labels(self, key: str, labels: Labels) -> None:
+    def read_keys(self) -> None:
+        """Give each key its name; of results, take the keys of the problem they came from."""
+        bare = self.values.get("X") if self.document.bare else None
+        if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
+            message = "a problem is a mapping of keys to values, not a list"
+            hint = "write such as X: [1, 2], and a line of --- between problems"
+            raise error_at(self.document.locate(()), message, hint)
+        if self.values.pop("steps", None) is not None:
+            self._take_results()
+        named = with_keys(self.values)
+        for key, word in zip(named, self.values, strict=True):
+            if key != word:
+                self.paths[key] = self.paths.get(word, (word,))
+        self.values = named
+        for key, labels in self.document.labels.items():
+            self._take_labels(key_of(key), labels)
+        for key, raw in named.items():
+            if isinstance(raw, str) and key in KEYS and not names_file(raw):
+                named[key] = self._text_block(key, raw)
+
+    def _take_results(self) -> None:
+        values = self.values
+        for part in ("problem", "warnings", "rounding"):
+            values.pop(part, None)
+        for part in ("options", "inputs"):
+            inner = values.pop(part, {})
+            for key, value in inner.items() if isinstance(inner, dict) else ():
+                assign(values, key, value)
+                head = key.split(".")[0]
+                self.paths[head] = (part, head)
+        if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
+            message = "this holds results, but not the problem that they came from"
+            hint = "write it without --only, or give the problem file itself"
+            raise error_at(self.document.locate(("steps",)), message, hint)
+
+    def _take_labels(self, key: str, labels: Labels) -> None:
         """Note the words beside a matrix as the labels of its tokens."""
         names = LABELLED.get(key.partition(".")[0], ("", ""))
         for name, words in zip(names, labels, strict=True):
             if name and words:
                 self.labels.setdefault(name, words)
 
+    def _text_block(self, key: str, text: str) -> Raw:
+        """Return a text, or the array of a large text block; note the labels beside its rows."""
+        is_plain = isinstance(KEYS[key].form, ArrayForm) and text.count(",") == text.count(", ")
+        if is_plain and (array := table_of(text)) is not None:  # no comma may be a decimal one
+            return array
+        if key in LABELLED_TEXTS:
+            try:
+                words, columns = grid_in(text, (key,)).labels
+            except InputError:  # it is raised again when the matrix is read
+                words = columns = None
+            if self.values.get("tokens_as") == "columns":
+                words = columns
+            if words and all(map(str.isdecimal, words)):  # a count of the rows
+                words = None
+            self._compare(key, words or [])
+            self._take_labels(key, (words, None))
+        return text
 
-def _as_problem(document: Document) -> tuple[dict[str, Raw], Places]:
-    """Return the keys of a problem; of results, those of the problem that they came from."""
-    values, places = dict(document.values), Places(document)
-    bare = values.get("X") if document.bare else None
-    if isinstance(bare, list) and not any(isinstance(row, list) for row in bare):
-        message = "a problem is a mapping of keys to values, not a list"
-        hint = "write such as X: [1, 2], and a line of --- between problems"
-        raise error_at(document.locate(()), message, hint)
-    if values.pop("steps", None) is not None:
-        _take_results(values, places)
-    with located(places.of):
-        named = with_keys(values)
-    for key, word in zip(named, values, strict=True):
-        if key != word:
-            places.paths[key] = places.paths.get(word, (word,))
-    for key, labels in document.labels.items():
-        places.take_labels(key_of(key), labels)
-    for key, raw in named.items():
-        if isinstance(raw, str) and key in KEYS and not names_file(raw):
-            named[key] = _text_block(key, raw, named, places)
-    return named, places
-
-
-def _take_results(values: dict[str, Raw], places: Places) -> None:
-    """Replace the keys of results by those of the problem that they came from."""
-    for part in ("problem", "warnings", "rounding"):
-        values.pop(part, None)
-    for part in ("options", "inputs"):
-        inner = values.pop(part, {})
-        for key, value in inner.items() if isinstance(inner, dict) else ():
-            assign(values, key, value)
-            head = key.split(".")[0]
-            places.paths[head] = (part, head)
-    if not any(isinstance(KEYS[key].form, ArrayForm) for key in values if key in KEYS):
-        message = "this holds results, but not the problem that they came from"
-        hint = "write it without --only, or give the problem file itself"
-        raise error_at(places.document.locate(("steps",)), message, hint)
-
-
-def _text_block(key: str, text: str, named: Mapping[str, Raw], places: Places) -> Raw:
-    """Return a text, or the array of a large text block; note the labels beside its rows."""
-    if isinstance(KEYS[key].form, ArrayForm) and (array := block_of(text)) is not None:
-        return array
-    if key in LABELLED_TEXTS:
-        try:
-            words, columns = grid_in(text, (key,)).labels
-        except InputError:  # it is raised again when the matrix is read
-            words = columns = None
-        if named.get("tokens_as") == "columns":
-            words = columns
-        if words and all(map(str.isdecimal, words)):  # a count of the rows
-            words = None
-        with located(places.of):
-            _compare(key, words or [], named.get(LABELLED[key][0]))
-        places.take_labels(key, (words, None))
-    return text
-
-
-def _compare(key: str, labels: list[str], tokens: Raw) -> None:
-    """Raise an InputError if the labels beside a matrix are the tokens in another order."""
-    words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
-    if words != labels and sorted(map(str, words)) == sorted(labels):
+    def _compare(self, key: str, labels: list[str]) -> None:
         name = LABELLED[key][0]
-        message = f"the rows of {key} are {', '.join(labels)}, but {name} are {', '.join(words)}"
-        hint = "write both in one order"
-        raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
+        tokens = self.values.get(name)
+        words = tokens.replace(",", " ").split() if isinstance(tokens, str) else tokens or []
+        if words != labels and sorted(map(str, words)) == sorted(labels):
+            rows = f"the rows of {key} are {', '.join(labels)}"
+            message = f"{rows}, but {name} are {', '.join(words)}"
+            hint = "write both in one order"
+            raise InputError(Fault(message, (key,), hint, related=(name,), needs="text"))
 
+    def fetch_files(self, folder: Folder) -> None:
+        for key, value in list(self.values.items()):
+            if isinstance(value, dict) and key in ("score", "mask"):
+                for part, inner in list(value.items()):
+                    if names_file(inner):
+                        self.set_matrix(f"{key}.{part}", inner, folder)
+            elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
+                self.set_matrix(key, value, folder)
 
-def _fetch_files(values: dict[str, Raw], places: Places, folder: Folder) -> None:
-    """Replace the names of matrix files by what they hold."""
-    for key, value in list(values.items()):
-        if isinstance(value, dict) and key in ("score", "mask"):
-            for part, inner in list(value.items()):
-                if names_file(inner):
-                    _set_matrix(values, places, f"{key}.{part}", inner, folder)
-        elif names_file(value) and key in KEYS and KEYS[key].form.names_file:
-            _set_matrix(values, places, key, value, folder)
+    def set_matrix(self, key: str, name: str, folder: Folder | None) -> None:
+        found = matrix_of(key, name, folder, as_array=True)
+        assign(self.values, key, found.values["X"])
+        self.origins[key] = lambda rest: found.locate(("X", *rest))
+        self._take_labels(key, found.labels.get("X", (None, None)))
 
 
 def names_file(value: Raw) -> bool:
-    """Return whether a value is the name of a file with a matrix."""
     return isinstance(value, str) and value.strip().lower().endswith(MATRIX_SUFFIXES)
 
 
 def matrix_of(key: str, name: str, folder: Folder | None, as_array: bool = False) -> Document:
-    """Read a matrix file.
+    """Read the matrix file that a key names, in the folder of its file, or a flag without folder.
 
-    Args:
-        key: the key that names it; an error about the file as a whole is one of this key.
-        name: the name of the file.
-        folder: the folder of the file that names it; None for a flag.
-        as_array: whether a large matrix is an array, without its digits as they were written.
-
-    Raises:
-        InputError: for what cannot be read, with its place.
+    An error about the file as a whole is one of the key. With `as_array`, a large matrix does not
+    keep its digits as they were written.
     """
     name = name.strip()
     try:
         return matrix_file(folder.file(name) if folder else Path(name), name, as_array)
     except InputError as error:
-        faults, path = [replace(f, needs="files") for f in error.faults], tuple(key.split("."))
-        for i, fault in enumerate(faults):
-            if not (fault.place and fault.place.line):
-                message = f"{key}: {name}: {fault.message}"
-                faults[i] = Fault(message, path, fault.hint, needs="files")
+        faults, path = [], tuple(key.split("."))
+        for fault in error.faults:
+            has_line = fault.place and fault.place.line
+            whole = Fault(f"{key}: {name}: {fault.message}", path, fault.hint)
+            faults.append(replace(fault if has_line else whole, needs="files"))
         raise InputError(*faults) from None
 
 
-def _set_matrix(
-    values: dict[str, Raw], places: Places, key: str, name: str, folder: Folder | None
-) -> None:
-    """Set a key to the matrix of a file."""
-    found = matrix_of(key, name, folder, as_array=True)
-    assign(values, key, found.values["X"])
-    places.origins[key] = lambda rest: found.locate(("X", *rest))
-    places.take_labels(key, found.labels.get("X", (None, None)))
-
-
 def flag_place(flag: str) -> Callable[[KeyPath], Place]:
-    """Return a function that gives the place of any part of a flag's value: the flag."""
     return lambda path: Place(flag)
 
 
 def flag_value(key: str, text: str, flag: str) -> Raw:
-    """Return a flag's value; a mapping or list is written as in YAML.
-
-    Raises:
-        InputError: for bytes that are no text.
-    """
+    """Return a flag's value; a mapping or list is written as in YAML."""
     if not text.isascii() and text != text.encode(errors="replace").decode():
         raise fail(f"{flag}: {visible(text)} is no text in UTF-8", hint="write it in UTF-8")
     if KEYS[key].form is TEXT or not text.lstrip().startswith(("{", "[")):

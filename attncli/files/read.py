@@ -1,7 +1,4 @@
-"""Readers: bytes of a file to plain values, and where each value is.
-
-They know files and positions, not mathematics, and not what a key means.
-"""
+"""Bytes of a file to plain values, and the place of each; what a key means is not known here."""
 
 from __future__ import annotations
 
@@ -17,8 +14,7 @@ from typing import BinaryIO
 from attncli.errors import KeyPath, Place, fail, located
 from attncli.files import stream
 from attncli.files.document import Document, Headings, Options, Source, error_at
-from attncli.files.file_access import blocks, open_file
-from attncli.files.unsupported import unsupported
+from attncli.files.file_access import blocks, open_file, unsupported
 from attncli.records import EMPTY, Record, replace
 
 STDIN = "<stdin>"
@@ -55,17 +51,9 @@ def read(
 ) -> Iterator[Document]:
     """Yield every document of a file as it comes. One that cannot be read holds its error.
 
-    Args:
-        source: the file, or "-" for standard input.
-        stdin: what to read for "-".
-        options: words that are options in a CSV file.
-        of_class: for answers, the meanings of columns with other headings. A CSV table may then
-            hold the answers of a class, one document per student, and a document may be empty.
-        as_arrays: whether a large CSV table of plain numbers is read as an array, which does not
-            keep the digits as they were written.
-
-    Raises:
-        InputError: for a file that cannot be read, with its place.
+    `options` are words that are options in CSV. For answers, `of_class` are the meanings of columns
+    with other headings: a table may hold the answers of a class, and a document may be empty. With
+    `as_arrays`, a large CSV table is an array, without its written digits.
     """
     name = os.fspath(source)
     if name == "-":
@@ -80,20 +68,11 @@ def read(
 def read_bytes(
     data: bytes, name: str, folder: Path, suffix: str = "", options: Options = EMPTY
 ) -> Iterator[Document]:
-    """Yield every document of a file's bytes; the contents tell the form of an unknown suffix.
-
-    Raises:
-        InputError: for what cannot be read, with its place.
-    """
+    """Yield every document of a file's bytes; the contents tell the form of an unknown suffix."""
     return _documents(io.BytesIO(data), _Reading(name, folder, suffix, options))
 
 
 def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
-    """Return the text of a file, or of standard input for "-".
-
-    Raises:
-        InputError: for a file that cannot be read, or is no text.
-    """
     name = os.fspath(source)
     if name == "-":
         file = _checked(stdin)
@@ -106,11 +85,7 @@ def read_text(source: Source, stdin: BinaryIO | None = None) -> str:
 
 
 def matrix_file(path: Path, name: str, as_arrays: bool = False) -> Document:
-    """Read a CSV or NPY file of one matrix, as a document with the key X.
-
-    Raises:
-        InputError: for whatever cannot be read, or for several matrices.
-    """
+    """Read a CSV or NPY file of one matrix, as a document with the key X."""
     reading = _Reading(name, path.parent, path.suffix.lower(), as_arrays=as_arrays)
     first, *others = _of_file(path, reading)
     if first.error:
@@ -161,19 +136,16 @@ def _documents(file: BinaryIO, reading: _Reading) -> Iterator[Document]:
                 text = stream.whole(texts)
                 yield from worksheets.sheets(text, reading.name, reading.folder, suffix)
                 return
-        is_empty = True
-        for one in _of_text(texts, reading):
-            is_empty = False
-            yield one
-        if is_empty and reading.of_class is not None:
-            yield Document(reading.name, reading.folder, {}, lambda _: place)
-        elif is_empty:
+        found = _of_text(texts, reading)
+        first = next(found, None)
+        if first is None and reading.of_class is None:
             hint = "write matrices into it, such as X: [[1, 0], [0, 1]]"
             raise fail("the file is empty", hint=hint)
+        yield first or Document(reading.name, reading.folder, {}, lambda _: place)
+        yield from found
 
 
 def _of_numpy(file: BinaryIO, start: bytes, data: Iterator[bytes], reading: _Reading) -> Document:
-    """Return the document of an NPZ or NPY file whose first bytes were read."""
     from attncli.files import arrays
 
     if reading.name == STDIN or not file.seekable():
@@ -222,27 +194,21 @@ def _of_csv(text: str, reading: _Reading) -> Iterator[Document]:
             yield from found
             return
     if reading.as_arrays:
-        from attncli.files.number_table import array_of
+        from attncli.files.arrays import table_of
 
-        if (array := array_of(text)) is not None:
-            yield Document(
-                name, folder, {"X": array}, partial(_in_matrix, text, reading), bare=True
-            )
+        if (array := table_of(text)) is not None:
+
+            def locate(path: KeyPath) -> Place:
+                (document,) = _of_tables(text, reading)
+                return document.locate(path)
+
+            yield Document(name, folder, {"X": array}, locate, bare=True)
             return
     yield from _of_tables(text, reading)
 
 
-def _in_matrix(text: str, reading: _Reading, path: KeyPath) -> Place:
-    """Return a place in the text of a matrix that was read as an array."""
-    (document,) = _of_tables(text, reading)
-    return document.locate(path)
-
-
 def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
-    """Yield the documents of CSV that is not of a class.
-
-    Of answers, a word in the corner of a matrix without a key may name it.
-    """
+    """Yield the documents of CSV; of answers, a word in the corner of a matrix may be its key."""
     from attncli.files.csv_text import tables
 
     name, folder, are_answers = reading.name, reading.folder, reading.of_class is not None
@@ -256,12 +222,10 @@ def _of_tables(text: str, reading: _Reading) -> Iterator[Document]:
             values["comment"] = [*table.remarks.values(), *own]
         block = table.blocks.get(("X",))
         bare = block is not None and not block.header
-        if block is not None and bare and are_answers and block.edges.corner:
-            key = block.edges.corner
+        if block is not None and bare and are_answers and (key := block.edges().corner):
             values = {key if word == "X" else word: raw for word, raw in values.items()}
-            yield Document(
-                name, folder, values, partial(_under, key, place), {key: block.edges.labels}
-            )
+            place = partial(_under, key, place)
+            yield Document(name, folder, values, place, {key: block.edges().labels})
         else:
             yield Document(name, folder, values, place, table.labels, bare=bare)
 
@@ -272,7 +236,6 @@ def _under(key: str, locate: Callable[[KeyPath], Place], path: KeyPath) -> Place
 
 
 def _looks_like_yaml(text: str) -> bool:
-    """Whether a text without a known suffix is YAML or JSON, and not CSV."""
     # A line that starts with # may be a comment of YAML, or a token such as ##ing.
     content = re.sub(r"\A(\s*#.*(\n|\Z))+", "", text).lstrip()
     if content.startswith(("{", "[", "%", "- ")) or text.startswith("---\n"):

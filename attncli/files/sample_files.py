@@ -21,11 +21,6 @@ def sample_files() -> dict[str, Path]:
 
 
 def sample(name: str) -> bytes:
-    """Return the bytes of a sample.
-
-    Raises:
-        InputError: if no sample has that name.
-    """
     files = sample_files()
     path = files.get(name.removesuffix(".yaml"))
     if path is None:

@@ -27,20 +27,13 @@ CONTINUED = (",", "[", ":")
 
 
 def decoded(data: Iterator[bytes]) -> Iterator[str]:
-    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it.
-
-    Raises:
-        InputError: for bytes that are neither, with their line.
-    """
-    start = b""
-    for block in data:
-        start += block
-        if len(start) > 1:  # a byte order mark
-            break
-    wide = start[:2] in (b"\xff\xfe", b"\xfe\xff")
+    """Yield the text of UTF-8, or of UTF-16 with a byte order mark, as Excel writes it."""
+    block = next(data, b"")
+    if len(block) == 1:  # a half of a byte order mark
+        block += next(data, b"")
+    wide = block[:2] in (b"\xff\xfe", b"\xfe\xff")
     decoder = codecs.getincrementaldecoder("utf-16" if wide else "utf-8-sig")()
     line = 1
-    block = start
     while True:
         try:
             text = decoder.decode(block, final=not block)
@@ -58,20 +51,16 @@ def decoded(data: Iterator[bytes]) -> Iterator[str]:
 
 
 def whole(texts: Iterator[str]) -> str:
-    """Return a text that is read as one.
-
-    Raises:
-        InputError: for a longer one than allowed.
-    """
-    return "".join(_limited(texts))
+    found, length = [], 0
+    for text in texts:
+        length += len(text)
+        _check_length(length)
+        found.append(text)
+    return "".join(found)
 
 
 def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
-    """Yield the parts of a text, which together are all of it.
-
-    Raises:
-        InputError: for a longer part than allowed.
-    """
+    """Yield the parts of a text, which together are all of it."""
     before = 0
     for lines in _parts(_lines(texts)):
         text = "".join(lines)
@@ -80,7 +69,6 @@ def chunks(texts: Iterator[str], name: str) -> Iterator[Chunk]:
 
 
 def _parts(lines: Iterator[str]) -> Iterator[list[str]]:
-    """Yield the lines of each part."""
     part = _Part()
     after_json_line = False
     for line in lines:
@@ -112,14 +100,6 @@ def _lines(texts: Iterator[str]) -> Iterator[str]:
         yield last
 
 
-def _limited(texts: Iterator[str]) -> Iterator[str]:
-    length = 0
-    for text in texts:
-        length += len(text)
-        _check_length(length)
-        yield text
-
-
 def _check_length(length: int) -> None:
     if length > MAX_CHARACTERS:
         message = f"one problem of more than {MAX_CHARACTERS:,} characters"
@@ -127,8 +107,6 @@ def _check_length(length: int) -> None:
 
 
 class _Part:
-    """The lines of a part of a text, as far as they were read."""
-
     def __init__(self) -> None:
         self.lines: list[str] = []
         self.length = 0
@@ -138,7 +116,6 @@ class _Part:
         self.is_countable = True  # whether brackets can be counted without parsing
 
     def add(self, line: str) -> None:
-        """Take the next line."""
         self.lines.append(line)
         self.length += len(line)
         _check_length(self.length)
@@ -153,14 +130,13 @@ class _Part:
             self.open_brackets += sum(map(outside.count, "{[")) - sum(map(outside.count, "}]"))
 
     def is_complete_json(self) -> bool:
-        """Whether the last line closes all brackets of a JSON value."""
         is_closed = self.form == "json" and self.is_countable and self.open_brackets == 0
         return is_closed and self.last.endswith("\n")
 
     def is_ended_by(self, line: str, after_json_line: bool) -> bool:
-        """Whether a line starts another part; brackets may be open, as that of a line cut off.
+        """Return whether a line starts another part; a line that was cut off leaves brackets open.
 
-        `after_json_line` tells that an earlier part was JSON on one line.
+        `after_json_line` is True if an earlier part was JSON on one line.
         """
         if DOCUMENT_START.match(line):
             return bool(self.form)
@@ -179,7 +155,7 @@ class _Part:
 
 
 def _form_of(line: str) -> str:
-    """Return "json" or "yaml", or nothing for a line that may begin either."""
+    """Return "json" or "yaml"; "" for a line that may begin either."""
     word = line.strip()
     if not word or word == "---" or word[0] in "#%":
         return ""

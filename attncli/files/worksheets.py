@@ -1,8 +1,6 @@
 """Answers in Markdown, LaTeX and plain text: filled-in worksheets, and matrices under names.
 
-In a worksheet only the matrices with the mark of an answer are read; their cells are where the
-worksheet has them, so the labels beside them are skipped. In other documents each matrix is of the
-step that is named before it.
+In a worksheet only matrices with the mark of an answer are read, without the labels beside them.
 """
 
 from __future__ import annotations
@@ -15,10 +13,9 @@ from html import unescape
 from pathlib import Path
 
 from attncli.errors import InputError, KeyPath, Place
-from attncli.files.document import Document, error_at
-from attncli.notation.commas import Words, pieces_of
+from attncli.files.document import Document, error_at, unread
 from attncli.notation.from_tex import cells_of, without_tex
-from attncli.notation.grid import LabelledGrid, undecorated
+from attncli.notation.grid import LabelledGrid, Words, pieces_of, undecorated
 from attncli.notation.parser import NumberError
 from attncli.notation.pasted import grid_of, table_rows
 from attncli.notation.written import CELL, SEVERAL
@@ -35,6 +32,8 @@ LATEX = re.compile(r"\\attnname\{(?P<student>[^{}]*)\}|\\attnanswer\{(?P<name>[^
 
 MARKS = b"<!-- answer: ", rb"\attnanswer{"
 """Marks of answers in the bytes of a file."""
+
+KEEP_FORM = "keep the table or matrix as it was, with a number in the place of each blank"
 
 COMMENT = re.compile(r"(?<!\\)%[^\n]*")
 TABLE = re.compile(r"\s*((?:^[ \t]*\|[^\n]*(?:\n|\Z))+)", re.MULTILINE)
@@ -84,13 +83,9 @@ PLAIN_TEXT = re.compile(
 
 
 class FoundMatrix(Record):
-    """A matrix in a text.
+    """A matrix in a text: the name of its step or "", and the offsets of its mark and of itself.
 
-    Attributes:
-        name: of its step; "" if none is written.
-        at: the offset of its mark, or of the matrix if it has none.
-        start: the offset where the matrix, or what is before it, starts.
-        end: the offset where it ends; None for a marked one, whose form tells its end.
+    The end is None for a marked matrix, whose form tells it.
     """
 
     name: str
@@ -119,14 +114,7 @@ def is_plain_text(start: bytes) -> bool:
 
 
 def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document]:
-    """Yield the submissions of a document; one that cannot be read holds its error.
-
-    Args:
-        text: of the file.
-        name: the file's name as the user wrote it.
-        folder: of the file.
-        suffix: of its name; anything but `.tex` is Markdown.
-    """
+    """Yield the submissions of a document; one that cannot be read holds its error."""
     page = _Page(text, name, folder, is_tex=suffix == ".tex")
     found: list[tuple[str, list[FoundMatrix]]] = []
     for mark in (LATEX if page.is_tex else MARKDOWN).finditer(page.text):
@@ -142,46 +130,40 @@ def sheets(text: str, name: str, folder: Path, suffix: str) -> Iterator[Document
     if not answered:
         message = "this is not a worksheet: no answers are marked in it"
         hint = "attn worksheet writes one; or write each matrix under its step's name"
-        error = error_at(Place(name), message, f"{hint}, such as ## weights")
-        yield Document(name, folder, {}, lambda _: Place(name), error=error)
+        yield unread(error_at(Place(name), message, f"{hint}, such as ## weights"), name, folder)
     for student, matrices in answered:
         yield page.document(student, matrices)
 
 
 class _Page:
-    """The text of a document, and what its offsets mean."""
-
     def __init__(self, text: str, name: str, folder: Path, is_tex: bool) -> None:
         self.text = COMMENT.sub(lambda m: " " * len(m[0]), text) if is_tex else text
         self.name, self.folder, self.is_tex = name, folder, is_tex
 
     def document(self, student: str, matrices: Iterable[FoundMatrix]) -> Document:
-        """Return the matrices of one student."""
         grids: dict[str, LabelledGrid] = {}
         marks: dict[str, int] = {}
-        error: InputError | None = None
+        errors: list[InputError] = []
         for one in matrices:
             place = self._place(one.at)
             key = one.name or f"line {place.line}, column {place.column}"
             try:
                 grid = self._grid(one)
             except NumberError as fault:
-                error = error or error_at(place, str(fault))
+                errors.append(error_at(place, str(fault)))
                 continue
             if key in grids:
-                error = error or error_at(place, f"{visible(key)} stands twice", "leave one out")
+                errors.append(error_at(place, f"{visible(key)} stands twice", "leave one out"))
             elif grid is None:
                 message = f"there is no matrix below the mark of {visible(key)}"
-                hint = (
-                    "keep the table or matrix as it was, with a number in the place of each blank"
-                )
-                error = error or error_at(place, message, hint)
+                errors.append(error_at(place, message, KEEP_FORM))
             else:
                 grids[key], marks[key] = grid, one.at
         values = {k: [[cell for _, cell in row] for row in grid.rows] for k, grid in grids.items()}
         labels = {f"answers.{key}": one.labels for key, one in grids.items() if any(one.labels)}
         about = {"student": student} if student else {}
         locate = partial(self._locate, grids, marks)
+        error = errors[0] if errors else None
         document = {**about, "answers": values}
         return Document(self.name, self.folder, document, locate, labels, error=error)
 
@@ -197,7 +179,6 @@ class _Page:
     def _locate(
         self, grids: Mapping[str, LabelledGrid], marks: Mapping[str, int], path: KeyPath
     ) -> Place:
-        """Return the place of an answer, or of a row or cell of it."""
         key, *rest = [part for part in path if part != "answers"] or [""]
         if key not in grids:
             return Place(self.name)
@@ -246,7 +227,6 @@ def _name_before(text: str) -> str:
 
 
 def _is_name(words: str) -> bool:
-    """Return True if words may mean a step of some problem, a head of it, or a cell."""
     return may_mean_step(re.split(r"\s*\[|\s+head\b", words)[0], ())
 
 
@@ -258,17 +238,13 @@ def _marked_name(name: str, is_tex: bool) -> str:
 
 
 def _student(text: str, is_tex: bool) -> str:
-    """Return the name that was written on its line."""
     with suppress(NumberError):
         text = without_tex(text) if is_tex else text
     return re.sub(r"[_\\\s]+", " ", unescape(text)).strip()
 
 
 def _of_markdown(text: str, start: int) -> list[Words] | None:
-    """Return the cells of the table, or of the mathematics, that comes next; None for neither.
-
-    The first row is that of the heads; if its first cell is blank, the first column is of labels.
-    """
+    """Return the cells of the table, or of the mathematics, that comes next, without heads."""
     if fence := FENCE.match(text, start):
         return _of_array(text, fence.start(1), fence.end(1))
     table = TABLE.match(text, start)

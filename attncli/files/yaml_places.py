@@ -1,6 +1,6 @@
-"""Where the values of a YAML document are in its text, and what a syntax error means.
+"""Places of values in the text of YAML, and syntax errors in plain words.
 
-This is loaded only where there is an error to show.
+It is loaded only if there is an error to show.
 """
 
 from __future__ import annotations
@@ -24,12 +24,9 @@ CONTROL = r"[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def locate(chunk: Chunk, number: int, path: KeyPath) -> Place:
-    """Return the place of a path in a document, or of the nearest value around it.
+    """Return the place of a path in the document of an index, or of the nearest value around it.
 
-    Args:
-        chunk: the text.
-        number: the index of the document.
-        path: keys and indices; inside a text block it goes on with the row and the column.
+    Inside a text block the path goes on with the row and the column.
     """
     best, depth, block = (0, -1), 0, None
     with suppress(yaml.YAMLError):  # JSON that is no YAML: what is found before the error will do
@@ -56,13 +53,14 @@ def _nodes(text: str, number: int) -> Iterator[tuple[KeyPath, Any, bool]]:
     path: list[Any] = []  # for each open collection an index or a key, or None before a key
     document = -1
     for event in events_of(text):
+        is_complete = False  # whether a value inside a collection ends here
         if isinstance(event, yaml.DocumentStartEvent):
             document += 1
             if document > number:
                 return
         elif isinstance(event, yaml.CollectionEndEvent):
             path.pop()
-            _advance(path)
+            is_complete = bool(path)
         elif isinstance(event, yaml.NodeEvent):
             is_key = bool(path) and path[-1] is None
             if is_key:
@@ -71,18 +69,14 @@ def _nodes(text: str, number: int) -> Iterator[tuple[KeyPath, Any, bool]]:
                 yield tuple(path), event, is_key
             if isinstance(event, yaml.CollectionStartEvent):
                 path.append(0 if isinstance(event, yaml.SequenceStartEvent) else None)
-            elif not is_key:
-                _advance(path)
-
-
-def _advance(path: list[Any]) -> None:
-    """Change the path of a value, which is complete, to that of the next key or item."""
-    if path:
-        path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
+            else:
+                is_complete = bool(path) and not is_key
+        if is_complete:  # the next is the item after it, or another key
+            path[-1] = path[-1] + 1 if isinstance(path[-1], int) else None
 
 
 def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] | None:
-    """Return the line and column, from 0, of a word of a text block, by row and column."""
+    """Return the line and column, from 0, of the word in a row and column of a text block."""
     start, end = event.start_mark.index, event.end_mark.index
     literal = event.style in ("|", ">")
     row, column = (0, *rest) if len(rest) == 1 and not literal else (*rest, 0)[:2]
@@ -101,7 +95,7 @@ def _in_block(text: str, event: Any, rest: tuple[Any, ...]) -> tuple[int, int] |
 
 
 def _place(chunk: Chunk, line: int, column: int) -> Place:
-    """Return a place in the file, from 1, of one in a part of it, from 0; the column −1 is none."""
+    """Return a place in the file, from 1, of one in a part of it, from 0; −1 is no column."""
     lines = lines_of(chunk.text)
     shown = lines[line] if line < len(lines) else ""
     if shown and chunk.original:  # which may have fewer blanks before the line
@@ -112,7 +106,7 @@ def _place(chunk: Chunk, line: int, column: int) -> Place:
 
 
 def _control_character(chunk: Chunk) -> InputError:
-    """Return the error for a character that the parser refuses without telling where."""
+    """Return the error for a character that the parser refuses without its place."""
     found = re.search(CONTROL, chunk.text)
     above = lines_of(chunk.text[: found.start() if found else 0])
     place = _place(chunk, len(above) - 1, len(above[-1]))
@@ -152,7 +146,6 @@ def explained(error: yaml.YAMLError, chunk: Chunk) -> InputError:
 
 
 def _in_brackets(place: Place, opening: Place) -> tuple[str, str]:
-    """Return what is wrong at a place behind an opening bracket, and a way out."""
     if re.search(r"[\[,]\s*,", place.text[: place.column]):
         return "a cell is empty", "an empty cell is written ~"
     if re.match(r"-\s*[,\]]", place.text[place.column - 1 :]):

@@ -1,8 +1,7 @@
 """YAML without YAML 1.1's surprises: every scalar stays the text that was written.
 
 Values are built from the parser's events rather than by a loader: that keeps the written digits,
-finds duplicate keys, bounds depth and aliases, and takes a third of the time. Places are looked up
-in the text only when there is an error to show.
+finds duplicate keys, bounds depth and aliases, and takes a third of the time.
 """
 
 from __future__ import annotations
@@ -13,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from attncli.files.document import DECIMAL_PAIR, DECIMAL_PAIRS, DECIMAL_ROW, Chunk, Raw
+from attncli.files import document
+from attncli.files.document import Chunk, Raw
 from attncli.text.escapes import visible
 
 MAX_LEVELS = 64
@@ -23,14 +23,20 @@ MAX_EXPANSION = 5_000_000
 
 LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 CORE_TAGS = tuple(f"tag:yaml.org,2002:{t}" for t in ("str", "int", "float", "seq", "map"))
-NULL_WORDS = ("", "~", "null", "Null", "NULL")
-ONLY_DECIMAL_PAIRS = rf"{DECIMAL_ROW}|\[\s*{DECIMAL_ROW}(?:\s*,\s*{DECIMAL_ROW})*\s*\]"
-"""A list of rows such as [0,5, 1,25] alone."""
-
-KEY_HINT = "put the list or mapping after a key"
 
 ROW_CHARACTERS = frozenset("-+−≈~0123456789.,;%/eE√ \t")
 """The characters of a row of a matrix without brackets."""
+
+KEY_START = r"(?!Parameter containing)(?:[^\W\d]|[\"'∂∇$])"  # of a key; the words are PyTorch's
+NEXT_ENTRY = rf"(?:(?:- +)*{KEY_START}.*?:(?!\S)|(?:-|---|\.\.\.)(?!\S))"
+ROWS_BELOW_KEY = re.compile(
+    rf"^(?P<before> *(?:- +)*)(?P<key>{KEY_START}[^:#\n]*:)[ \t]*+"
+    r"(?:(?P<first>[-+−.\d(][^:#\n]*+)|[|>]\S*|"  # a first row, a text block, or
+    rf"(?!(?:\s|#.*+)*+(?:[\"'{{&*!%@`]|{NEXT_ENTRY})))[ \t]*(?:#.*)?\r?\n"  # nothing
+    rf"(?P<rows>(?:(?!(?!(?P=before) ) *{NEXT_ENTRY})(?:.*\n|.+\Z))++)",
+    re.MULTILINE,
+)
+"""A key and the lines below it, up to one that starts something else and is as far to the left."""
 
 
 class NotAllowedError(yaml.MarkedYAMLError):
@@ -42,9 +48,9 @@ class NotAllowedError(yaml.MarkedYAMLError):
 
 
 def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
-    """Return the values of the documents before the first error, and that error.
+    """Return the values of the documents before the first error, None for an empty one; the error.
 
-    An empty document is None. `yaml_places.explained` gives the error its place.
+    `yaml_places.explained` gives the error its place.
     """
     found: list[Raw] = []
     try:
@@ -56,16 +62,27 @@ def documents_until(chunk: Chunk) -> tuple[list[Raw], yaml.YAMLError | None]:
 
 
 def events_of(text: str) -> Iterator[Any]:
-    """Return the events of the parser.
-
-    Raises:
-        yaml.YAMLError: for what is no YAML.
-    """
+    """Return the events of the parser, which raises a YAMLError for what is no YAML."""
     return iter(LOADER(text).get_event, None)
 
 
-def _is_null(event: Any) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.implicit[0] and event.value in NULL_WORDS
+def indented(text: str) -> str:
+    r"""Return a text in which rows pasted below a key, without blanks, are a text block.
+
+    >>> indented("X:\n1 0\n0 1\nscore: dot\n")
+    'X: |1\n 1 0\n 0 1\nscore: dot\n'
+    """
+    return ROWS_BELOW_KEY.sub(_as_block, text)
+
+
+def _as_block(found: re.Match[str]) -> str:
+    rows = re.sub(r"(?m)(?:^|(?<=\s))#(?!\S)[^|\n]*", "", found["rows"])  # without comments
+    depth = len(found["before"])
+    starts = [len(blanks) for blanks in re.findall(r"(?m)^( *)[^ \r\n]", rows)]
+    if not starts or min(starts) >= max(depth + 1, starts[0]):
+        return found[0]
+    rows = re.sub("(?m)^(?=.)", " " * (depth + 1), re.sub(r"(?m)^\t", " ", rows))
+    return f"{found['before']}{found['key']} {found['first'] or '|1'}\n{rows}"
 
 
 class _Builder:
@@ -78,15 +95,9 @@ class _Builder:
         self.count = 0  # of scalars and collections, those of aliases included
         self.expanded = 0  # of those of aliases
         self.deepest = 0  # level reached in the collection that is being built
-        self.has_pairs = bool(DECIMAL_PAIRS.search(chunk.text))
+        self.has_pairs = bool(document.DECIMAL_PAIRS.search(chunk.text))
 
     def documents(self) -> Iterator[Raw]:
-        """Yield the value of each document.
-
-        Raises:
-            yaml.YAMLError: for what is no YAML.
-            NotAllowedError: for duplicate keys, other tags, too many levels or aliases.
-        """
         for event in self.events:
             if isinstance(event, yaml.DocumentStartEvent):
                 self.anchors = {}
@@ -94,14 +105,15 @@ class _Builder:
                 yield self._value(event, 0, is_item=False)
 
     def _value(self, event: Any, depth: int, is_item: bool) -> Raw:
-        """Return the value that begins with an event, inside so many collections."""
+        """Return the value that begins with an event, inside `depth` collections."""
         if isinstance(event, yaml.AliasEvent):
             return self._alias(event, depth)
         _check_tag(event)
         before = self.count
         self.count += 1
         if isinstance(event, yaml.ScalarEvent):
-            value: Raw = None if not is_item and _is_null(event) else self._text(event)
+            is_null = not is_item and event.implicit[0] and event.value in document.NULL_WORDS
+            value: Raw = None if is_null else self._text(event)
             height = 0
         else:
             if depth >= MAX_LEVELS:
@@ -121,7 +133,7 @@ class _Builder:
             if isinstance(event, yaml.SequenceEndEvent):
                 break
             value = self._value(event, depth + 1, is_item=True)
-            found.append("~" if value is None else value)
+            found.append("~" if value is None else value)  # an alias may be that of a null
         if self.has_pairs and not is_item:
             self._check_commas(start, event)
         return found
@@ -144,12 +156,12 @@ class _Builder:
             raise _no_anchor(event)
         _check_tag(event)
         if isinstance(event, yaml.CollectionStartEvent):
-            raise NotAllowedError(event, "a key must be a word", KEY_HINT)
+            hint = "put the list or mapping after a key"
+            raise NotAllowedError(event, "a key must be a word", hint)
         self.count += 1
         key: str = event.value
         if key in lines:
-            message = f"{visible(key)} stands twice; it stood in line {lines[key]} already"
-            raise NotAllowedError(event, message, "keep one of them")
+            raise NotAllowedError(event, document.twice(key, lines[key]), "keep one of them")
         lines[key] = self.chunk.before + event.start_mark.line + 1
         return key
 
@@ -163,15 +175,16 @@ class _Builder:
             return value
         written = self.chunk.text[event.start_mark.index : event.end_mark.index]
         rows = [row.strip() for row in written.splitlines() if row.strip()]
-        return "\n".join(rows) if all(map(_is_row, rows)) else value
+        are_rows = all(ROW_CHARACTERS.issuperset(r) and any(map(str.isdigit, r)) for r in rows)
+        return "\n".join(rows) if are_rows else value
 
     def _check_commas(self, start: Any, end: Any) -> None:
         """Refuse a matrix in which every comma without a blank may be a decimal one."""
         text = self.chunk.text[start.start_mark.index : end.end_mark.index]
-        if re.fullmatch(ONLY_DECIMAL_PAIRS, text):
-            from attncli.notation.commas import ambiguous
+        if re.fullmatch(document.ONLY_DECIMAL_PAIRS, text):
+            from attncli.notation.grid import ambiguous
 
-            (word,) = re.findall(rf"^[\[\s]*({DECIMAL_PAIR})", text)
+            (word,) = re.findall(rf"^[\[\s]*({document.DECIMAL_PAIR})", text)
             raise NotAllowedError(start, str(ambiguous(word, ("decimal", "separated"))))
 
     def _alias(self, event: Any, depth: int) -> Raw:
@@ -187,10 +200,6 @@ class _Builder:
             message = f"aliases expand to more than {MAX_EXPANSION:,} values"
             raise NotAllowedError(event, message, "write the numbers out, or put them into a file")
         return value
-
-
-def _is_row(line: str) -> bool:
-    return ROW_CHARACTERS.issuperset(line) and any(map(str.isdigit, line))
 
 
 def _check_tag(event: Any) -> None:
