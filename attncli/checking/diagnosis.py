@@ -41,7 +41,6 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
 
 
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
-    """Return True if most numbers are those of the step with rows and columns exchanged."""
     numbers, unit = numbers_of(judged.mismatch.texts)[:2]
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:

@@ -135,7 +135,6 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
-    """Return the other factors of the products in which a number is a factor."""
     return [(b if a is leaf else a) for a, b in terms if a is leaf or b is leaf]
 
 

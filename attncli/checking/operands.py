@@ -224,7 +224,6 @@ def wide_as(array: Any, made: Any) -> Any:
 
 
 def bounded(found: Values) -> Interval:
-    """Return intervals in which an unknown end is infinite."""
     ends = interval(found)
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 

@@ -73,7 +73,6 @@ def _name(value: float) -> str:
 
 
 def rounded_values(value: float) -> list[float]:
-    """Return a constant rounded and cut off to a few decimals, where that changes it."""
     found: dict[float, None] = {}
     for decimals in CONSTANT_DECIMALS[::-1]:
         digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)

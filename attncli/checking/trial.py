@@ -48,7 +48,6 @@ def readings(operands: Operands, step: Step) -> Iterator[Reading]:
 
 
 def common_readings(operands: Operands, step: Step) -> list[Reading]:
-    """Return the readings in which all shown steps are read alike."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = {source.name: operands.numbers(source) for source in shown}
     count = max((len(found) for found in numbers.values()), default=1)
