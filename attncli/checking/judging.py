@@ -45,10 +45,8 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if (
-            written.share != agreement.FLOAT_ERROR
-            or not (given.agrees(step.array) | written.missing).all()
-        ):
+        is_right = (given.agrees(step.array) | written.missing).all()
+        if written.share != agreement.FLOAT_ERROR or not is_right:
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given

@@ -47,6 +47,7 @@ class Operands:
         self._share = max((one.share for one in floats), default=agreement.FLOAT_ERROR)
         smallest = (agreement.SMALLEST_FLOATS.get(one.dtype, 0.0) for one in floats)
         self._smallest = max(smallest, default=0.0)
+        self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
     def replay(
@@ -127,7 +128,9 @@ class Operands:
         return found[::-1]
 
     def hidden_before(self, step: Step) -> list[Step]:
-        return self.ancestors(step, self.is_whole)
+        if step.name not in self._hidden:
+            self._hidden[step.name] = self.ancestors(step, self.is_whole)
+        return self._hidden[step.name]
 
     def _given(self, step: Step) -> Given:
         given = self.shown(step)
