@@ -11,11 +11,11 @@ import numpy as np
 from attncli.attention.normalizers import Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of, remade
-from attncli.mechanisms.recurrent import AsRow, Below
+from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
 from attncli.tape.step import Expression, Step
-from attncli.tape.walk import transform
+from attncli.tape.walk import rewritten, transform
 
 
 @mistake(
@@ -27,8 +27,12 @@ def state_instead_of_context(step: Step, trace: Trace) -> Changes:
 
     def change(time: int) -> dict[str, Expression]:
         name, context, state = f"h_{time}", f"c_{time - 1}", trace[f"h_{time - 1}"]
-        made = made_of(trace[name])
-        return {name: transform(made, lambda part: state if part.name == context else part)}
+
+        def rule(node: Expression) -> Nodes:
+            if isinstance(node, Stacked):
+                yield Stacked(tuple(state if _is(p, context) else p for p in node.parts))
+
+        return {name: next(rewritten(made_of(trace[name]), rule))}
 
     for changed, time in _at_times(step, trace, "h_", change):
         yield changed, {"previous": _at("h", time, 1), "context": _at("c", time, 1)}
@@ -97,6 +101,10 @@ def _at(name: str, time: int | None, before: int = 0) -> str:
     if time is not None:
         return f"{name}_{time - before}"
     return f"{name}_{{t−{before}}}" if before else f"{name}_t"
+
+
+def _is(part: Expression, name: str) -> bool:
+    return isinstance(part, Step) and part.name == name
 
 
 def _at_times(
