@@ -117,7 +117,6 @@ def is_like(one: str, other: str) -> bool:
 
 
 def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
-    """Return True if one of two exchanged steps was given and is correct."""
     steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
     return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 

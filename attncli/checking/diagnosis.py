@@ -60,7 +60,6 @@ def _line_for_each(step: Step) -> str:
 
 
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
-    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
     step = judged.step
     numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
     for made in mistakes_before(judge, step):

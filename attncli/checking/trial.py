@@ -34,7 +34,6 @@ class Reading(Record, eq=False):
 
 
 def readings(operands: Operands, step: Step) -> Iterator[Reading]:
-    """Yield the readings of the shown steps of which a step is made."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = [operands.numbers(source) for source in shown]
     if not any(len(found) > 1 for found in numbers):
