@@ -72,16 +72,14 @@ MAX_WIDTH = 2 / 3
 wider one accepts almost any number. Measured by benchmarks/fairness.py mistakes."""
 
 MAX_FINER = 5.0
-"""Maximum error, in units in the last place, explained by hidden steps that were rounded one digit
-finer than the submission. Above it such an interval explains too much. Chosen; it is the bound from
-which the survey benchmarks/one_wrong_cell.py asks for almost no miss."""
+"""Maximum error, in units in the last place, explained by hidden steps rounded one digit finer than
+the submission. Chosen; benchmarks/one_wrong_cell.py asks for almost no miss above it."""
 
 # ---- rounding schedules
 
 PLAUSIBLE_UNITS = 10.0
-"""Errors up to this size, in units in the last place, are explained by any schedule that fits;
-larger ones need evidence, see `MAX_CHANCE`. Measured by benchmarks/roundings.py: at 5, honest
-numbers of the submission's own digits were refused."""
+"""Errors up to this size, in units in the last place, need no evidence, see `MAX_CHANCE`. Measured
+by benchmarks/roundings.py: at 5, honest numbers of the submission's own digits were refused."""
 
 MAX_CHANCE = 0.05
 """Maximum probability that some schedule reproduces numbers that are wrong for no reason. Measured
@@ -118,7 +116,6 @@ Unit: TypeAlias = Array | float
 
 
 def float_error(expected: Values, share: float = FLOAT_ERROR) -> Array:
-    """Return the error that floats may have in each expected number, given their relative error."""
     ends = interval(expected)
     size = np.maximum(np.abs(ends.low), np.abs(ends.high))
     size = np.where(np.isfinite(size), size, 0.0)
@@ -147,8 +144,7 @@ def agrees(
 ) -> Array:
     """Return which written numbers may stand for what is expected, within some `units`.
 
-    The unit is 0 for what is exact; nan agrees with nothing; `share` is the relative error of
-    floats.
+    The unit is 0 for what is exact; nan agrees with nothing; `share` is the error of floats.
     """
     return is_within(written, reach(unit, expected, share, units))
 
@@ -188,7 +184,7 @@ def largest(array: Array) -> float:
     return float(np.where(np.isfinite(size), size, 0.0).max(initial=0.0))
 
 
-NOISE = 1e-9
+TIE_ERROR = 1e-9
 """Error, in units in the last place, with which a float counts as a half or a whole number."""
 
 CALCULATOR = 2e-8
@@ -228,7 +224,7 @@ class RoundingRule(Record):
     def __call__(self, numbers: Array) -> Array:
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + NOISE))
+            whole = np.floor(units + (CALCULATOR if self.mode == CUT else 0.5 + TIE_ERROR))
             if self.mode == EVEN and (ties := self.ties(numbers)).any():
                 powers = np.broadcast_to(power, units.shape)[ties]
                 whole[ties] = list(map(_printed, numbers[ties].tolist(), powers.tolist()))
@@ -239,7 +235,7 @@ class RoundingRule(Record):
         """Return which numbers are in the middle between two rounded ones."""
         units, _ = self._units(numbers)
         with np.errstate(invalid="ignore"):  # ∞ − ∞
-            found: Array = np.abs(units - np.floor(units) - 0.5) <= NOISE
+            found: Array = np.abs(units - np.floor(units) - 0.5) <= TIE_ERROR
         return found
 
     def _units(self, numbers: Array) -> tuple[Array, Array]:
@@ -252,19 +248,16 @@ class RoundingRule(Record):
     def interval(self, found: Values) -> Interval:
         """Return intervals that hold numbers as they are, rounded, and cut off."""
         ends = interval(found)
-        bounds = [
-            [np.copysign(size, end) for size in self._around(end)] for end in (ends.low, ends.high)
-        ]
-        low, high = np.minimum(*bounds[0]), np.maximum(*bounds[1])
-        return Interval(
-            np.where(np.isfinite(low), low, ends.low), np.where(np.isfinite(high), high, ends.high)
-        )
+        low = np.minimum(*(np.copysign(size, ends.low) for size in self._around(ends.low)))
+        high = np.maximum(*(np.copysign(size, ends.high) for size in self._around(ends.high)))
+        low = np.where(np.isfinite(low), low, ends.low)
+        return Interval(low, np.where(np.isfinite(high), high, ends.high))
 
     def _around(self, numbers: Array) -> tuple[Array, Array]:
         """Return the least and the largest size of numbers as they are, rounded, and cut off."""
         units, power = self._units(numbers)
         with np.errstate(all="ignore"):
-            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + NOISE)
+            cut, up = np.floor(units + CALCULATOR), np.floor(units + 0.5 + TIE_ERROR)
             return np.minimum(cut, units) / power, np.maximum(np.maximum(up, cut), units) / power
 
     def either(self, found: Values) -> Interval:
@@ -317,7 +310,6 @@ MAX_OWN = 2
 
 
 def only_unit(unit: Array) -> float | None:
-    """Return the unit that all numbers have in common; None where they have several."""
     first = unit.flat[0] if unit.size else np.nan
     return float(first) if (unit == first).all() and unit.size else None
 

@@ -51,7 +51,6 @@ class Written(Record, eq=False):
 
     @cached_property
     def blank(self) -> Array:
-        """The cells without a number: left out or unreadable."""
         return np.isnan(self.values)
 
     @cached_property

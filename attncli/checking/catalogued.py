@@ -15,7 +15,7 @@ from attncli.checking.hypotheses import Hypothesis, WrongStep
 from attncli.checking.judged import CORRECT, Finding
 from attncli.checking.judging import Judge
 from attncli.checking.mistakes.catalogue import MISTAKES
-from attncli.checking.mistakes.mistake import Mistake, Valued, Words
+from attncli.checking.mistakes.mistake import Mistake, Words
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record, replace
 from attncli.tape.operations import Transposed
@@ -28,8 +28,7 @@ SWAPPED = {"swapped_q_k": ("Q", "K"), "swapped_k_v": ("K", "V"), "swapped_q_v": 
 """The two steps that each of these mistakes exchanges."""
 
 ALIKE = (
-    {"key_not_transposed", "step_transposed"},
-    {"scores_transposed", "swapped_q_k"},
+    *({"key_not_transposed", "step_transposed"}, {"scores_transposed", "swapped_q_k"}),
     *({"wrong_weight_matrix", swapped} for swapped in SWAPPED),
 )
 """Pairs of mistakes that are one and the same if they give the same numbers."""
@@ -47,8 +46,11 @@ class MistakeInStep(Record, eq=False):
     words: Words
 
     def finding(self, step: Step, where: str = "") -> Finding:
-        words: Words = {"step": self.place.name, "formula": self.place.formula, **self.words}
-        names = {key: w.name if isinstance(w, Valued) else w for key, w in words.items()}
+        made = {"step": self.place.name, "formula": self.place.formula, **self.words}
+        names, words = (
+            {key: word if isinstance(word, str) else word[i] for key, word in made.items()}
+            for i in (0, 1)
+        )
         sentence, advice = self.mistake.sentence, self.mistake.advice.format(**words)
         # What changes several steps was not done in the first of them alone.
         is_named = "{step}" in sentence or self.place is step or len(self.change) > 1
@@ -74,16 +76,11 @@ def mistakes_before(judge: Judge, step: Step, is_alone: bool = False) -> Iterato
     """
     before = [] if is_alone else judge.operands.ranges.unknown_before(step)[::-1]
     for places in ([step], before):
-        by_place = [
-            judge.reference.kept(("mistakes", place), partial(mistakes_in, judge.trace, place))
-            for place in places
-        ]
+        kept, make = judge.reference.kept, partial(mistakes_in, judge.trace)
+        by_place = [kept(("mistakes", place), partial(make, place)) for place in places]
         for id_ in MISTAKES:
             for found in by_place:
                 yield from found.get(id_, ())
-
-
-# ---- which of them holds
 
 
 class Explained(Record, eq=False):
@@ -120,7 +117,6 @@ def is_like(one: str, other: str) -> bool:
 
 
 def _is_contradicted(judge: Judge, made: MistakeInStep) -> bool:
-    """Return True if one of two exchanged steps was given and is correct."""
     steps = (judge.judged.get(name) for name in SWAPPED.get(made.mistake.id, ()))
     return any(known is not None and (known.codes == CORRECT).all() for known in steps)
 
@@ -130,30 +126,28 @@ def _explained(wrong: WrongStep, made: MistakeInStep) -> Explained | None:
 
     Intervals may be too wide to be evidence, but no mistake gives several digits by chance.
     """
-    judge, step = wrong.judge, wrong.step
-    kept = judge.operands.kept
-    found = kept(("numbers", made), step, lambda: judge.operands.written.changed(step, made.change))
+    judge, step, change = wrong.judge, wrong.step, made.change
+    operands = judge.operands
+    found = operands.kept(("numbers", made), step, lambda: operands.written.changed(step, change))
     numbers = fitted(found, step)
     if found is None or numbers is None or not _is_in_reach(wrong, numbers):
         return None
-    if not is_possible(judge.trace, judge.operands.written, step, made.change, found):
+    if not is_possible(judge.trace, operands.written, step, change, found):
         return None
     is_several = len(wrong.cells) >= MIN_EXACT
     is_exact = is_several and bool(wrong.fits(numbers).all())
-    if is_several and not is_exact and wrong.is_first and not judge.operands.is_first(step):
-        unrounded = fitted(judge.operands.meant.changed(step, made.change), step)
+    if is_several and not is_exact and wrong.is_first and not operands.is_first(step):
+        unrounded = fitted(operands.meant.changed(step, change), step)
         is_exact = unrounded is not None and bool(wrong.fits(unrounded).all())
     where = ""
     if not is_exact:
-        intervals = kept(
-            ("intervals", made), step, lambda: judge.operands.ranges.changed(step, made.change)
-        )
-        ranges = fitted(intervals, step)
+        make = partial(operands.ranges.changed, step, change)
+        ranges = fitted(operands.kept(("intervals", made), step, make), step)
         fits = wrong.fits(ranges)
         where = "" if fits.all() else _whole_lines(wrong, fits)
         if ranges is None or not (fits.all() or where):
             return None
-    is_seen = _is_seen_elsewhere(judge, step, made.change)
+    is_seen = _is_seen_elsewhere(judge, step, change)
     if is_seen is False:
         return None
     rank = (_is_contradicted(judge, made), bool(where), is_seen is None, not is_exact)
@@ -209,9 +203,6 @@ def _listed(noun: str, names: list[str]) -> str:
     return f"{noun}{'s' if len(names) > 1 else ''} {all_of(names)}"
 
 
-# ---- what nobody does
-
-
 def is_possible(
     trace: Trace, replay: Replay[Array], step: Step, change: Change, found: Array
 ) -> bool:
@@ -226,10 +217,8 @@ def is_possible(
             return False
     right = trace.problem.rules.normalize.along
     sums = (node for one in change.values() for node in walk(one) if isinstance(node, Sum))
-    return not any(
-        node.along != right and evaluate(node.operand, replay).shape[node.along] == 1
-        for node in sums
-    )
+    others = (node for node in sums if node.along != right)
+    return all(evaluate(node.operand, replay).shape[node.along] != 1 for node in others)
 
 
 def _is_summed(made: Expression | None, axis: int) -> bool:

@@ -23,7 +23,7 @@ from attncli.text.escapes import label_text, visible
 if TYPE_CHECKING:
     from attncli.notation.grid import Labels
 
-NEAR = 0.02
+MAX_OFF = 0.02
 """Maximum relative error of a number that still shows to which row of its step it belongs."""
 
 MAX_LISTED = 12
@@ -133,7 +133,7 @@ def _with_a_blank_row(step: Step, matrix: KeyedMatrix, wanted: Shape) -> Array |
     fitting = []
     for row in range(wanted[0]):
         right = np.delete(step.value[matrix.at], row, axis=0)
-        near = np.isclose(values, right, NEAR, slack)
+        near = np.isclose(values, right, MAX_OFF, slack)
         if (2 * near.sum(axis=1) > wanted[1]).all():
             fitting.append(row)
     return np.insert(texts, fitting[0], "", axis=0) if len(fitting) == 1 else None

@@ -37,17 +37,13 @@ class Report(Record, Shown, eq=False):
     """What was found in one student's answers.
 
     Attributes:
-        name: the student, or the file.
         trace: the right calculation.
-        steps: each step of it, judged.
         findings: the mistake in a wrong step, by the step's name, where one is known.
         strict: whether a number that is off in its last digit, or rounded early, is wrong.
         said: a sentence for each thing that was done otherwise than the problem has it, and right.
         comment: what the student, or whoever read the sheet, said beside the matrices.
-        marking: what was asked.
         answers: the step whose numbers count for each name that is asked or has points: the step
             that it means, or one that equals it.
-        title: what the problem is called.
         cells: which cells of that step count, as an index of its value; () for all.
         skipped: the keys of the answers that mean no step, each with a hint or "".
     """
@@ -93,6 +89,7 @@ class Report(Record, Shown, eq=False):
 
     @property
     def left_out(self) -> dict[str, tuple[int, int]]:
+        """The number of missing cells, and of all, by name that is asked for and misses some."""
         every = {name: self.codes(name) for name in self.marking.expected}
         missing = {name: int((codes == status.MISSING).sum()) for name, codes in every.items()}
         return {name: (count, every[name].size) for name, count in missing.items() if count}
@@ -142,6 +139,7 @@ class Report(Record, Shown, eq=False):
         return round(sum(self.points.values()), 2)
 
     def share(self, name: str) -> float:
+        """Return the share of its points that a name earns."""
         judged = self.steps[self.answers[name]]
         near = 0.0 if self.strict else 1.0
         before = behind([judged.step.name], self.steps)  # none is wrong where it was but rounded
@@ -239,8 +237,8 @@ def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]
 
     They count even if they are not asked for; else whatever follows from a mistake would pass.
     """
-    seen: set[str] = set()
-    todo = [steps[name].step for name in names]
+    seen, todo = set[str](), [steps[name].step for name in names]
+    unsure = (status.MISSING, status.FOLLOWS, status.WRONG)  # one without them is right by itself
     while todo:
         for source in sources(todo.pop()):
             judged = steps.get(source.name)
@@ -248,14 +246,8 @@ def behind(names: Collection[str], steps: Mapping[str, Judged]) -> Iterator[str]
                 continue
             seen.add(source.name)
             yield source.name
-            if not _is_right(judged):
+            if isinstance(judged, Misshapen) or any(map(judged.has, unsure)):
                 todo.append(judged.step)
-
-
-def _is_right(judged: Judged) -> bool:
-    """Return True if all numbers of a step were given, and are right without earlier ones."""
-    codes = (status.MISSING, status.FOLLOWS, status.WRONG)
-    return not isinstance(judged, Misshapen) and not any(map(judged.has, codes))
 
 
 def _codes(judged: Judged) -> Array:

@@ -41,7 +41,6 @@ def of_mismatch(judge: Judge, judged: Misshapen) -> Finding:
 
 
 def _is_turned(judge: Judge, judged: Misshapen) -> bool:
-    """Return True if most numbers are those of the step with rows and columns exchanged."""
     numbers, unit = numbers_of(judged.mismatch.texts)[:2]
     right = judged.step.on_paper(judge.operands.written.result(judged.step)).swapaxes(-1, -2)
     if right.shape != numbers.shape:
@@ -61,7 +60,6 @@ def _line_for_each(step: Step) -> str:
 
 
 def _of_other_shape(judge: Judge, judged: Misshapen) -> Iterator[Finding]:
-    """Yield the mistakes that give the numbers of a matrix whose shape is not the step's."""
     step = judged.step
     numbers, unit = (array.squeeze() for array in numbers_of(judged.mismatch.texts)[:2])
     for made in mistakes_before(judge, step):

@@ -11,15 +11,7 @@ import numpy as np
 from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval, hull, interval
 from attncli.checking import agreement, schedules
-from attncli.checking.agreement import (
-    CUT,
-    RoundingRule,
-    are_decimals,
-    float_error,
-    is_informative,
-    largest,
-    with_sum,
-)
+from attncli.checking.agreement import CUT, RoundingRule, largest
 from attncli.checking.judged import LAST_DIGIT, WRONG, Given
 from attncli.checking.operands import Operands, bounded
 from attncli.checking.reference import axis_of_shares
@@ -116,7 +108,9 @@ def by_finer_steps(operands: Operands, given: Given) -> Iterator[Explanation]:
     finer = operands.roundings[0].finer
     for shown in (operands.written, operands.meant):
         found = bounded(operands.replay(shown, finer.interval).result(step))
-        cells = near & given.agrees(found, units) & is_informative(found, largest(step.array))
+        cells = (
+            near & given.agrees(found, units) & agreement.is_informative(found, largest(step.array))
+        )
         middle = np.clip(given.written.values, found.low, found.high)
         yield Explanation(cells, middle, "the steps that are not shown, within rounding")
 
@@ -125,7 +119,7 @@ def _may_be_rounded(operands: Operands, given: Given) -> bool:
     """Return True if the wrong numbers are decimals with as many digits as are asked for."""
     wrong = _unexplained(given, WRONG)
     units, written = given.unit[wrong], given.written.unit[wrong]
-    if given.written.dtype or not (are_decimals(units) | (units == 0)).all():
+    if given.written.dtype or not (agreement.are_decimals(units) | (units == 0)).all():
         return False
     # Coarsely rounded steps would explain the digits that are missing.
     return not (operands.trace.problem.marking.decimals and (units < written).any())
@@ -209,7 +203,7 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     """Return which numbers several results give exactly as written, (results, written numbers)."""
     cells = ~given.written.blank
     values, unit = given.written.values[cells], given.unit[cells]
-    made, more = found[:, cells], float_error(values, given.written.share)
+    made, more = found[:, cells], agreement.float_error(values, given.written.share)
     over = np.where(made == values, 0.0, (made - values) * np.where(values < 0, -1.0, 1.0))
     low = np.where(values == 0, -unit, 0.0)
     cut = (over >= low - more) & (over < unit - more)
@@ -217,7 +211,7 @@ def _fits(given: Given, found: Array, cuts: Array, roundings: Sequence[RoundingR
     along = axis_of_shares(given.step)
     for rounding in roundings:
         if along is not None and rounding.writes(unit):
-            adjusted = with_sum(found, along, 1.0, rounding)[:, cells]
+            adjusted = agreement.with_sum(found, along, 1.0, rounding)[:, cells]
             whole = (np.abs(adjusted - values) <= 1e-9).all(axis=1, keepdims=True)
             fits = fits | whole
     return fits
@@ -227,8 +221,8 @@ def _is_evident(given: Given, usual: Sequence[Array], results: Array, gives: Arr
     """Return True if it is no coincidence that the last of some schedules gives certain numbers.
 
     Among many schedules one gives nearly any single number. Those that give the numbers that are
-    not off as well as the chosen one differ in the others: a number that is wrong for no reason, by
-    as much and to either side, is among these with some probability. `usual` is without rounding.
+    not off differ in the others: a number that is wrong for no reason, by as much and to either
+    side, is among these with some probability. `usual` is without rounding.
     """
     chosen = results[-1]
     unit = np.where(given.unit > 0, given.unit, 1.0)

@@ -49,6 +49,13 @@ class WrongStep:
         self.given = judged.written.values
         self.off: Array = np.abs(self.given - judged.yours)
         self.spread: Array = judged.follows.high - judged.follows.low
+        self.is_one_line = min(self.step.value.shape[-2:], default=1) == 1
+        is_copied = isinstance(self.step.operation, Step)
+        self.again = "Copy it again." if is_copied else "Calculate it again."
+        lines = {axis: {(*at[:2], at[axis]) for at in self.cells} for axis in (-2, -1)}
+        is_stacked = self.wrong.ndim == 4
+        # The axis across which one line holds all wrong cells: −2 for a row of the layout.
+        self.axis = next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
         self._worked = Worked(judge.operands.written)
 
     def terms(self, place: Index) -> list[tuple[Term, ...]]:
@@ -60,11 +67,8 @@ class WrongStep:
 
     @cached_property
     def is_first(self) -> bool:
-        """True if every step before it is free of wrong numbers."""
         before = takewhile(lambda other: other is not self.judged, self.judge.judged.values())
         return not any(other.has(WRONG) for other in before)
-
-    # ---- does a hypothesis hold?
 
     def with_numbers(self, numbers: Array, cells: Array) -> Interval:
         follows = self.judged.follows
@@ -94,13 +98,10 @@ class WrongStep:
         found: Array = agrees(written, unit, expected, judged.written.share) | is_left
         return found | ~self.shown
 
-    # ---- may it hold by chance?
-
     def is_certain(self, hypothesis: Hypothesis, tried: int) -> bool:
         """Return True if a hypothesis, one of those that were tried, is hardly a coincidence.
 
-        The probability that a number that is wrong for no reason agrees with it is the width of the
-        interval of agreement, relative to the error.
+        It agrees by chance with the probability of the interval width, relative to the error.
         """
         given, yours = self.given[self.wrong], self.judged.yours[self.wrong]
         off, spread = self.off[self.wrong], np.nan_to_num(self.spread[self.wrong], nan=0.0)
@@ -112,25 +113,11 @@ class WrongStep:
         found = np.sort(np.nan_to_num(found, nan=1.0))
         return bool(tried * np.prod(found[hypothesis.fitted :]) <= MAX_COINCIDENCE)
 
-    # ---- what its places are called
-
     def cell(self, place: Index) -> str:
         return cell_name(self.step, place_of(self.step, place))
 
     @property
-    def is_one_line(self) -> bool:
-        return min(self.step.value.shape[-2:], default=1) == 1
-
-    @cached_property
-    def axis(self) -> int | None:
-        """The axis across which one line holds all wrong cells: −2 for a row of the layout."""
-        is_stacked = self.judged.codes.ndim == 4
-        lines = {axis: {(*at[:2], at[axis]) for at in self.cells} for axis in (-2, -1)}
-        return next((axis for axis in lines if is_stacked and len(lines[axis]) == 1), None)
-
-    @property
     def is_only_line(self) -> bool:
-        """True if that line is the whole step, so that it need not be named."""
         return self.axis is not None and bool(self.in_line.all())
 
     @property
@@ -167,14 +154,8 @@ class WrongStep:
         of_head = f" of {stacked}" if stacked else ""
         return f"{self.noun(axis)} {self.line(axis, place[axis])}{of_head}"
 
-    @property
-    def again(self) -> str:
-        is_copied = isinstance(self.step.operation, Step)
-        return "Copy it again." if is_copied else "Calculate it again."
-
 
 def is_long(step: Step) -> bool:
-    """Return True if one number of a large step cannot be worked without all others."""
     nodes = walk(step.operation) if step.operation is not None else ()
     first = (slice(0, 1), slice(0, 1))
     is_whole = any(isinstance(node, Operation) and node.needs(first) is None for node in nodes)

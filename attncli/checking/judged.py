@@ -1,4 +1,4 @@
-"""What is said of a step of a student's answers: the status of each cell, and findings."""
+"""The steps of a student's answers, judged: the status of each cell, and findings."""
 
 from __future__ import annotations
 
@@ -96,7 +96,6 @@ class Judged(Record, eq=False):
 
     @cached_property
     def _tally(self) -> list[int]:
-        """The number of cells with each status; the statuses do not change any more."""
         self.codes.setflags(write=False)
         counts: list[int] = np.bincount(self.codes.ravel(), minlength=len(STATUSES)).tolist()
         return counts

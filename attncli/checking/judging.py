@@ -45,18 +45,11 @@ class Judge:
         codes[written.missing] = status.MISSING
         given = Given(step, codes, written, self._unit(step, written))
         # Nearly all steps are right. Of short floats what is right is an interval, asked below.
-        if written.share != agreement.FLOAT_ERROR or not self._is_correct(given):
+        is_right = (given.agrees(step.array) | written.missing).all()
+        if written.share != agreement.FLOAT_ERROR or not is_right:
             codes[~written.missing] = status.WRONG
             return self._compared(given)
         return given
-
-    def _is_correct(self, given: Given) -> bool:
-        """Return True if all numbers of a step are correct; missing ones do not count."""
-        ends, half = self.reference.intervals[given.step.name], agreement.ROUNDED * given.unit
-        inside = agreement.is_within(
-            given.written.values, Interval(ends.low - half, ends.high + half)
-        )
-        return bool(inside.all() or (inside | given.written.missing).all())
 
     def _compared(self, given: Given) -> Judged:
         codes, expected, words = given.codes, given.step.array, ""
@@ -74,19 +67,16 @@ class Judge:
         if not ((codes != status.CORRECT) & (codes != status.MISSING)).any():
             return given
         wrong = codes == status.WRONG
-        yours, follows = self._yours(given.step, wrong.any())
-        short = self._short(given, yours) if wrong.any() else None
+        yours, short = self.operands.written.result(given.step), None
+        follows = Interval(yours, yours)
+        if wrong.any():
+            ends = bounded(self.operands.ranges.result(given.step))
+            # Floats may take the number itself out of its interval, by a last digit.
+            follows = Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
+            short = self._short(given, yours)
         expected = np.where(wrong, yours, expected)
         about = (expected, yours, follows, words, short)
         return Compared(given.step, codes, given.written, given.unit, *about)
-
-    def _yours(self, step: Step, is_wrong: bool) -> tuple[Array, Interval]:
-        yours = self.operands.written.result(step)
-        if not is_wrong:
-            return yours, Interval(yours, yours)
-        ends = bounded(self.operands.ranges.result(step))
-        # Floats may take the number itself out of its interval, by a last digit.
-        return yours, Interval(np.fmin(ends.low, yours), np.fmax(ends.high, yours))
 
     def _unit(self, step: Step, written: Written) -> Array:
         """Return the units of the last informative digits; decimals that are asked for count."""
@@ -112,15 +102,10 @@ class Judge:
         return found if found.any() else None
 
 
-# ---- the hypotheses
-
-
 def _correct_numbers(operands: Operands, given: Given) -> Iterator[Values]:
-    step = given.step
     is_short = given.written.share != agreement.FLOAT_ERROR
-    yield operands.right_in_floats(step) if is_short else step.array
-    for other in operands.reference.others:
-        yield other[step.name].array
+    yield operands.right_in_floats(given.step) if is_short else given.step.array
+    yield from (other[given.step.name].array for other in operands.reference.others)
 
 
 def _followed(operands: Operands, given: Given) -> Iterator[Values]:

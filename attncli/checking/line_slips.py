@@ -22,8 +22,6 @@ from attncli.tape.step import Step
 from attncli.tape.walk import evaluate, sources
 from attncli.text.sentences import all_of
 
-# ---- in one row or column
-
 
 def other_divisor(wrong: WrongStep) -> Iterator[Hypothesis]:
     """The numbers of the line were divided by the sum of another line, or by a third number."""
@@ -137,11 +135,8 @@ def other_score(wrong: WrongStep) -> Iterator[Hypothesis]:
 
 
 def _beside(leaf: Term, terms: Sequence[Sequence[Term]]) -> list[Term]:
-    """Return the other factors of the products in which a number is a factor."""
     return [(b if a is leaf else a) for a, b in terms if a is leaf or b is leaf]
 
-
-# ---- all over a matrix
 
 MAX_NAMED = 3
 """Maximum number of cells that are named; the others are only counted."""

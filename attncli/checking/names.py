@@ -92,7 +92,6 @@ def _cells(word: str, trace: Trace) -> Meaning:
 
 
 def _refuse_several(base: str, trace: Trace) -> None:
-    """Raise an InputError for a word that people use for several of the steps; it lists them."""
     if base in trace or base in trace.inputs:
         return
     called = [step.name for step in trace if step.symbol.lower() == base.lower()]
@@ -152,7 +151,6 @@ def with_step_names(marking: Marking, trace: Trace) -> tuple[Marking, Meant]:
 
 
 def mask_of(step: Step, cells: Iterable[At]) -> Array:
-    """Return truth values, in the shape of a step on paper: the cells that any index names."""
     mask = np.zeros(step.value.shape, bool)
     for at in cells:
         mask[at] = True

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Mapping
 from functools import cached_property
 from itertools import takewhile
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -15,17 +15,20 @@ from attncli.checking import agreement
 from attncli.checking.agreement import RoundingRule, agrees, is_exact, is_same, roundings_of
 from attncli.checking.answers import Matrices, Written
 from attncli.checking.judged import CORRECT, MISSING, WRONG, Given, Judged
-from attncli.checking.reference import Reference, together
+from attncli.checking.reference import Reference, T, together
 from attncli.records import EMPTY
 from attncli.tape.replay import Change, Replay, Values
 from attncli.tape.step import Step
 from attncli.tape.walk import sources
 
-T = TypeVar("T")
 V = TypeVar("V", bound=Values)
 
 MAX_KEPT_SIZE = 100
 """Maximum size of a step for which results are kept; all take a few megabytes."""
+
+
+Numbers: TypeAlias = Callable[[Step], Any]
+"""A function that gives the numbers of a shown step, or their intervals."""
 
 
 class Operands:
@@ -47,13 +50,8 @@ class Operands:
         self._hidden: dict[str, list[Step]] = {}
         self._numbers: dict[str, list[Array]] = {}
 
-    # ---- calculations on these numbers
-
     def replay(
-        self,
-        shown: Callable[[Step], Values],
-        settle: Callable[[Values], Values] = lambda found: found,
-        instead: Change = EMPTY,
+        self, shown: Numbers, settle: Callable[[Any], Any] = lambda x: x, instead: Change = EMPTY
     ) -> Replay[Values]:
         """Return the calculation with some numbers for shown steps, and hidden ones settled."""
         return Replay(
@@ -82,7 +80,6 @@ class Operands:
 
     @cached_property
     def right_in_floats(self) -> Replay[Values]:
-        """The correct calculation in floats of the type of the submission's numbers."""
         return Replay(
             self.trace,
             settle=lambda _, found: self._in_floats(found),
@@ -96,8 +93,6 @@ class Operands:
             return make()
         key = name, step.name, self.roundings, frozenset(self._together)
         return self.reference.kept(key, make)
-
-    # ---- what is shown
 
     @cached_property
     def roundings(self) -> tuple[RoundingRule, ...]:
@@ -114,7 +109,6 @@ class Operands:
         return judged if isinstance(judged, Given) and not judged.is_hollow else None
 
     def is_whole(self, step: Step) -> bool:
-        """Return True if later steps go on from what was written in every cell of a step."""
         given = self.shown(step)
         return given is not None and not given.written.blank.any()
 
@@ -146,15 +140,11 @@ class Operands:
     def _values(self, step: Step) -> Array:
         return self._given(step).values
 
-    def _known(self, step: Step, shown: Callable[[Step], Any] | None = None) -> Any:
+    def _known(self, step: Step, shown: Numbers | None = None) -> Any:
         return (shown or self._values)(step) if self.is_whole(step) else None
 
     def completed(
-        self,
-        step: Step,
-        made: Any,
-        shown: Callable[[Step], Any] | None = None,
-        is_kept: bool = False,
+        self, step: Step, made: Any, shown: Numbers | None = None, is_kept: bool = False
     ) -> Any:
         """Return worked numbers with shown ones instead; if `is_kept`, only where they differ."""
         if (given := self.shown(step)) is None:
@@ -165,8 +155,6 @@ class Operands:
             unit = wide_as(given.unit, made)
             stays = stays | agrees(numbers, unit, made, self._share, agreement.CUT_OFF)
         return np.where(stays, made, numbers)
-
-    # ---- what the numbers of a step were before rounding
 
     def _meant(self, step: Step) -> Values:
         """Return the numbers of a step before rounding: of a wrong one, whatever rounds to it."""
@@ -210,8 +198,6 @@ class Operands:
         more = np.where(some, self._share * np.where(some, size, 0.0) + self._smallest, 0.0)
         return Interval(ends.low - more, ends.high + more)
 
-    # ---- ways to go on
-
     def numbers(self, step: Step) -> list[Array]:
         """Return the numbers with which the student may have gone on from a shown step.
 
@@ -236,13 +222,11 @@ class Operands:
 
 
 def wide_as(array: Any, made: Any) -> Any:
-    """Return an array repeated along its first axis for each of several calculations."""
     times = made.shape[0] // array.shape[0] or 1
     return np.tile(array, (times, *[1] * (array.ndim - 1))) if times > 1 else array
 
 
 def bounded(found: Values) -> Interval:
-    """Return intervals in which an unknown end is infinite."""
     ends = interval(found)
     return Interval(np.fmax(ends.low, -np.inf), np.fmin(ends.high, np.inf))
 

@@ -9,10 +9,8 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
 from attncli.arithmetic.intervals import Interval
 from attncli.attention.normalizers import ALONG_KEYS, Exp, Hardmax, Sparsemax, Sum
-from attncli.checking.agreement import reach
 from attncli.mechanisms.trace import Trace
 from attncli.records import Record
 from attncli.tape.operations import Divide, MatMul
@@ -36,13 +34,7 @@ class Reference(Record, eq=False):
     others: tuple[Trace, ...] = ()  # that are correct as well, such as one without rounding
 
     @cached_property
-    def intervals(self) -> dict[str, Interval]:
-        """The correct numbers of each step, widened by the error of floats."""
-        return {step.name: reach(0.0, step.array) for step in self.trace}
-
-    @cached_property
     def is_small(self) -> bool:
-        """True if the calculations are so small that results for them may be kept in memory."""
         return sum(step.array.size for step in self.trace) <= MAX_KEPT_NUMBERS
 
     @cached_property
@@ -77,8 +69,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
     """Return operations with joint intervals for those whose operands depend on each other.
 
     Of two powers in [1, 2] each, a share is between 1/3 and 2/3; the intervals of the powers and of
-    their sum, taken as independent, would give 1/4 to 1. A sum that is given is an ordinary
-    divisor.
+    their sum, taken as independent, would give 1/4 to 1. A given sum is an ordinary divisor.
     """
     found: dict[str, Expression] = {}
     for step in trace:
@@ -86,11 +77,7 @@ def together(trace: Trace, given: Container[str]) -> Change:
         if isinstance(made, Divide) and isinstance(made.divisor, Step):
             if total is not None and made.divisor.name not in given:
                 found[step.name] = Share(made.dividend, total.along, made.divisor)
-        elif (
-            isinstance(made, MatMul)
-            and isinstance(made.left, Step)
-            and axis_of_shares(made.left) == ALONG_KEYS
-        ):
+        elif isinstance(made, MatMul) and axis_of_shares(made.left) == ALONG_KEYS:
             found[step.name] = Mixture(made.left, made.right)
     return found
 
@@ -104,9 +91,9 @@ def shares_of(made: Expression | None) -> Sum | None:
     return None
 
 
-def axis_of_shares(step: Step) -> int | None:
+def axis_of_shares(step: Expression) -> int | None:
     """Return the axis along which a step's numbers are parts of 1, or all 0; else None."""
-    made = step.operation
+    made = step.operation if isinstance(step, Step) else None
     if isinstance(made, Hardmax | Sparsemax):
         return made.along
     total = shares_of(made)
@@ -122,7 +109,7 @@ class Share(Operation):
     along: int
     total: Expression
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         return Divide(self.part, self.total).apply(*arrays)
 
     def bounds(self, *operands: Any) -> Any:
@@ -147,9 +134,8 @@ class Mixture(Operation):
     weights: Expression
     values: Expression
 
-    def apply(self, *arrays: Array) -> Array:
-        product: Array = arrays[0] @ arrays[1]
-        return product
+    def apply(self, *arrays: Any) -> Any:
+        return arrays[0] @ arrays[1]
 
     def bounds(self, *operands: Any) -> Any:
         """As the product, but within the range of the values, times the sums of the weights."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
 from itertools import chain, combinations
 from math import floor, log, log10
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,6 +30,9 @@ MIN_DIGITS = 2
 """Minimum number of significant digits of a rounded constant: nobody takes √3 as 2."""
 
 
+Rules: TypeAlias = Sequence[RoundingRule]
+
+
 class Constant(Record, eq=False):
     """A constant of the calculation, taken as another number."""
 
@@ -38,7 +41,6 @@ class Constant(Record, eq=False):
 
 
 def constants_of(steps: Iterable[Step]) -> tuple[Constant, ...]:
-    """Return the roundings of the constants of some steps, those with more digits first."""
     found: dict[str, dict[str, float]] = {}
     for step in steps:
         node = _holder(step)
@@ -71,7 +73,6 @@ def _name(value: float) -> str:
 
 
 def rounded_values(value: float) -> list[float]:
-    """Return a constant rounded and cut off to a few decimals, where that changes it."""
     found: dict[float, None] = {}
     for decimals in CONSTANT_DECIMALS[::-1]:
         digits = decimals + (floor(log10(abs(value))) + 1 if value else 0)
@@ -82,9 +83,6 @@ def rounded_values(value: float) -> list[float]:
     return list(found)
 
 
-# ---- operations with other constants
-
-
 class Multiplied(Operation):
     """An operand times factors: one factor for each schedule, along the axis of the batch."""
 
@@ -92,10 +90,9 @@ class Multiplied(Operation):
     factors: Any
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         extra = arrays[0].ndim - self.factors.ndim
-        product: Array = arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
-        return product
+        return arrays[0] * self.factors.reshape(*self.factors.shape, *[1] * extra)
 
 
 def with_constants(
@@ -129,20 +126,20 @@ def _factor(node: Scale | Exp) -> float:
     return log(node.base) / float(node.temperature)
 
 
-PARTS = (
+GROUPS = (
     *("Q K V", "h", "hidden", "scores", "scaled", "capped biased masked"),
     *("exp", "sum", "weights", "context c concat aligned"),
 )
 """Steps that people round together, by the first part of their names; all others join the last."""
 
-EVERY = range(len(PARTS))
+EVERY = range(len(GROUPS))
 
-COMMON_PARTS: tuple[Sequence[int], ...] = (
+COMMON_GROUPS: tuple[Sequence[int], ...] = (
     *(EVERY, range(4, 10), range(3, 8)),
     *((6, 8), (6, 7), (6, 7, 8), (8, 9)),
     *((index,) for index in EVERY),
 )
-"""Combinations of `PARTS` that are rounded to other digits than the submission's."""
+"""Combinations of `GROUPS` that are rounded to other digits than the submission's."""
 
 COMMON_ROUNDINGS = (
     *(RoundingRule(count) for count in range(1, 7)),
@@ -201,7 +198,6 @@ class Schedules(Record, eq=False):
 
     @cached_property
     def to_even(self) -> Schedules:
-        """The schedules that round halves up, with halves rounded to even instead."""
         up = (one for one in self.each if one.rounding is not None and one.rounding.mode == UP)
         even = (replace(one, rounding=one.rounding and one.rounding.of_mode(EVEN)) for one in up)
         return Schedules(tuple(even), self.is_usual)
@@ -227,15 +223,11 @@ def schedules_for(operands: Operands, step: Step, worked: Sequence[Step]) -> lis
     return operands.reference.kept(("schedules", every, *hidden, operands.roundings), make)
 
 
-def _schedules(
-    hidden: Sequence[str], own: Sequence[RoundingRule], every: Sequence[Step]
-) -> list[Schedules]:
+def _schedules(hidden: Sequence[str], own: Rules, every: Sequence[Step]) -> list[Schedules]:
     *worked, step = every
     names = (*long_inputs((step, *worked)), *hidden)
-    constants, parts_of_1 = (
-        constants_of(every),
-        [one.name for one in every if axis_of_shares(one) is not None],
-    )
+    constants = constants_of(every)
+    parts_of_1 = [one.name for one in every if axis_of_shares(one) is not None]
     shares = {name for name in parts_of_1 if name in hidden}
 
     def adjusted(schedules: Iterable[Schedule]) -> list[Schedule]:
@@ -259,23 +251,19 @@ def _schedules(
     return [EXACT, *found] if step.name in parts_of_1 else found
 
 
-def _own_schedules(
-    names: Sequence[str], roundings: Iterable[RoundingRule], is_backward: bool
-) -> Iterator[Schedule]:
+def _own_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = [frozenset(names)] if is_backward else list(_parts(names).values())
-    ways = [rounding.of_mode(mode) for rounding in roundings for mode in (UP, CUT)]
+    ways = [rounding.of_mode(mode) for rounding in own for mode in (UP, CUT)]
     for count in (len(parts), *range(1, len(parts))):
         for chosen in combinations(parts, count):
             together = frozenset(chain.from_iterable(chosen))
             yield from (Schedule(together, rounding) for rounding in ways)
 
 
-def _common_schedules(
-    names: Sequence[str], own: Sequence[RoundingRule], is_backward: bool
-) -> Iterator[Schedule]:
+def _common_schedules(names: Sequence[str], own: Rules, is_backward: bool) -> Iterator[Schedule]:
     parts = _parts(names)
     chosen: dict[frozenset[str], None] = {}
-    for wanted in (EVERY,) if is_backward else COMMON_PARTS:
+    for wanted in (EVERY,) if is_backward else COMMON_GROUPS:
         found = frozenset(chain.from_iterable(parts.get(index, ()) for index in wanted))
         if found:
             chosen[found] = None
@@ -290,11 +278,12 @@ def _common_schedules(
 
 
 def _parts(names: Iterable[str]) -> dict[int, frozenset[str]]:
-    """Return the names that are rounded together, by their index in `PARTS`."""
+    """Return the names that are rounded together, by their index in `GROUPS`."""
     found: dict[int, set[str]] = {}
     for name in names:
         stem = name.rpartition(".")[2].partition("_")[0]
-        index = next((i for i, stems in enumerate(PARTS) if stem in stems.split()), len(PARTS) - 1)
+        known = (i for i, group in enumerate(GROUPS) if stem in group.split())
+        index = next(known, len(GROUPS) - 1)
         found.setdefault(index, set()).add(name)
     return {index: frozenset(part) for index, part in sorted(found.items())}
 

@@ -76,23 +76,13 @@ def submission_of(
 ) -> Submission:
     """Return the submission in plain values: answers, a file with the key `answers`, or results.
 
-    Args:
-        values: matrices by step name, beside `student`; or a copy of the problem with `answers`.
-        name: the student's name if the values hold none.
-        locate: gives the place of a key path of the values.
-        ragged: as of `Submission`.
-        labels: the words beside matrices, by the key in a file: `steps.weights` in one of results.
-        heading: gives the place of a key that is the heading of a column.
-        is_file: True if `name` is that of a file with this one submission, which no title replaces.
-
-    Raises:
-        InputError: for results or answers that are no mapping, or none of names.
+    `locate` gives the place of a key path of the values, `heading` that of a key which heads a
+    column. If `is_file`, `name` is that of a file with this submission, which no title replaces.
     """
     part, matrices = _part_and_matrices(values)
-    recorded = {key for key, raw in matrices.items() if isinstance(raw, Mapping) and "value" in raw}
-    as_written = {
-        key: with_zeros(raw["value"]) if key in recorded else raw for key, raw in matrices.items()
-    }
+    items = matrices.items()
+    recorded = {key for key, raw in items if isinstance(raw, Mapping) and "value" in raw}
+    as_written = {k: with_zeros(raw["value"]) if k in recorded else raw for k, raw in items}
 
     def place(path: KeyPath) -> Place:
         inner = ("value",) if path and path[0] in recorded else ()
@@ -100,7 +90,9 @@ def submission_of(
 
     start = f"{part}." if part else ""
     own = {key.removeprefix(start): words for key, words in labels.items() if key.startswith(start)}
-    left_out = NOTES if _tells_problem(values) else ""
+    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
+    is_copy = "steps" in values or ("answers" in values and copied)  # its notes are the problem's
+    left_out = NOTES if is_copy else ""
     about = {**{key: raw for key, raw in values.items() if key != left_out}, **matrices}
     student = next(filter(None, (_said(values.get(key)) for key in STUDENT_KEYS)), "")
     title = "" if is_file else _said(values.get(TITLE))
@@ -133,12 +125,6 @@ def _part_and_matrices(values: Mapping[str, Any]) -> tuple[str, Mapping[str, Any
             message = f"a key of answers must be the name of a step, not {visible(repr(key))[:40]}"
             raise fail(message, hint=SUCH_AS)
     return part, matrices
-
-
-def _tells_problem(values: Mapping[str, Any]) -> bool:
-    """Return True if notes are the problem's: in results, and in a copy of it with answers."""
-    copied = KEYS.keys() & values.keys() - {"answers", TITLE, NOTES}
-    return "steps" in values or ("answers" in values and bool(copied))
 
 
 def _said(raw: object) -> str:

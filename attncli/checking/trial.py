@@ -1,4 +1,4 @@
-"""What a step becomes by readings of the shown steps, and by rounding schedules."""
+"""Trials of rounding schedules on a step, for each reading of the shown steps."""
 
 from __future__ import annotations
 
@@ -34,7 +34,6 @@ class Reading(Record, eq=False):
 
 
 def readings(operands: Operands, step: Step) -> Iterator[Reading]:
-    """Yield the readings of the shown steps of which a step is made."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = [operands.numbers(source) for source in shown]
     if not any(len(found) > 1 for found in numbers):
@@ -48,14 +47,13 @@ def readings(operands: Operands, step: Step) -> Iterator[Reading]:
 
 
 def common_readings(operands: Operands, step: Step) -> list[Reading]:
-    """Return the readings in which all shown steps are read alike."""
     hidden, shown = operands.hidden_before(step), _shown_before(operands, step)
     numbers = {source.name: operands.numbers(source) for source in shown}
     count = max((len(found) for found in numbers.values()), default=1)
-    alike = [
-        Reading(hidden, {name: found[min(i, len(found) - 1)] for name, found in numbers.items()})
-        for i in range(count)
-    ]
+    each = (
+        {s: found[min(i, len(found) - 1)] for s, found in numbers.items()} for i in range(count)
+    )
+    alike = [Reading(hidden, chosen) for chosen in each]
     every = operands.ancestors(step)
     return alike if len(every) == len(hidden) else [*alike, Reading(every, is_kept=True)]
 
@@ -67,7 +65,7 @@ def _shown_before(operands: Operands, step: Step) -> list[Step]:
 
 
 class Trial:
-    """What schedules make of a step; arrays have a place for each along the axis of the batch.
+    """The results of schedules for a step, each with a place along the axis of the batch.
 
     One is not valid if it divides by a sum, or goes on from weights, that were rounded to zeros.
     There are ties if a usual schedule rounded a half up, which other people round to even.
@@ -107,10 +105,7 @@ class Trial:
             found: Array = operands.completed(source, made, is_kept=reading.is_kept)
             return found
 
-        def of_input(source: Step) -> Array:
-            return self._known(source, source.array)
-
-        replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=of_input)
+        replay: Replay[Array] = Replay(before, known, settled, instead=change, of_input=self._input)
         found = self._rounded(step, replay.result(step))
         found = np.broadcast_to(found, (len(found), *step.array.shape[1:]))
         if self._count == 1:
@@ -128,6 +123,9 @@ class Trial:
         if self._batch == 1 or len(array) == places:
             return np.broadcast_to(array, (places, *array.shape[1:]))
         return np.tile(array, (places // len(array), *[1] * (array.ndim - 1)))
+
+    def _input(self, source: Step) -> Array:
+        return self._known(source, source.array)
 
     def _known(self, source: Step, numbers: Array) -> Array:
         return self._rounded(source, numbers if len(numbers) == 1 else self._spread(numbers))

@@ -9,7 +9,6 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from attncli.arithmetic.elements import Array
 from attncli.arithmetic.rounding import Rounding
 from attncli.attention.masks import Masked
 from attncli.attention.normalizers import Exp, Sum
@@ -43,10 +42,9 @@ class Shifted(Operation):
     operand: Expression
     along: int
 
-    def apply(self, *arrays: Array) -> Array:
+    def apply(self, *arrays: Any) -> Any:
         largest = arrays[0].max(axis=self.along, keepdims=True)
-        shifted: Array = arrays[0] - np.where(largest == -np.inf, 0.0, largest)
-        return shifted
+        return arrays[0] - np.where(largest == -np.inf, 0.0, largest)
 
     def bounds(self, *operands: Any) -> Any:
         (scores,) = operands
@@ -64,9 +62,8 @@ class Log(Operation):
     operand: Expression
     pointwise = True
 
-    def apply(self, *arrays: Array) -> Array:
-        logarithm: Array = np.log(arrays[0])
-        return logarithm
+    def apply(self, *arrays: Any) -> Any:
+        return np.log(arrays[0])
 
     def bounds(self, *operands: Any) -> Any:
         (numbers,) = operands
@@ -80,26 +77,21 @@ def masked_early(trace: Trace, given: Collection[str]) -> Forms:
     """Yield the mask applied to earlier scores: in that step itself, or in `masked`, if given."""
     if any(step.backward for step in trace):
         return
-    masks = [
-        (step, mask, _before(mask)) for step in trace if isinstance(mask := step.operation, Masked)
-    ]
+    masked = [(step, mask) for step in trace if isinstance(mask := step.operation, Masked)]
+    masks = [(step, mask, _before(mask)) for step, mask in masked]
     for kind in BEFORE_MASK:
-        blocked: dict[str, Expression] = {
-            scores.name: replace(mask, operand=made_by(scores))
-            for _, mask, line in masks
-            for scores in line
-            if scores.name.startswith(kind)
-        }
+        scores = [(s, mask) for _, mask, line in masks for s in line if s.name.startswith(kind)]
+        blocked = {step.name: replace(mask, operand=made_by(step)) for step, mask in scores}
         if blocked:
             yield f"{kind} has −∞ where the mask blocks.", blocked
     for kind in BEFORE_MASK:
         moved: dict[str, Expression] = {}
         read: dict[str, Step] = {}
-        for masked, mask, line in masks:
-            for scores in line[1:]:
-                if scores.name.startswith(kind) and masked.name in given:
-                    moved[masked.name] = replace(mask, operand=scores)
-                    read |= {scores.name: masked, masked.name: line[0]}
+        for own, mask, line in masks:
+            for step in line[1:]:
+                if step.name.startswith(kind) and own.name in given:
+                    moved[own.name] = replace(mask, operand=step)
+                    read |= {step.name: own, own.name: line[0]}
         if moved:
             made = ((step, with_steps(made_by(step), read)) for step in trace)
             linked = {step.name: new for step, new in made if new is not step.operation}
@@ -119,12 +111,10 @@ def _before(mask: Masked) -> list[Step]:
 def shifts(trace: Trace, given: Collection[str] = ()) -> Forms:
     """Yield the largest score, of each row or of all, subtracted before the e^."""
     along = trace.problem.rules.normalize.along
+    powers = {step.name: made for step in trace if isinstance(made := step.operation, Exp)}
+    plain = {name: power for name, power in powers.items() if power.shift_along is None}
     for axis, whose in ((along, "each row"), ((-2, -1), "the whole matrix")):
-        change: dict[str, Expression] = {
-            step.name: replace(step.operation, shift_along=axis)
-            for step in trace
-            if isinstance(step.operation, Exp) and step.operation.shift_along is None
-        }
+        change = {name: replace(power, shift_along=axis) for name, power in plain.items()}
         if change:
             yield f"The largest score of {whose} was subtracted before the e^.", change
 
@@ -163,7 +153,6 @@ def _shift_before(trace: Trace) -> Forms:
 
 
 def _powers_of_2(trace: Trace) -> Forms:
-    """Yield scores times log₂ e, whose powers of 2 are the powers of e of the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         factor = log2(made.base) / made.temperature
@@ -174,7 +163,6 @@ def _powers_of_2(trace: Trace) -> Forms:
 
 
 def _logarithms(trace: Trace) -> Forms:
-    """Yield the logarithm of each sum, subtracted from the scores."""
     change: dict[str, Expression] = {}
     for step, made, scores in _exponentials(trace):
         if made.base != np.e or made.temperature != 1 or made.shift_along is not None:
@@ -258,9 +246,6 @@ def _is_seen(way: Way, names: Collection[str]) -> bool:
     return False
 
 
-# ---- another reading of the submission
-
-
 def _turned_round(way: Way) -> Iterator[Way]:
     """Yield tokens as columns throughout, or as rows where the problem has columns."""
     trace = way.reference.trace
@@ -283,7 +268,6 @@ def _turned_round(way: Way) -> Iterator[Way]:
 
 
 def _scores_adjusted(way: Way) -> Iterator[Way]:
-    """Yield scaled or masked scores that were given under the name of the scores."""
     trace, given = way.reference.trace, way.given
     for kind in ("scaled", "masked"):
         other = {name: name.replace("scores", kind) for name in given if name.startswith("scores")}
@@ -292,9 +276,6 @@ def _scores_adjusted(way: Way) -> Iterator[Way]:
             said = f"{', '.join(other)} {holds} the {kind} scores."
             renamed = {other.get(name, name): one for name, one in given.items()}
             yield replace(way, given=renamed, said=(*way.said, said), renamed=other)
-
-
-# ---- another form of the calculation
 
 
 def _in_form(
@@ -318,7 +299,6 @@ def _in_form(
 
 
 def shifted(right: Reference) -> Iterator[Reference]:
-    """Yield the correct calculations in which the largest score is subtracted before the e^."""
     for _, change in shifts(right.trace):
         yield right.changed(partial(remade, change=change))
 

@@ -29,11 +29,8 @@ def unseen(trace: Trace, decimals: int) -> dict[str, str]:
     hidden = without_effect(trace)
     replay = Replay(trace, worked={step.name: step.array for step in trace})
     for id_, row in MISTAKES.items():
-        shown = [
-            (step.name, _shows(replay, step, change, decimals))
-            for step in trace
-            for change, _ in row.changes(step, trace)
-        ]
+        changes = [(step, change) for step in trace for change, _ in row.changes(step, trace)]
+        shown = [(step.name, _shows(replay, step, one, decimals)) for step, one in changes]
         names = list(dict.fromkeys(name for name, is_seen in shown if is_seen is False))
         if names and not any(is_seen for _, is_seen in shown):
             more = ", …" if len(names) > MAX_LISTED_NAMES else ""
@@ -54,7 +51,6 @@ def without_effect(trace: Trace) -> dict[str, str]:
 
 
 def _shows(replay: Replay[Array], step: Step, change: Change, decimals: int) -> bool | None:
-    """Return True if a change is seen in a step, None if it cannot be made."""
     found = fitted(replay.changed(step, change), step)
     return None if found is None else not agrees(found, 10.0**-decimals, step.array).all()
 
@@ -91,9 +87,7 @@ def largest_slips(
         finite = np.flatnonzero(np.isfinite(key.trace[name].value))
         places = finite[:: max(1, -(-len(finite) // MAX_CELLS))].tolist()
         tried = [(place, sign) for place in places for sign in (1, -1)]
-        passed = (
-            slip for slip in sizes if any(passes(name, at, sign * slip) for at, sign in tried)
-        )
+        passed = (size for size in sizes if any(passes(name, at, n * size) for at, n in tried))
         found[name] = next(passed, 1)
     return found
 

@@ -1,9 +1,4 @@
-"""The catalogue of mistakes, in the order in which explanations are preferred: simple ones first.
-
-To add a mistake: write a function with its sentence and advice in the file of its subject, before
-the first one of lower preference; add a student who makes it to the tests; run
-`python docs/mistakes.py`.
-"""
+"""The catalogue of mistakes; docs/extending.md shows how to add one."""
 
 from __future__ import annotations
 
@@ -19,7 +14,7 @@ from attncli.checking.mistakes import (
 from attncli.checking.mistakes.mistake import Mistake
 
 FILES = (of_scores, of_masks, of_recurrent, of_weights, of_normalizers, of_sides, of_gradients)
-"""The modules of the mistakes, in the order of preference, as is the order in each module."""
+"""The modules of the mistakes, simple ones first: explanations are preferred in this order."""
 
 MISTAKES: dict[str, Mistake] = {
     row.id: row for file in FILES for row in vars(file).values() if isinstance(row, Mistake)

@@ -1,8 +1,4 @@
-"""Mistakes: other ways of calculating a step, each with its sentence.
-
-A mistake takes the operation of a step and yields what a student would calculate instead. The
-numbers decide whether the student did so. It is one decorated function, whose name is its id.
-"""
+"""Mistakes: other ways of calculating a step, each with its sentence; the numbers decide."""
 
 from __future__ import annotations
 
@@ -24,32 +20,21 @@ Nodes: TypeAlias = Iterator[Expression]
 """The expressions that a mistake puts in the place of one node."""
 
 
-class Valued(Record):
-    """A name and the text that gives its value, such as `d_k` and `d_k = 3`."""
-
-    name: str
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-
-Words: TypeAlias = Mapping[str, str | Valued]
-"""What fills the blanks of a mistake's sentence and advice."""
+Words: TypeAlias = Mapping[str, str | tuple[str, str]]
+"""What fills the blanks of a mistake's sentence and advice: a text, or d_k and d_k = 3."""
 
 Changes: TypeAlias = Iterator[tuple[Change, Words]]
 """The changes that a mistake may make of a step, each with the words for its sentence."""
 
-Rule: TypeAlias = Callable[..., Nodes | Changes]
-"""A function that yields what a mistake makes of a node, or of a step."""
+Rule: TypeAlias = Callable[..., Iterator[Any]]
+"""A function that yields `Nodes` for a node, or `Changes` for a step and a trace."""
 
 
 class Mistake(Record):
     """One row of the catalogue: its public name, what was done and what to do.
 
-    In its sentence and advice `{step}` and `{formula}` are those of the step in which it was made;
-    the words that come with a change fill other blanks. `changes` yields what would be
-    calculated instead in a step.
+    `changes` yields what would be calculated instead in a step. Words that come with each change
+    fill the blanks of the sentence and advice, beside `{step}` and `{formula}`.
     """
 
     id: str
@@ -129,7 +114,6 @@ def wrong(
 
 
 def rising(function: Callable[[Any], Any], operand: Expression) -> Wrong:
-    """Return the operation of a function that rises monotonically."""
     return wrong(function, operand, ranges=lambda i: type(i)(function(i.low), function(i.high)))
 
 

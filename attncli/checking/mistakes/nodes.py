@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Iterator
 from typing import TypeGuard, TypeVar
 
+from attncli.attention.heads import SplitHeads
+from attncli.mechanisms.trace import Trace
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten
 
@@ -11,7 +14,6 @@ N = TypeVar("N", bound=Operation)
 
 
 def made_of(step: Step) -> Expression:
-    """Return the expression that a step of the calculation is made of."""
     assert step.operation is not None  # by a step of the calculation
     return step.operation
 
@@ -27,14 +29,21 @@ def put(expression: Expression, old: Expression, new: Expression) -> Expression:
     return next(rewritten(expression, lambda node: (new,) if node is old else ()), expression)
 
 
-def is_input(expression: Expression) -> bool:
-    """Return True for a matrix or vector of the problem."""
-    return isinstance(expression, Step) and expression.operation is None
+def uncut(made: Expression | None) -> Expression | None:
+    """Return what is cut into heads; any other expression as it is."""
+    return made.operand if isinstance(made, SplitHeads) else made
+
+
+def is_bias(expression: Expression) -> bool:
+    """Return True for a matrix or vector of the problem, perhaps cut into heads."""
+    whole = uncut(expression)
+    return isinstance(whole, Step) and whole.operation is None
 
 
 def is_projection(expression: Expression) -> bool:
     """Return True for a matrix or vector of the problem that is applied to tokens."""
-    return is_input(expression) and expression.trailing[0] not in ("query", "key", "time")
+    is_input = isinstance(expression, Step) and expression.operation is None
+    return is_input and expression.trailing[0] not in ("query", "key", "time")
 
 
 def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]:
@@ -42,6 +51,9 @@ def is_named(expression: object, name: str | tuple[str, ...]) -> TypeGuard[Step]
     return isinstance(expression, Step) and expression.name.startswith(name)
 
 
-def is_w_o(expression: Expression) -> bool:
-    """Return True for the projection after the heads."""
-    return is_named(expression, "W_o")
+def remade(
+    trace: Trace, names: Iterable[str], rule: Callable[[Expression], Iterator[Expression]]
+) -> dict[str, Expression]:
+    """Return how some steps of a trace are made by a rule, each where the rule changes it."""
+    steps = [trace[name] for name in names if name in trace]
+    return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}

@@ -17,7 +17,7 @@ from attncli.tape.derivatives import Hadamard, OneMinusSquare, Passed, Subtract,
 from attncli.tape.operations import Add, MatMul, Scale, Transposed, added, turned
 from attncli.tape.step import Expression, Step, notation_of
 
-CHAIN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
+JACOBIAN = "With delta, the sum of weights ⊙ d_weights along each {line}: {formula}."
 
 backward = partial(mistake, backward=True)
 
@@ -41,7 +41,7 @@ def through_softmax(node: Hadamard) -> tuple[Expression, Subtract] | None:
 
 
 @backward(
-    "The Jacobian of the softmax was left out: weights ⊙ d_weights alone was calculated.", CHAIN
+    "The Jacobian of the softmax was left out: weights ⊙ d_weights alone was calculated.", JACOBIAN
 )
 def jacobian_left_out(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
@@ -50,7 +50,7 @@ def jacobian_left_out(node: Hadamard) -> Nodes:
 
 @backward(
     "Only the diagonal of the softmax's Jacobian was used: weights ⊙ (1 − weights) ⊙ d_weights.",
-    f"Each weight depends on every score of its {{line}}. {CHAIN}",
+    f"Each weight depends on every score of its {{line}}. {JACOBIAN}",
 )
 def diagonal_alone(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
@@ -59,13 +59,13 @@ def diagonal_alone(node: Hadamard) -> Nodes:
         yield Hadamard(own, centred.left)
 
 
-@backward("The softmax was passed over: d_weights was handed on as it is.", CHAIN)
+@backward("The softmax was passed over: d_weights was handed on as it is.", JACOBIAN)
 def softmax_passed_over(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         yield parts[1].left
 
 
-@backward("The weights were left out: d_weights − delta alone was calculated.", CHAIN)
+@backward("The weights were left out: d_weights − delta alone was calculated.", JACOBIAN)
 def weights_left_out_backward(node: Hadamard) -> Nodes:
     if parts := through_softmax(node):
         yield parts[1]
@@ -171,7 +171,6 @@ MOST_PATHS = 12
 
 
 def summands(made: Expression | None) -> list[Expression]:
-    """Return the parts of a sum; any other expression is its only part."""
     if isinstance(made, Add):
         return [*summands(made.left), *summands(made.right)]
     return [] if made is None else [made]

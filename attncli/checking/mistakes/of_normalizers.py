@@ -15,7 +15,7 @@ from attncli.attention.parameters import Normalize
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, rising, wrong
 from attncli.checking.mistakes.nodes import made_by, made_of
 from attncli.checking.mistakes.of_scores import sigmoid
-from attncli.checking.mistakes.of_weights import tempered
+from attncli.checking.mistakes.of_weights import DIVIDE_BY_SUM, tempered
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.cells import place_word
@@ -30,15 +30,14 @@ def other_normalizer(step: Step, trace: Trace) -> Changes:
         return
     settings = trace.problem.rules.normalize
     scores = _scores_of(made_of(step))
-    for name, build in BUILT.items() if scores is not None else ():
+    for name, (build, used) in BUILT.items() if scores is not None else ():
         if name != settings.name and (settings.name, name) != ("softmax", "sum"):
             rule = NORMALIZERS[settings.name].formula
-            words = {"used": WORDS[name], "right": settings.name, "rule": rule}
+            words = {"used": used, "right": settings.name, "rule": rule}
             yield {step.name: build(scores, settings)}, words
 
 
 def _scores_of(weights: Expression) -> Expression | None:
-    """Return the masked scores from which weights are made."""
     if isinstance(weights, Divide):
         power = made_by(Exp, weights.dividend)
         weights = power or weights.dividend
@@ -76,26 +75,17 @@ def _by_sum(scores: Expression, settings: Normalize) -> Expression:
     return Divide(Unblocked(scores), Sum(Unblocked(scores), settings.along))
 
 
-BUILT: dict[str, Callable[[Any, Normalize], Expression]] = {
-    "softmax": _softmax,
-    "hardmax": _hardmax,
-    "sparsemax": lambda scores, settings: Sparsemax(scores, settings.along, settings.temperature),
-    "sum": _by_sum,
-    "none": lambda scores, settings: Unblocked(scores),
+BUILT: dict[str, tuple[Callable[[Any, Normalize], Expression], str]] = {
+    "softmax": (_softmax, "The softmax"),
+    "hardmax": (_hardmax, "1 for the largest score and 0 for the others (hardmax)"),
+    "sparsemax": (lambda s, rule: Sparsemax(s, rule.along, rule.temperature), "The sparsemax"),
+    "sum": (_by_sum, "Each score divided by the sum of its line"),
+    "none": (lambda scores, _: Unblocked(scores), "The score itself, without any normaliser,"),
 }
-WORDS = {
-    "softmax": "The softmax",
-    "hardmax": "1 for the largest score and 0 for the others (hardmax)",
-    "sparsemax": "The sparsemax",
-    "sum": "Each score divided by the sum of its line",
-    "none": "The score itself, without any normaliser,",
-}
+"""The weights of each normaliser, and what a sentence calls them."""
 
 
-@mistake(
-    "The sigmoid 1 / (1 + e^−s) of each score was taken.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The sigmoid 1 / (1 + e^−s) of each score was taken.", DIVIDE_BY_SUM)
 def sigmoid_for_softmax(node: Divide) -> Nodes:
     if (power := made_by(Exp, node.dividend)) and made_by(Sum, node.divisor):
         yield wrong(sigmoid, _exponents(power))
@@ -108,10 +98,7 @@ def _exponents(power: Exp) -> Expression:
     return Scale(power.operand, times=float(np.log(power.base)), over=power.temperature)
 
 
-@mistake(
-    "The numbers were divided by the largest of their {line}.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The numbers were divided by the largest of their {line}.", DIVIDE_BY_SUM)
 def divided_by_largest(node: Sum | Divide) -> Nodes:
     def largest(powers: Expression, along: int) -> Expression:
         return rising(lambda numbers: numbers.max(axis=along, keepdims=True), powers)
@@ -129,7 +116,6 @@ def _with_divisor(node: Sum | Divide, instead: Callable[[Expression, int], Expre
 
 
 def _sums(node: Divide) -> Iterator[Sum]:
-    """Yield the sum by which a softmax divides."""
     total = made_by(Sum, node.divisor)
     if total and made_by(Exp, node.dividend):
         yield total
@@ -150,10 +136,7 @@ def _sum_of_others(numbers: Any, along: int) -> Any:
     return np.where((numbers > 0).sum(axis=along, keepdims=True) > 1, others, 0.0)
 
 
-@mistake(
-    "Each {line} was divided by its length, the root of the sum of squares.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("Each {line} was divided by its length, the root of the sum of squares.", DIVIDE_BY_SUM)
 def divided_by_length(node: Sum | Divide) -> Nodes:
     """The powers divided by their length, or the scores by theirs."""
     yield from _with_divisor(node, _length)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import count, takewhile
 from typing import Any
 
 import numpy as np
 
 from attncli.attention.normalizers import Sum
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, wrong
-from attncli.checking.mistakes.nodes import made_by, made_of
+from attncli.checking.mistakes.nodes import made_by, made_of, remade
 from attncli.mechanisms.recurrent import AsRow, Below, Stacked
 from attncli.mechanisms.trace import Trace
 from attncli.tape.operations import Divide
@@ -50,7 +51,7 @@ def previous_state_as_query(step: Step, trace: Trace) -> Changes:
             if isinstance(node, AsRow):
                 yield transform(node, lambda part: previous if part.name == state else part)
 
-        return _of_scores(trace, time, rule)
+        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     for prefix in ("hidden_", "scores_"):
         for changed, time in _at_times(step, trace, prefix, change):
@@ -66,7 +67,7 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
             if isinstance(node, Below):
                 yield Below(node.parts[1:])
 
-        return _of_scores(trace, time, rule)
+        return remade(trace, (f"hidden_{time}", f"scores_{time}"), rule)
 
     def weightless(time: int) -> dict[str, Expression]:
         made = made_by(Divide, trace[f"weights_{time}"])
@@ -80,7 +81,6 @@ def start_state_left_out(step: Step, trace: Trace) -> Changes:
 
 
 def _shares(powers: Any) -> Any:
-    """Divide all but the first number by their sum."""
     others = powers * (np.arange(powers.shape[-1]) > 0)
     return others / others.sum(axis=-1, keepdims=True)
 
@@ -107,14 +107,6 @@ def _is(part: Expression, name: str) -> bool:
     return isinstance(part, Step) and part.name == name
 
 
-def _of_scores(
-    trace: Trace, time: int, rule: Callable[[Expression], Nodes]
-) -> dict[str, Expression]:
-    names = (f"hidden_{time}", f"scores_{time}")
-    steps = [trace[name] for name in names if name in trace]
-    return {step.name: made for step in steps for made in rewritten(made_of(step), rule)}
-
-
 def _at_times(
     step: Step, trace: Trace, prefix: str, change: Callable[[int], dict[str, Expression]]
 ) -> list[tuple[dict[str, Expression], int | None]]:
@@ -127,9 +119,7 @@ def _at_times(
     found: list[tuple[dict[str, Expression], int | None]] = [(change(time), time)]
     if time == 1:
         every: dict[str, Expression] = {}
-        last = 1
-        while f"h_{last}" in trace:
+        for last in takewhile(lambda last: f"h_{last}" in trace, count(1)):
             every |= change(last)
-            last += 1
         found.append((every, None))
     return [(changed, when) for changed, when in found if changed]

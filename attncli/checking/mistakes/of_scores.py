@@ -7,26 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from attncli.attention.heads import RepeatHeads, SplitHeads
+from attncli.attention.heads import RepeatHeads
 from attncli.attention.normalizers import Exp
 from attncli.attention.scores import ConcatenatePairs, Cosine, EachPair, GaussianExponent, PairDot
-from attncli.checking.mistakes.mistake import (
-    Changes,
-    Nodes,
-    Valued,
-    mistake,
-    negative,
-    rising,
-    wrong,
-)
-from attncli.checking.mistakes.nodes import (
-    is_input,
-    is_named,
-    is_projection,
-    is_w_o,
-    made_by,
-    made_of,
-)
+from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, rising, wrong
+from attncli.checking.mistakes.nodes import is_bias, is_named, is_projection, made_by, made_of
 from attncli.mechanisms.trace import Trace
 from attncli.notation.text import text
 from attncli.notation.tree import Root, named
@@ -36,6 +21,8 @@ from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import rewritten, transform
 
 ROOT = Root(named("d_k"))
+
+OTHER_DIVISOR = "The scores were divided by {by}, not by {right}."
 
 
 def divides_by_root(scale: Scale) -> bool:
@@ -47,26 +34,17 @@ def not_scaled(node: Scale) -> Nodes:
     yield node.operand
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "Divide by the root of d_k, not by d_k itself.",
-)
+@mistake(OTHER_DIVISOR, "Divide by the root of d_k, not by d_k itself.")
 def scaled_by_d_k(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "d_k")
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "d_k is how many numbers one head's key has, not the width of the input.",
-)
+@mistake(OTHER_DIVISOR, "d_k is how many numbers one head's key has, not the width of the input.")
 def scaled_by_sqrt_d_model(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√d_model")
 
 
-@mistake(
-    "The scores were divided by {by}, not by {right}.",
-    "d_k is how many numbers a key has, not how many tokens there are.",
-)
+@mistake(OTHER_DIVISOR, "d_k is how many numbers a key has, not how many tokens there are.")
 def scaled_by_sqrt_n(step: Step, trace: Trace) -> Changes:
     return _scaled_by(step, trace, "√m", "√n")
 
@@ -81,8 +59,8 @@ def _scaled_by(step: Step, trace: Trace, *letters: str) -> Changes:
             by = sqrt(size) if letter.startswith("√") else float(size)
             other = replace(scale, times=1.0, over=by)
             shown = f"{letter} = √{size} = {by:.4g}" if letter[0] == "√" else f"{letter} = {by:g}"
-            right = Valued(text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT))
-            yield {step.name: other}, {"by": Valued(letter, shown), "right": right}
+            right = text(scale.symbol or ROOT), text(scale.value or scale.symbol or ROOT)
+            yield {step.name: other}, {"by": (letter, shown), "right": right}
 
 
 def _sizes(letter: str, trace: Trace) -> list[int]:
@@ -188,7 +166,7 @@ def elementwise_product(node: MatMul) -> Nodes:
 
 @mistake("The product with the weight matrix was left out.", "Calculate {formula}.")
 def projection_missing(node: MatMul) -> Nodes:
-    if is_projection(node.right) and not is_w_o(node.right):
+    if is_projection(node.right) and not is_named(node.right, "W_o"):
         yield node.left
 
 
@@ -267,19 +245,19 @@ def _with_input(step: Step, name: str, other: Step) -> Expression:
 
 @mistake("The bias was not added.", "Calculate {formula}.")
 def bias_missing(node: Add) -> Nodes:
-    if is_input(_uncut(node.right)):
+    if is_bias(node.right):
         yield node.left
 
 
 @mistake("The bias was subtracted.", "Add it: {formula}.")
 def bias_subtracted(node: Add) -> Nodes:
-    if is_input(_uncut(node.right)):
+    if is_bias(node.right):
         yield replace(node, right=negative(node.right))
 
 
 @mistake("The bias was multiplied, not added.", "Add the bias.")
 def bias_multiplied(node: Add) -> Nodes:
-    if is_input(_uncut(node.right)):
+    if is_bias(node.right):
         yield wrong(np.multiply, node.left, node.right)
 
 
@@ -287,10 +265,6 @@ def bias_multiplied(node: Add) -> Nodes:
 def bias_transposed(node: Add) -> Nodes:
     if is_named(node.right, "bias") and node.right.array.shape[-2] == node.right.array.shape[-1]:
         yield replace(node, right=Transposed(node.right))
-
-
-def _uncut(expression: Expression) -> Expression:
-    return expression.operand if isinstance(expression, SplitHeads) else expression
 
 
 @mistake("The tanh was left out.", "Take the tanh of every number: {formula}.")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from attncli.attention.heads import RepeatHeads, SplitHeads
 from attncli.attention.scores import SCORES, Cosine, GaussianExponent, PairDot, Pairs
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake
-from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put
+from attncli.checking.mistakes.nodes import is_named, is_projection, made_of, put, remade, uncut
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import MatMul, Transposed, dot
 from attncli.tape.step import Expression, Operation, Step
-from attncli.tape.walk import rewritten, walk
+from attncli.tape.walk import walk
 
 
 @mistake("The queries were compared with the queries.", "Calculate {formula}: queries with keys.")
@@ -35,7 +35,7 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
     inputs = trace.inputs
     for q, k in _projected_sides(step, trace, same_number=False) if "X" in inputs else ():
         used, heads = (inputs["X"], inputs.get("memory", inputs["X"])), trace.problem.heads
-        if tuple(_uncut(trace[name].operation) for name in "QK") == used:
+        if tuple(uncut(trace[name].operation) for name in "QK") == used:
             continue
         ways: list[tuple[Expression, Expression]] = [used]
         if heads > 1:
@@ -45,10 +45,6 @@ def inputs_with_inputs(step: Step, trace: Trace) -> Changes:
             ]
         for one, other in ways:
             yield {step.name: put(put(made_of(step), q, one), k, other)}, {}
-
-
-def _uncut(made: Expression | None) -> Expression | None:
-    return made.operand if isinstance(made, SplitHeads) else made
 
 
 def _projected_sides(
@@ -102,7 +98,6 @@ def _sides(expression: Expression) -> tuple[Expression, Expression] | None:
 
 
 def _unprojected(side: Expression) -> Expression:
-    """Return a side without the score function's own matrix."""
     if isinstance(side, MatMul):
         matrix = side.right.operand if isinstance(side.right, Transposed) else side.right
         return side.left if is_projection(matrix) else side
@@ -120,8 +115,7 @@ def all_weight_matrices_transposed(step: Step, trace: Trace) -> Changes:
         if isinstance(node, MatMul) and is_named(node.right, ("W_q", "W_k", "W_v", "W_o")):
             yield replace(node, right=Transposed(node.right))
 
-    steps = [trace[name] for name in ("Q", "K", "V", "output") if name in trace]
-    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    change = remade(trace, ("Q", "K", "V", "output"), rule)
     before = {name: made for name, made in change.items() if name != "output"}
     if len(before) > 1 and step.name == next(iter(before)):  # or it would be tried three times
         yield change, {}

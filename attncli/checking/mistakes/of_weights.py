@@ -11,26 +11,28 @@ import numpy as np
 from attncli.attention.heads import MergeHeads, RepeatHeads, SplitHeads
 from attncli.attention.normalizers import Exp, Sum, Unblocked
 from attncli.checking.mistakes.mistake import Changes, Nodes, mistake, negative, wrong
-from attncli.checking.mistakes.nodes import is_named, is_w_o, made_by, made_of
+from attncli.checking.mistakes.nodes import is_named, made_by, made_of, remade
 from attncli.mechanisms.trace import Trace
 from attncli.records import replace
 from attncli.tape.operations import Add, Divide, MatMul, Scale, Transposed
 from attncli.tape.step import Expression, Operation, Step
 from attncli.tape.walk import array_of, rewritten, transform, walk
 
-CHAIN = ("scaled", "capped", "biased", "masked")
+SCORE_STEPS = ("scaled", "capped", "biased", "masked")
 """Steps that the scores pass through, one after the other."""
+
+DIVIDE_BY_SUM = "Divide each number by the sum of its {line}."
 
 
 @mistake("{step} was calculated from {used}, not from {right}.", "Calculate {formula}.")
 def earlier_step_used(step: Step, trace: Trace) -> Changes:
-    if not step.name.startswith((*CHAIN, "exp")):
+    if not step.name.startswith((*SCORE_STEPS, "exp")):
         return
     made = made_of(step)
     for name in made.fields if isinstance(made, Operation) else ():
         right = getattr(made, name)
         used = right
-        while is_named(used, CHAIN) and isinstance(used.operation, Operation):
+        while is_named(used, SCORE_STEPS) and isinstance(used.operation, Operation):
             used = used.operation.operands[0]
             if isinstance(used, Step):
                 words = {"used": used.name, "right": right.name}
@@ -72,10 +74,7 @@ def _other_way(along: int) -> int:
     return -3 - along  # the axes are −1 and −2
 
 
-@mistake(
-    "The numbers were not divided by the sum of their {line}.",
-    "Divide each number by the sum of its {line}.",
-)
+@mistake("The numbers were not divided by the sum of their {line}.", DIVIDE_BY_SUM)
 def not_normalized(node: Divide | MatMul) -> Nodes:
     made = node if isinstance(node, Divide) else made_by(Divide, node.left)
     if made and made_by(Sum, made.divisor):
@@ -294,8 +293,7 @@ def _cut_otherwise(
 
     for made in rewritten(made_of(step), rule):
         yield {step.name: made}, {}
-    steps = [trace[name] for name in ("Q", "K", "V", "concat", "output") if name in trace]
-    change = {other.name: made for other in steps for made in rewritten(made_of(other), rule)}
+    change = remade(trace, ("Q", "K", "V", "concat", "output"), rule)
     cut = {name: made for name, made in change.items() if name in ("Q", "K", "V")}
     if len(cut) > 1 and step.name == next(iter(cut)):  # or it would be tried three times
         yield cut, {}
@@ -356,7 +354,7 @@ def _without_head(node: Expression, head: int, heads: int) -> Nodes:
 
     if isinstance(node, MergeHeads):
         yield wrong(dropped, node)
-    elif isinstance(node, MatMul) and is_w_o(node.right):
+    elif isinstance(node, MatMul) and is_named(node.right, "W_o"):
         yield replace(node, left=wrong(dropped, node.left))
 
 
@@ -373,5 +371,5 @@ def heads_averaged(node: MergeHeads) -> Nodes:
 @mistake("The product with W_o was left out.", "Calculate {formula}.")
 def w_o_missing(node: Add | MatMul) -> Nodes:
     product = node.left if isinstance(node, Add) else node
-    if isinstance(product, MatMul) and is_w_o(product.right):
+    if isinstance(product, MatMul) and is_named(product.right, "W_o"):
         yield product.left
